@@ -1,0 +1,121 @@
+"""The tensors of the Triton models, written once: names, types, shapes, and plates to arrays and back.
+
+`config.pbtxt` says the same to Triton; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.ctc import CANDIDATES
+from orchestrator.errors import ModelError
+from orchestrator.plates import MAX_LENGTH, Plate, Plates
+
+MODEL = "plate_recognition"
+DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
+COMPONENTS = (DETECTOR, RECTIFIER, READER)
+MAX_BATCH = 32  # of STN and LPRNet
+
+PICTURE, ENCODED = "input__0", "encoded_image"
+INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
+
+Array = npt.NDArray[Any]
+Arrays = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of `plate_recognition`: a row per plate.
+
+    Attributes:
+        dtype: float32, or object for text as UTF-8 bytes.
+        row_shape: Shape of one plate's row.
+        row: The row of a plate.
+    """
+
+    dtype: type[np.generic]
+    row_shape: tuple[int, ...]
+    row: Callable[[Plate], Any]
+
+
+def _padded(values: Iterable[Any], length: int, filler: Any) -> list[Any]:
+    return ([*values] + [filler] * length)[:length]
+
+
+OUTPUTS = {
+    "coordinates": Output(np.float32, (4,), lambda p: p.xyxy),
+    "texts": Output(np.object_, (1,), lambda p: [p.text.encode()]),
+    "detection_scores": Output(np.float32, (1,), lambda p: [p.detection_score]),
+    "text_scores": Output(np.float32, (1,), lambda p: [p.text_score]),
+    "raw_texts": Output(np.object_, (1,), lambda p: [p.raw_text.encode()]),
+    "character_scores": Output(
+        np.float32, (MAX_LENGTH,), lambda p: _padded(p.character_scores, MAX_LENGTH, 0.0)
+    ),
+    "candidates": Output(
+        np.object_,
+        (CANDIDATES,),
+        lambda p: _padded((text.encode() for text, _ in p.candidates), CANDIDATES, b""),
+    ),
+    "candidate_scores": Output(
+        np.float32,
+        (CANDIDATES,),
+        lambda p: _padded((score for _, score in p.candidates), CANDIDATES, 0.0),
+    ),
+    "corners": Output(np.float32, (4, 2), lambda p: p.corners),
+    "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
+}
+ALL_OUTPUTS = frozenset(OUTPUTS)
+FROM_DETECTION = frozenset({"coordinates", "detection_scores"})
+FROM_RECTIFICATION = frozenset({"corners"})
+
+
+def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str, Array]:
+    """Return the named outputs, each with one row per plate; the right rank without plates too."""
+    return {name: _to_array(plates, OUTPUTS[name]) for name in names}
+
+
+def _to_array(plates: Plates, output: Output) -> Array:
+    array = np.empty((len(plates), *output.row_shape), output.dtype)
+    for index, plate in enumerate(plates):
+        array[index] = output.row(plate)
+    return array
+
+
+def from_arrays(arrays: Arrays) -> Plates:
+    """Return the plates of a whole answer: the inverse of `to_arrays` with every output.
+
+    Raises:
+        ModelError: An output is missing.
+    """
+    missing = sorted(ALL_OUTPUTS - set(arrays))
+    if missing:
+        raise ModelError(f"answer: wanted every output of {MODEL}, got none named {missing[0]}")
+    rows = zip(*(arrays[name] for name in OUTPUTS), strict=True)
+    return Plates(tuple(_from_row(dict(zip(OUTPUTS, row, strict=True))) for row in rows))
+
+
+def _from_row(row: Mapping[str, Array]) -> Plate:
+    raw_text = _text(row["raw_texts"][0])
+    candidates = zip(row["candidates"], row["candidate_scores"].tolist(), strict=True)
+    x0, y0, x1, y1 = row["coordinates"].tolist()
+    return Plate(
+        xyxy=(x0, y0, x1, y1),
+        detection_score=float(row["detection_scores"][0]),
+        text=_text(row["texts"][0]),
+        text_score=float(row["text_scores"][0]),
+        raw_text=raw_text,
+        character_scores=tuple(row["character_scores"].tolist()[: len(raw_text)]),
+        candidates=tuple((_text(text), score) for text, score in candidates if text),
+        corners=tuple((x, y) for x, y in row["corners"].tolist()),
+        format=_text(row["formats"][0]),
+    )
+
+
+def _text(value: bytes | str) -> str:
+    """Triton's clients give bytes, or str where the answer came as JSON."""
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,43 @@
+"""What can go wrong, as one tree.
+
+PlateError
+├── PictureError      the caller's picture cannot be used            INVALID_ARG
+├── ParameterError    a request parameter is unknown or out of range INVALID_ARG
+├── ModelError        a network answered wrongly or not at all       INTERNAL
+├── Overloaded        no capacity for this request now               UNAVAILABLE
+├── SettingsError     configuration is wrong; stops loading
+├── WeightsError      a weight file is missing or not the listed one; stops loading
+└── ServerError       the inference server cannot be started or reached
+"""
+
+
+class PlateError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class PictureError(PlateError):
+    """The caller's picture cannot be used."""
+
+
+class ParameterError(PlateError):
+    """A request parameter is unknown or out of range."""
+
+
+class ModelError(PlateError):
+    """A network answered wrongly or not at all."""
+
+
+class Overloaded(PlateError):  # noqa: N818 - a state of the server, not a fault
+    """The server has no capacity for this request now; try again later."""
+
+
+class SettingsError(PlateError):
+    """The configuration is wrong."""
+
+
+class WeightsError(PlateError):
+    """A weight file is missing, damaged or not the listed one."""
+
+
+class ServerError(PlateError):
+    """The inference server cannot be started or reached."""

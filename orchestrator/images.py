@@ -1,0 +1,184 @@
+"""Pictures: from files and bytes to tensors, to the detector's letterbox, to the reader's crops."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name everybody knows
+from PIL import Image
+from torch import Tensor
+
+from orchestrator.boxes import clip, grow
+from orchestrator.errors import PictureError
+
+ENCODINGS = ("JPEG", "PNG", "WEBP", "BMP")
+READER_SIZE_WH = (94, 24)
+STRIDE = 32
+PAD_GREY = 114  # what YOLOv5 is trained with
+MARGIN_XY = (0.05, 0.2)  # what the reader is trained with
+
+
+def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
+    """Read a picture file.
+
+    Returns:
+        uint8 [H, W, 3] BGR, EXIF orientation applied.
+
+    Raises:
+        PictureError: No such file, or `decode` cannot use its bytes.
+    """
+    try:
+        encoded = Path(path).read_bytes()
+    except OSError as error:
+        raise PictureError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    return decode(encoded, max_pixels=max_pixels)
+
+
+def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
+    """Decode one JPEG, PNG, WebP or BMP file.
+
+    The header is read first, so a small file that unpacks to a huge picture costs nothing.
+
+    Args:
+        encoded: The file's bytes.
+        max_pixels: Largest width x height accepted.
+
+    Returns:
+        uint8 [H, W, 3] BGR, EXIF orientation applied.
+
+    Raises:
+        PictureError: Not one of these formats, damaged, or too large.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            width, height = Image.open(io.BytesIO(encoded), formats=ENCODINGS).size
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise PictureError(
+            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, "
+            f"got {len(encoded)} bytes that are none"
+        ) from error
+    _check_pixels(width, height, max_pixels)
+    try:
+        bgr = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+    except cv2.error as error:
+        raise PictureError(f"encoded_image: damaged {width}x{height} picture") from error
+    if bgr is None:
+        raise PictureError(f"encoded_image: damaged {width}x{height} picture")
+    return torch.from_numpy(bgr)
+
+
+def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:
+    """Return the picture if it is uint8 [H, W, 3] with at least one and not too many pixels.
+
+    Raises:
+        PictureError: It is not.
+    """
+    if picture.dtype != torch.uint8 or picture.ndim != 3 or picture.shape[2] != 3:
+        raise PictureError(
+            "input__0: wanted a UINT8 picture of shape [height, width, 3], "
+            f"got {picture.dtype} {list(picture.shape)}"
+        )
+    _check_pixels(picture.shape[1], picture.shape[0], max_pixels)
+    return picture
+
+
+def _check_pixels(width: int, height: int, max_pixels: int) -> None:
+    if not 0 < width * height <= max_pixels:
+        raise PictureError(
+            f"picture size: wanted 1 to {max_pixels} pixels, got {width}x{height} pixels"
+        )
+
+
+@dataclass(frozen=True)
+class Letterbox:
+    """A picture scaled and centred on grey; carries its own inverse: net = source * scale + offset.
+
+    Attributes:
+        net: uint8 [1, H, W, 3], H and W multiples of 32.
+        scale: Net pixels per source pixel.
+        offset_xy: Where the picture begins in the net, pixels.
+    """
+
+    net: Tensor
+    scale: float
+    offset_xy: tuple[int, int]
+
+    def to_net(self, xyxy: Tensor) -> Tensor:
+        """Map boxes [N, 4] from picture pixels to net pixels."""
+        return xyxy * self.scale + xyxy.new_tensor(self.offset_xy * 2)
+
+    def to_source(self, xyxy: Tensor) -> Tensor:
+        """Map boxes [N, 4] from net pixels to picture pixels."""
+        return (xyxy - xyxy.new_tensor(self.offset_xy * 2)) / self.scale
+
+
+def letterbox(picture: Tensor, side_px: int) -> Letterbox:
+    """Fit a picture into the detector's input without stretching it.
+
+    The longer side becomes `side_px` (a smaller picture is not enlarged); both sides are padded to
+    the next multiple of 32, so a wide picture does not pay for a square.
+
+    Args:
+        picture: uint8 [H, W, 3].
+        side_px: Longest side of the network input, a multiple of 32.
+    """
+    height, width = picture.shape[:2]
+    scale = min(1.0, side_px / max(height, width))
+    inner_hw = (max(1, round(height * scale)), max(1, round(width * scale)))
+    net_h, net_w = (math.ceil(side / STRIDE) * STRIDE for side in inner_hw)
+    top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
+    net = picture.new_full((1, net_h, net_w, 3), PAD_GREY)
+    net[0, top : top + inner_hw[0], left : left + inner_hw[1]] = _resize(picture, inner_hw)
+    return Letterbox(net, scale, (left, top))
+
+
+def _resize(picture: Tensor, size_hw: tuple[int, int]) -> Tensor:
+    """Resize uint8 [H, W, 3] with antialiasing; a plain copy when the size is the same."""
+    if picture.shape[:2] == size_hw:
+        return picture
+    nchw = picture.permute(2, 0, 1)[None]
+    if nchw.is_cuda:  # the uint8 kernel exists for CPUs only
+        resized = F.interpolate(nchw.float(), size_hw, mode="bilinear", antialias=True)
+        return resized.round_()[0].permute(1, 2, 0).byte()
+    return F.interpolate(nchw, size_hw, mode="bilinear", antialias=True)[0].permute(1, 2, 0)
+
+
+def crop_plates(
+    picture: Tensor, xyxy: Tensor, margin_xy: tuple[float, float] = MARGIN_XY
+) -> Tensor:
+    """Cut plates out of the full-size picture for STN and LPRNet.
+
+    Each box is grown by the margin, because detectors cut plates close, and clipped to the picture.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        xyxy: float32 [N, 4] picture pixels.
+        margin_xy: Growth at each side as a part of the box's width and height.
+
+    Returns:
+        float32 [N, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
+    """
+    width, height = READER_SIZE_WH
+    crops = picture.new_empty((len(xyxy), 3, height, width), dtype=torch.float32)
+    for crop, (x0, y0, x1, y1) in zip(crops, crop_boxes(picture, xyxy, margin_xy), strict=True):
+        cut = picture[y0:y1, x0:x1].permute(2, 0, 1)[None].float()
+        crop.copy_(F.interpolate(cut, (height, width), mode="bicubic", antialias=True)[0])
+    return crops.flip(1).clamp_(0, 255).sub_(127.5).div_(128)
+
+
+def crop_boxes(
+    picture: Tensor, xyxy: Tensor, margin_xy: tuple[float, float] = MARGIN_XY
+) -> list[tuple[int, int, int, int]]:
+    """Return the whole-pixel boxes, at least one pixel each way, that `crop_plates` cuts out."""
+    height, width = picture.shape[:2]
+    boxes = clip(grow(xyxy.cpu(), margin_xy), (width, height)).round().int().tolist()
+    corners = ((min(x0, width - 1), min(y0, height - 1), x1, y1) for x0, y0, x1, y1 in boxes)
+    return [(x0, y0, max(x1, x0 + 1), max(y1, y0 + 1)) for x0, y0, x1, y1 in corners]

@@ -1,0 +1,183 @@
+"""The story of one picture: find the plates, straighten them, read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orchestrator.boxes import clip, nms
+from orchestrator.contract import (
+    ALL_OUTPUTS,
+    DETECTOR,
+    FROM_DETECTION,
+    FROM_RECTIFICATION,
+    INPUT,
+    MAX_BATCH,
+    OUTPUT,
+    READER,
+    RECTIFIER,
+    THETA,
+)
+from orchestrator.ctc import Reading, decode
+from orchestrator.errors import ModelError, ParameterError
+from orchestrator.images import check_picture, crop_boxes, crop_plates, letterbox
+from orchestrator.plates import Plate, Plates, format_of
+from orchestrator.settings import Roi, Settings
+
+Tensors = Mapping[str, Tensor]
+Infer = Callable[[str, Tensors], Tensors]
+"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`."""
+
+
+def recognize(
+    picture: Tensor,
+    infer: Infer,
+    settings: Settings | None = None,
+    *,
+    outputs: Collection[str] = ALL_OUTPUTS,
+) -> Plates:
+    """Find and read every plate of a picture.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR, on the CPU or a GPU.
+        infer: Runs one of the three networks; the only way out of this function.
+        settings: Thresholds and limits.
+        outputs: Names of the outputs that will be used; networks that none of them needs are not
+            run, and their part of a `Plate` stays empty.
+
+    Returns:
+        The plates, best detection first, in pixels of the picture that was given.
+
+    Raises:
+        PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
+        ParameterError: The region of interest lies outside the picture.
+        ModelError: A network answered with tensors of another shape.
+    """
+    settings = settings or Settings()
+    check_picture(picture, max_pixels=settings.max_pixels)
+    view, origin_xy = region(picture, settings.roi)
+    found = find(view, infer, settings)
+    if not found.scores or not set(outputs) - FROM_DETECTION:
+        return _plates(found, origin_xy)
+    crops = crop_plates(view, found.xyxy)
+    straight, theta = straighten(crops, infer)
+    corners = corners_of(theta, crop_boxes(view, found.xyxy))
+    if not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
+        return _plates(found, origin_xy, corners=corners)
+    readings = decode(read(straight, infer), temperature=settings.temperature)
+    return _plates(found, origin_xy, corners, readings, settings.text_threshold)
+
+
+@dataclass(frozen=True)
+class Detections:
+    """What the detector found, best first: float32 [N, 4] xyxy on the CPU, and N scores."""
+
+    xyxy: Tensor
+    scores: list[float]
+
+
+def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
+    """Return the view of the picture to search and where its first pixel lies (x, y).
+
+    Raises:
+        ParameterError: The region has no whole pixel of the picture.
+    """
+    if roi is None:
+        return picture, (0, 0)
+    height, width = picture.shape[:2]
+    x0, y0, x1, y1 = clip(torch.tensor([roi]), (width, height)).round().int()[0].tolist()
+    if x0 >= x1 or y0 >= y1:
+        raise ParameterError(f"roi: wanted a part of the {width}x{height} picture, got {roi}")
+    return picture[y0:y1, x0:x1], (x0, y0)
+
+
+def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
+    """Detect plates and keep the best of those that overlap."""
+    box = letterbox(picture, settings.detector_side_px)
+    rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
+    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6:
+        raise ModelError(f"{DETECTOR}: wanted [1, K, 6], got {list(rows.shape)}")
+    sure = rows[0].float().cpu()
+    sure = sure[sure[:, 4] >= settings.detection_threshold]
+    kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
+    xyxy = clip(box.to_source(kept[:, :4]), (picture.shape[1], picture.shape[0]))
+    return Detections(xyxy, kept[:, 4].tolist())
+
+
+def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
+    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
+    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
+    straight = torch.cat([answer[OUTPUT] for answer in answers])
+    theta = torch.cat([answer[THETA] for answer in answers])
+    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
+        raise ModelError(
+            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
+            f"got {list(straight.shape)} and {list(theta.shape)}"
+        )
+    return straight, theta
+
+
+def read(straight: Tensor, infer: Infer) -> Tensor:
+    """Return the logits [N, 23, 18] of rectified crops [N, 3, 24, 94]."""
+    chunks = straight.split(MAX_BATCH)
+    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+    if len(logits) != len(straight):
+        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
+    return logits
+
+
+def corners_of(theta: Tensor, boxes: list[tuple[int, int, int, int]]) -> Tensor:
+    """Map the corners of STN's output back to the picture.
+
+    Args:
+        theta: float32 [N, 2, 3], from output to input coordinates, both in [-1, 1].
+        boxes: The N whole-pixel boxes the crops were cut from.
+
+    Returns:
+        float32 [N, 4, 2] pixels, clockwise from top-left.
+    """
+    square = torch.tensor([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
+    normal = square @ theta.float().cpu().transpose(1, 2)
+    xyxy = torch.tensor(boxes, dtype=torch.float32)[:, None]
+    return xyxy[..., :2] + (normal + 1) / 2 * (xyxy[..., 2:] - xyxy[..., :2])
+
+
+def _plates(
+    found: Detections,
+    origin_xy: tuple[int, int],
+    corners: Tensor | None = None,
+    readings: list[Reading] | None = None,
+    text_threshold: float = 0.0,
+) -> Plates:
+    """Put the parts together and move them from the region to the picture."""
+    x, y = origin_xy
+    boxes = (found.xyxy + torch.tensor([x, y, x, y])).tolist()
+    quads = [] if corners is None else (corners + torch.tensor([x, y])).tolist()
+    return Plates(
+        tuple(
+            Plate(
+                xyxy=tuple(box),
+                detection_score=found.scores[index],
+                corners=tuple((cx, cy) for cx, cy in quads[index]) if quads else (),
+                **(_texts(readings[index], text_threshold) if readings else {}),
+            )
+            for index, box in enumerate(boxes)
+        )
+    )
+
+
+def _texts(reading: Reading, text_threshold: float) -> dict[str, object]:
+    """The text fields of a plate: the best candidate is shown when it is sure enough."""
+    best, score = reading.candidates[0] if reading.candidates else ("", 0.0)
+    text = best if score >= text_threshold else ""
+    return {
+        "text": text,
+        "text_score": score,
+        "raw_text": reading.raw_text,
+        "character_scores": reading.character_scores,
+        "candidates": reading.candidates,
+        "format": format_of(text),
+    }

@@ -1,0 +1,110 @@
+"""What an operator or a request can set, with ranges; parsed once, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from orchestrator.errors import ParameterError, SettingsError
+
+Roi = tuple[float, float, float, float]
+
+REQUEST_PARAMETERS = ("detection_threshold", "text_threshold", "max_plates", "roi")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a picture is recognised.
+
+    Attributes:
+        detection_threshold: Least detection score of a plate, in [0, 1].
+        text_threshold: Least text score of a text that is shown, in [0, 1].
+        max_plates: Most plates of one picture; the surest detections stay.
+        roi: Where to look, x0, y0, x1, y1 in picture pixels; the whole picture when None.
+        iou_threshold: Of two boxes that overlap more, the better one stays; in [0, 1].
+        detector_side_px: Longest side of the detector's input, a multiple of 32.
+        max_pixels: Largest picture accepted, width x height.
+        temperature: Divides the reader's logits so that a text score is a probability.
+    """
+
+    detection_threshold: float = 0.4
+    text_threshold: float = 0.5
+    max_plates: int = 100
+    roi: Roi | None = None
+    iou_threshold: float = 0.45
+    detector_side_px: int = 640
+    max_pixels: int = 50_000_000
+    temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check_range("detection_threshold", self.detection_threshold, 0, 1)
+        _check_range("text_threshold", self.text_threshold, 0, 1)
+        _check_range("max_plates", self.max_plates, 1, 1000)
+        _check_range("iou_threshold", self.iou_threshold, 0, 1)
+        _check_range("detector_side_px", self.detector_side_px, 32, 4096)
+        _check_range("max_pixels", self.max_pixels, 1, 1_000_000_000)
+        _check_range("temperature", self.temperature, 0.01, 100)
+        if self.detector_side_px % 32:
+            raise ParameterError(
+                f"detector_side_px: wanted a multiple of 32, got {self.detector_side_px}"
+            )
+        if self.roi is not None and not (self.roi[0] < self.roi[2] and self.roi[1] < self.roi[3]):
+            raise ParameterError(f"roi: wanted x0 < x1 and y0 < y1, got {self.roi}")
+
+    @classmethod
+    def from_strings(cls, values: Mapping[str, str]) -> Settings:
+        """Parse settings as `config.pbtxt` parameters give them.
+
+        Raises:
+            SettingsError: An unknown name, or a value that does not parse or is out of range.
+        """
+        try:
+            return cls()._parsed(values, [field.name for field in fields(cls)])
+        except ParameterError as error:
+            raise SettingsError(str(error)) from error
+
+    def updated(self, parameters: Mapping[str, str | int | float | bool]) -> Settings:
+        """Return these settings with a request's parameters.
+
+        Raises:
+            ParameterError: An unknown name, or a value that does not parse or is out of range.
+        """
+        return self._parsed(parameters, REQUEST_PARAMETERS) if parameters else self
+
+    def _parsed(
+        self, values: Mapping[str, str | int | float | bool], known: list[str] | tuple[str, ...]
+    ) -> Settings:
+        unknown = sorted(set(values) - set(known))
+        if unknown:
+            raise ParameterError(f"parameters: wanted some of {', '.join(known)}, got {unknown[0]}")
+        return replace(self, **{name: _parse(name, value) for name, value in values.items()})
+
+
+def _parse(name: str, value: str | int | float | bool) -> float | Roi:
+    """Turn a parameter's value, a number or its text, into what the setting holds."""
+    if isinstance(value, bool):
+        raise ParameterError(f"{name}: wanted a number, got {value}")
+    if name == "roi":
+        return _parse_roi(value)
+    try:
+        number = float(value)
+    except ValueError:
+        raise ParameterError(f"{name}: wanted a number, got {value!r}") from None
+    if isinstance(getattr(Settings, name), int):
+        if not number.is_integer():
+            raise ParameterError(f"{name}: wanted a whole number, got {value}")
+        return int(number)
+    return number
+
+
+def _parse_roi(value: str | int | float) -> Roi:
+    try:
+        x0, y0, x1, y1 = (float(part) for part in str(value).split(","))
+    except ValueError:
+        raise ParameterError(f'roi: wanted "x0,y0,x1,y1" in pixels, got {value!r}') from None
+    return x0, y0, x1, y1
+
+
+def _check_range(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ParameterError(f"{name}: wanted {least} to {most}, got {value}")

@@ -1,0 +1,69 @@
+"""The seam to Triton: torch tensors to Triton tensors and back through DLPack, without copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import triton_python_backend_utils as pb_utils
+from torch import Tensor
+
+from orchestrator.errors import ModelError, Overloaded, ParameterError, PictureError, PlateError
+from orchestrator.pipeline import Infer, Tensors
+
+OUTPUTS_OF = {"yolo": ["output__0"], "stn": ["output__0", "output__1"], "lprnet": ["output__0"]}
+
+# By name: Triton fills its module in after it has imported the model.
+_CODES = {
+    PictureError: "INVALID_ARG",
+    ParameterError: "INVALID_ARG",
+    Overloaded: "UNAVAILABLE",
+    ModelError: "INTERNAL",
+}
+
+
+def to_torch(tensor: Any) -> Tensor:
+    """Return a Triton tensor's memory as a torch tensor, where it lies."""
+    return torch.from_dlpack(tensor)
+
+
+def to_triton(name: str, tensor: Tensor) -> Any:
+    """Return a torch tensor's memory as a Triton tensor; copies only what is not contiguous."""
+    return pb_utils.Tensor.from_dlpack(name, tensor.contiguous())
+
+
+def infer_for(request: Any) -> Infer:
+    """Return an `Infer` that calls the component models on behalf of one request.
+
+    The children inherit the request's id, deadline and trace. A request that its caller has
+    given up is not carried on.
+    """
+
+    def infer(model: str, tensors: Tensors) -> Tensors:
+        if request.is_cancelled():
+            raise Overloaded("request: cancelled by its caller")
+        child = pb_utils.InferenceRequest(
+            model_name=model,
+            request_id=request.request_id(),
+            inputs=[to_triton(name, tensor) for name, tensor in tensors.items()],
+            requested_output_names=OUTPUTS_OF[model],
+            timeout=request.timeout(),
+            trace=request.trace(),
+        )
+        answer = child.exec()
+        if answer.has_error():
+            raise _error_of(model, answer.error())
+        return {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
+
+    return infer
+
+
+def _error_of(model: str, error: Any) -> PlateError:
+    kind = Overloaded if error.code() == pb_utils.TritonError.UNAVAILABLE else ModelError
+    return kind(f"{model}: {error.message()}")
+
+
+def failed(error: PlateError) -> Any:
+    """Return the response that tells one caller what was wrong."""
+    code = getattr(pb_utils.TritonError, _CODES.get(type(error), "INTERNAL"))
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), code))

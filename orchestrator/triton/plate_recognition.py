@@ -1,0 +1,71 @@
+"""The Triton model `plate_recognition`: translates requests to the pipeline and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import triton_python_backend_utils as pb_utils
+from torch import Tensor
+
+from orchestrator import contract
+from orchestrator.errors import ModelError, PictureError, PlateError
+from orchestrator.images import decode
+from orchestrator.pipeline import recognize
+from orchestrator.settings import Settings
+from orchestrator.triton.bls import failed, infer_for, to_torch
+
+BACKEND_PARAMETERS = ("FORCE_CPU_ONLY_INPUT_TENSORS", "EXECUTION_ENV_PATH")
+
+
+class TritonPythonModel:
+    """One worker: one call at a time, none of its failures reaches another call."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        config = json.loads(args["model_config"])
+        self.settings = Settings.from_strings(
+            {
+                name: value["string_value"]
+                for name, value in config["parameters"].items()
+                if name not in BACKEND_PARAMETERS
+            }
+        )
+        on_gpu = args["model_instance_kind"] == "GPU"
+        self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
+        torch.set_num_threads(1)  # the networks have the cores
+        torch.set_flush_denormal(True)
+
+    @torch.inference_mode()
+    def execute(self, requests: list[Any]) -> list[Any]:
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Any) -> Any:
+        names = request.requested_output_names()
+        try:
+            settings = self.settings.updated(json.loads(request.parameters() or "{}"))
+            picture = self._picture_of(request, settings).to(self.device)
+            plates = recognize(picture, infer_for(request), settings, outputs=names)
+            arrays = contract.to_arrays(plates, names)
+        except PlateError as error:
+            return failed(error)
+        except Exception as error:  # a fault of ours: this request fails, the worker goes on
+            pb_utils.Logger.log_error(f"{contract.MODEL}: {type(error).__name__}: {error}")
+            return failed(ModelError(f"{type(error).__name__}: {error}"))
+        return pb_utils.InferenceResponse(
+            [pb_utils.Tensor(name, array) for name, array in arrays.items()]
+        )
+
+    def _picture_of(self, request: Any, settings: Settings) -> Tensor:
+        """Return the request's picture, from whichever of the two inputs it came in."""
+        sent = {tensor.name(): tensor for tensor in request.inputs()}
+        if len(sent) != 1:
+            raise PictureError(
+                f"inputs: wanted exactly one of {contract.PICTURE} and {contract.ENCODED}, "
+                f"got {'both' if sent else 'none'}"
+            )
+        if contract.PICTURE in sent:
+            return to_torch(sent[contract.PICTURE])
+        (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
+        return decode(encoded, max_pixels=settings.max_pixels)
