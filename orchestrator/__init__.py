@@ -1,0 +1,41 @@
+"""Russian number plates from one infer call on NVIDIA Triton."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+    from orchestrator.images import decode, read_picture
+    from orchestrator.networks.export import load_networks
+    from orchestrator.pipeline import recognize
+    from orchestrator.plates import Plate, Plates
+    from orchestrator.settings import Settings
+
+_HOMES = {
+    "Plate": "plates",
+    "PlateClient": "client",
+    "Plates": "plates",
+    "Settings": "settings",
+    "decode": "images",
+    "load_networks": "networks.export",
+    "read_picture": "images",
+    "recognize": "pipeline",
+}
+__all__ = [
+    "Plate",
+    "PlateClient",
+    "Plates",
+    "Settings",
+    "decode",
+    "load_networks",
+    "read_picture",
+    "recognize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: a client needs no torch, a command no pandas."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""The tensors of the Triton models, written once: names, types, shapes, and plates to arrays and back.
+"""The tensors of the Triton models, written once: names, types, shapes; plates to arrays and back.
 
 `config.pbtxt` says the same to Triton; a test compares the two.
 """
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.ctc import CANDIDATES
 from orchestrator.errors import ModelError
-from orchestrator.plates import MAX_LENGTH, Plate, Plates
+from orchestrator.plates import CANDIDATES, MAX_LENGTH, Plate, Plates
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"

@@ -15,9 +15,8 @@ import numpy.typing as npt
 from torch import Tensor
 
 from orchestrator.errors import ModelError
-from orchestrator.plates import ALPHABET, BLANK, FORMATS, MAX_LENGTH, PlateFormat
+from orchestrator.plates import ALPHABET, BLANK, CANDIDATES, FORMATS, MAX_LENGTH, PlateFormat
 
-CANDIDATES = 5
 BEAM_WIDTH = 12
 MIN_PROB = 1e-5  # classes rarer than this at a step cannot change a candidate worth showing
 

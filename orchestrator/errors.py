@@ -1,8 +1,9 @@
 """What can go wrong, as one tree.
 
 PlateError
-├── PictureError      the caller's picture cannot be used            INVALID_ARG
-├── ParameterError    a request parameter is unknown or out of range INVALID_ARG
+├── RequestError      the caller's fault; the server's answer to it  INVALID_ARG
+│   ├── PictureError      the picture cannot be used
+│   └── ParameterError    a parameter is unknown or out of range
 ├── ModelError        a network answered wrongly or not at all       INTERNAL
 ├── Overloaded        no capacity for this request now               UNAVAILABLE
 ├── SettingsError     configuration is wrong; stops loading
@@ -15,11 +16,15 @@ class PlateError(Exception):
     """Base of every error this package raises on purpose."""
 
 
-class PictureError(PlateError):
+class RequestError(PlateError):
+    """The request cannot be answered as it is; sending it again does not help."""
+
+
+class PictureError(RequestError):
     """The caller's picture cannot be used."""
 
 
-class ParameterError(PlateError):
+class ParameterError(RequestError):
     """A request parameter is unknown or out of range."""
 
 

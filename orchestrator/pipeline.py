@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -61,14 +61,19 @@ def recognize(
     view, origin_xy = region(picture, settings.roi)
     found = find(view, infer, settings)
     if not found.scores or not set(outputs) - FROM_DETECTION:
-        return _plates(found, origin_xy)
+        return Plates(tuple(_plates(found, origin_xy)))
     crops = crop_plates(view, found.xyxy)
     straight, theta = straighten(crops, infer)
-    corners = corners_of(theta, crop_boxes(view, found.xyxy))
+    plates = _plates(found, origin_xy, corners_of(theta, crop_boxes(view, found.xyxy)))
     if not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
-        return _plates(found, origin_xy, corners=corners)
+        return Plates(tuple(plates))
     readings = decode(read(straight, infer), temperature=settings.temperature)
-    return _plates(found, origin_xy, corners, readings, settings.text_threshold)
+    return Plates(
+        tuple(
+            _with_text(plate, reading, settings.text_threshold)
+            for plate, reading in zip(plates, readings, strict=True)
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -146,38 +151,32 @@ def corners_of(theta: Tensor, boxes: list[tuple[int, int, int, int]]) -> Tensor:
 
 
 def _plates(
-    found: Detections,
-    origin_xy: tuple[int, int],
-    corners: Tensor | None = None,
-    readings: list[Reading] | None = None,
-    text_threshold: float = 0.0,
-) -> Plates:
-    """Put the parts together and move them from the region to the picture."""
+    found: Detections, origin_xy: tuple[int, int], corners: Tensor | None = None
+) -> list[Plate]:
+    """Make plates of detections, moved from the region to the picture."""
     x, y = origin_xy
     boxes = (found.xyxy + torch.tensor([x, y, x, y])).tolist()
-    quads = [] if corners is None else (corners + torch.tensor([x, y])).tolist()
-    return Plates(
-        tuple(
-            Plate(
-                xyxy=tuple(box),
-                detection_score=found.scores[index],
-                corners=tuple((cx, cy) for cx, cy in quads[index]) if quads else (),
-                **(_texts(readings[index], text_threshold) if readings else {}),
-            )
-            for index, box in enumerate(boxes)
+    quads = [()] * len(boxes) if corners is None else (corners + torch.tensor([x, y])).tolist()
+    return [
+        Plate(
+            xyxy=(x0, y0, x1, y1),
+            detection_score=score,
+            corners=tuple((cx, cy) for cx, cy in quad),
         )
-    )
+        for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores, quads, strict=True)
+    ]
 
 
-def _texts(reading: Reading, text_threshold: float) -> dict[str, object]:
-    """The text fields of a plate: the best candidate is shown when it is sure enough."""
+def _with_text(plate: Plate, reading: Reading, text_threshold: float) -> Plate:
+    """Add what was read; the best candidate is shown as the text when it is sure enough."""
     best, score = reading.candidates[0] if reading.candidates else ("", 0.0)
     text = best if score >= text_threshold else ""
-    return {
-        "text": text,
-        "text_score": score,
-        "raw_text": reading.raw_text,
-        "character_scores": reading.character_scores,
-        "candidates": reading.candidates,
-        "format": format_of(text),
-    }
+    return replace(
+        plate,
+        text=text,
+        text_score=score,
+        raw_text=reading.raw_text,
+        character_scores=reading.character_scores,
+        candidates=reading.candidates,
+        format=format_of(text),
+    )

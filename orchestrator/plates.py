@@ -16,6 +16,7 @@ import pandas as pd
 ALPHABET = "0123456789ABEKMHOPCTYX"
 BLANK = len(ALPHABET)
 MAX_LENGTH = 9
+CANDIDATES = 5  # best readings told of each plate
 
 _CLASSES = {"L": "[ABEKMHOPCTYX]", "D": "[0-9]"}
 

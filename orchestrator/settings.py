@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
 
@@ -77,7 +78,8 @@ class Settings:
         unknown = sorted(set(values) - set(known))
         if unknown:
             raise ParameterError(f"parameters: wanted some of {', '.join(known)}, got {unknown[0]}")
-        return replace(self, **{name: _parse(name, value) for name, value in values.items()})
+        parsed: dict[str, Any] = {name: _parse(name, value) for name, value in values.items()}
+        return replace(self, **parsed)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:

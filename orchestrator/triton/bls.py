@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 import triton_python_backend_utils as pb_utils
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
-from orchestrator.errors import ModelError, Overloaded, ParameterError, PictureError, PlateError
+from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError
 from orchestrator.pipeline import Infer, Tensors
 
 OUTPUTS_OF = {"yolo": ["output__0"], "stn": ["output__0", "output__1"], "lprnet": ["output__0"]}
 
-# By name: Triton fills its module in after it has imported the model.
-_CODES = {
-    PictureError: "INVALID_ARG",
-    ParameterError: "INVALID_ARG",
-    Overloaded: "UNAVAILABLE",
-    ModelError: "INTERNAL",
-}
-
 
 def to_torch(tensor: Any) -> Tensor:
     """Return a Triton tensor's memory as a torch tensor, where it lies."""
-    return torch.from_dlpack(tensor)
+    return from_dlpack(tensor)
 
 
 def to_triton(name: str, tensor: Tensor) -> Any:
@@ -65,5 +57,12 @@ def _error_of(model: str, error: Any) -> PlateError:
 
 def failed(error: PlateError) -> Any:
     """Return the response that tells one caller what was wrong."""
-    code = getattr(pb_utils.TritonError, _CODES.get(type(error), "INTERNAL"))
-    return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), code))
+    return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), _code_of(error)))
+
+
+def _code_of(error: PlateError) -> Any:
+    # Looked up when needed: Triton fills its module in after it has imported the model.
+    codes = pb_utils.TritonError
+    if isinstance(error, RequestError):
+        return codes.INVALID_ARG
+    return codes.UNAVAILABLE if isinstance(error, Overloaded) else codes.INTERNAL

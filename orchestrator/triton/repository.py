@@ -45,7 +45,7 @@ def export(
         weight_files.check(weights / file)
     stale = [name for name in COMPONENTS if force or _is_stale(repository, weights, name)]
     if stale:
-        from orchestrator.networks import export  # noqa: PLC0415 - torch takes seconds to import
+        from orchestrator.networks import export
 
         for name in stale:
             logger.info("exporting %s", name)

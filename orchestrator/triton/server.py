@@ -5,6 +5,7 @@ The server is the real one, carried by the `nvidia-pytriton` wheel, of which not
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import logging
@@ -22,7 +23,6 @@ import urllib.error
 import urllib.request
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,8 +32,10 @@ from orchestrator.triton.repository import REPOSITORY
 
 PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
-SHM = Path("/dev/shm")  # noqa: S108 - where Triton's Python workers exchange tensors
+SHM = Path("/dev/shm")
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 DEVICES = ("auto", "cpu", "gpu")
+NOISE = ("CudaDriverHelper", "NVML", "DCGM")  # what Triton says where there is no GPU
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ class ServerOptions:
 
 
 def _reachable(host: str) -> str:
-    return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host  # noqa: S104
+    return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def check_device(device: str) -> None:
     if device not in DEVICES:
         raise ServerError(f"device: wanted one of {', '.join(DEVICES)}, got {device}")
     if device == "gpu":
-        import torch  # noqa: PLC0415 - takes seconds, needed here only
+        import torch
 
         if not torch.cuda.is_available():
             raise ServerError("device: wanted a GPU, got none that PyTorch can use")
@@ -176,9 +178,17 @@ class Server:
     runtime: tempfile.TemporaryDirectory[str]
     shm_prefix: str
     log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
+    workers: frozenset[int] = frozenset()
 
     def is_running(self) -> bool:
         return self.process.poll() is None
+
+    def is_whole(self) -> bool:
+        """Tell whether the server and every worker it became ready with still run.
+
+        Triton neither restarts a worker that died nor says so in its readiness.
+        """
+        return self.is_running() and self.workers <= _children(self.process.pid)
 
     def wait_until_ready(self) -> None:
         """Return when every model answers.
@@ -196,6 +206,7 @@ class Server:
                     f"got no answer; {self.reason()}"
                 )
             time.sleep(0.1)
+        self.workers = _children(self.process.pid)
 
     def reason(self) -> str:
         """Return the log line that tells best why the server is in trouble."""
@@ -205,16 +216,18 @@ class Server:
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End the server and its workers and remove what they leave behind."""
+        with _uninterrupted():
+            self._stop(timeout_s)
+
+    def _stop(self, timeout_s: float) -> None:
         if self.is_running():
             self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(timeout_s)
             except subprocess.TimeoutExpired:
                 logger.warning("tritonserver did not end within %.0f s; killing it", timeout_s)
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)  # workers of a server that died
-        except ProcessLookupError:
-            pass
+        with contextlib.suppress(ProcessLookupError):  # workers of a server that died
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for region in SHM.glob(f"{self.shm_prefix}*"):
             region.unlink(missing_ok=True)
@@ -253,12 +266,30 @@ def start(options: ServerOptions) -> Server:
     return server
 
 
-@contextmanager
+@contextlib.contextmanager
 def running(options: ServerOptions) -> Iterator[Server]:
     """Run a server for the length of a `with` block."""
     server = start(options)
     try:
         yield server
+    finally:
+        server.stop()
+
+
+def keep_running(server: Server, options: ServerOptions) -> None:
+    """Watch a server and replace it when it or one of its workers dies, until interrupted.
+
+    Raises:
+        ServerError: It cannot be started again.
+    """
+    try:
+        while True:
+            time.sleep(0.5)
+            if not server.is_whole():
+                logger.error("the server or one of its workers died; starting again")
+                server.stop(timeout_s=0)
+                server = start(options)
+                logger.warning("the server is ready again")
     finally:
         server.stop()
 
@@ -350,7 +381,33 @@ def _follow(server: Server) -> None:
     assert server.process.stderr is not None
     for line in server.process.stderr:
         server.log.append(line)
-        logger.info("%s", line.rstrip())
+        is_error = line.startswith("E") and not any(part in line for part in NOISE)
+        logger.log(logging.ERROR if is_error else logging.DEBUG, "%s", line.rstrip())
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an impatient second Ctrl-C not leave half of the server behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _children(pid: int) -> frozenset[int]:
+    """Return the living child processes of a process."""
+    living = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it may end while we look
+            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
+            if int(parent) == pid and state not in "ZX":
+                living.add(int(stat.parent.name))
+    return frozenset(living)
 
 
 def _end_with_parent() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 import triton_python_backend_utils as pb_utils
 from torch import Tensor
+from torch.utils.dlpack import from_dlpack
 
 Row = tuple[Tensor, ...]  # the tensors of one request, in the order of the model's arguments
 
@@ -45,7 +46,7 @@ class TritonPythonModel:
 
     def _row(self, request: Any) -> Row:
         tensors = (pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs)
-        return tuple(torch.from_dlpack(tensor).to(self.device) for tensor in tensors)
+        return tuple(from_dlpack(tensor).to(self.device) for tensor in tensors)
 
     def _infer_batch(self, rows: Sequence[Row]) -> list[Row]:
         """Concatenate along the batch, run once, split again."""

@@ -1,0 +1,277 @@
+"""The command line: `plates serve`, `plates recognize`, `plates export`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.errors import PictureError, PlateError
+
+# Everything heavy is imported by the command that needs it, so that --help is quick.
+
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
+
+app = typer.Typer(
+    help="Russian number plates from one infer call on NVIDIA Triton.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+class Device(str, Enum):
+    """Where the networks run."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+RepositoryOption = Annotated[
+    Path | None, typer.Option("--model-repository", help="Model repository to serve.")
+]
+WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
+DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]
+ThreadsOption = Annotated[int, typer.Option(min=0, help="CPU threads a network; 0: all cores.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
+
+
+@app.command()
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    http_port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    grpc_port: Annotated[int, typer.Option(min=1, max=65535)] = 8001,
+    metrics_port: Annotated[int, typer.Option(min=1, max=65535)] = 8002,
+    device: DeviceOption = Device.AUTO,
+    threads: ThreadsOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Start the Triton server and keep it running until Ctrl-C."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.triton import server
+
+        options = _options(model_repository, weights, device, threads)
+        options = replace(
+            options, host=host, http_port=http_port, grpc_port=grpc_port, metrics_port=metrics_port
+        )
+        typer.echo("starting Triton ...", err=True)
+        started = server.start(options)
+        typer.echo(_welcome(options))
+        with suppress(KeyboardInterrupt):  # the way to stop it, no failure
+            server.keep_running(started, options)
+        typer.echo("stopped", err=True)
+
+
+def _welcome(options: Any) -> str:
+    return f"""\
+ready
+  HTTP     {options.http_url}
+  gRPC     {options.grpc_url}
+  metrics  {options.metrics_url}
+
+Try it from another terminal:
+  .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
+or from Python:
+  from orchestrator import PlateClient
+  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())
+
+Ctrl-C stops the server."""
+
+
+@app.command()
+def recognize(
+    sources: Annotated[list[Path], typer.Argument(help="Picture files, or folders of them.")],
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option(help="host:port or grpc://host:port; starts a server of its own without."),
+    ] = None,
+    annotate: Annotated[
+        Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per picture.")] = False,
+    detection_threshold: Annotated[float | None, typer.Option(help="In [0, 1].")] = None,
+    text_threshold: Annotated[float | None, typer.Option(help="In [0, 1].")] = None,
+    max_plates: Annotated[int | None, typer.Option(help="Most plates a picture.")] = None,
+    device: DeviceOption = Device.AUTO,
+    threads: ThreadsOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Recognise the plates of pictures and print them."""
+    with plain_errors(verbose=verbose):
+        pictures = _pictures(sources)
+        parameters = {
+            "detection_threshold": detection_threshold,
+            "text_threshold": text_threshold,
+            "max_plates": max_plates,
+        }
+        with _server_at(url, model_repository, weights, device, threads) as address:
+            failures = _recognize_all(address, pictures, parameters, annotate, as_json)
+    raise typer.Exit(1 if failures else 0)
+
+
+def _recognize_all(
+    url: str,
+    pictures: list[Path],
+    parameters: dict[str, Any],
+    annotate: Path | None,
+    as_json: bool,
+) -> int:
+    """Recognise and print picture by picture; return how many could not be."""
+    from orchestrator.client import PlateClient
+
+    failures = 0
+    with PlateClient(url) as client:
+        for picture in pictures:
+            try:
+                plates = client.recognize(picture, **parameters)
+                drawn = _draw(picture, plates, annotate) if annotate else None
+            except PlateError as error:
+                typer.echo(f"{picture}: {error}", err=True)
+                failures += 1
+                continue
+            typer.echo(_json_of(picture, plates) if as_json else _table_of(picture, plates))
+            if drawn:
+                typer.echo(f"  drawn in {drawn}", err=as_json)
+    return failures
+
+
+def _json_of(picture: Path, plates: Any) -> str:
+    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in plates]})
+
+
+def _table_of(picture: Path, plates: Any) -> str:
+    if not plates:
+        return f"{picture}: no plates"
+    table = plates.to_dataframe()
+    for side in ("x0", "y0", "x1", "y1"):
+        table[side] = table[side].round().astype(int)
+    table["text"] = table["text"].replace("", "?")
+    columns = [
+        "text", "text_score", "raw_text", "format", "detection_score", "x0", "y0", "x1", "y1"
+    ]  # fmt: skip
+    lines = table[columns].to_string(index=False, float_format="{:.2f}".format)
+    return f"{picture}: {len(plates)} plates\n{lines}"
+
+
+def _draw(picture: Path, plates: Any, folder: Path) -> Path:
+    """Write the annotated picture; raises PictureError where the folder cannot be written."""
+    import cv2
+
+    from orchestrator.drawing import annotate
+    from orchestrator.images import read_picture
+
+    target = folder / f"{picture.stem}.png"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _, encoded = cv2.imencode(".png", annotate(read_picture(picture).numpy(), plates))
+        target.write_bytes(encoded.tobytes())
+    except OSError as error:
+        raise PictureError(f"{target}: wanted to write here, got {error.strerror}") from error
+    return target
+
+
+@app.command()
+def export(
+    *,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write the TorchScript models that the server loads from the weights."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.triton import repository
+
+        folder = model_repository or repository.REPOSITORY
+        written = repository.export(folder, weights or WEIGHTS, force=force)
+        typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+
+
+@contextmanager
+def plain_errors(*, verbose: bool) -> Iterator[None]:
+    """Show our errors as one sentence, set up logging, and end on SIGTERM as on Ctrl-C."""
+    logging.basicConfig(
+        level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
+    )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except PlateError as error:
+        typer.echo(f"plates: {error}", err=True)
+        raise typer.Exit(2) from error
+
+
+def _options(repository: Path | None, weights: Path | None, device: Device, threads: int) -> Any:
+    """Export what is missing and return the options of a server on the default ports."""
+    from orchestrator.networks.weights import WEIGHTS
+    from orchestrator.triton.repository import REPOSITORY
+    from orchestrator.triton.repository import export as export_models
+    from orchestrator.triton.server import ServerOptions
+
+    options = ServerOptions(
+        repository=repository or REPOSITORY, device=device.value, threads=threads
+    )
+    export_models(options.repository, weights or WEIGHTS)
+    return options
+
+
+@contextmanager
+def _server_at(
+    url: str | None, repository: Path | None, weights: Path | None, device: Device, threads: int
+) -> Iterator[str]:
+    """Give the URL of the server named, or of one of our own for as long as it is needed."""
+    if url:
+        yield url
+        return
+    from orchestrator.triton.server import running
+
+    http, grpc, metrics = free_ports(3)
+    options = replace(
+        _options(repository, weights, device, threads),
+        http_port=http,
+        grpc_port=grpc,
+        metrics_port=metrics,
+    )
+    typer.echo("starting Triton ...", err=True)
+    with running(options):
+        yield options.http_url
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that are free at the moment."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [int(probe.getsockname()[1]) for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def _pictures(sources: list[Path]) -> list[Path]:
+    """Expand folders to the pictures in them."""
+    found: list[Path] = []
+    for source in sources:
+        if source.is_dir():
+            inside = sorted(p for p in source.iterdir() if p.suffix.lower() in SUFFIXES)
+            if not inside:
+                raise PictureError(f"{source}: wanted pictures, got a folder without any")
+            found += inside
+        else:
+            found.append(source)
+    return found
