@@ -166,7 +166,7 @@ def beam_search(
     complete = [
         ("".join(ALPHABET[c] for c in prefix), beam.total)
         for prefix, beam in beams.items()
-        if beam.alive & grammar.complete[len(prefix)]
+        if beam.total > 0 and beam.alive & grammar.complete[len(prefix)]
     ]
     return tuple(complete[:CANDIDATES])
 

@@ -53,12 +53,15 @@ class Settings:
             raise ParameterError(f"roi: wanted x0 < x1 and y0 < y1, got {self.roi}")
 
     @classmethod
-    def from_strings(cls, values: Mapping[str, str]) -> Settings:
-        """Parse settings as `config.pbtxt` parameters give them.
+    def from_config(cls, parameters: Mapping[str, Mapping[str, str]]) -> Settings:
+        """Parse the `parameters` of a Triton model; upper-case names are Triton's own.
 
         Raises:
             SettingsError: An unknown name, or a value that does not parse or is out of range.
         """
+        values = {
+            name: value["string_value"] for name, value in parameters.items() if not name.isupper()
+        }
         try:
             return cls()._parsed(values, [field.name for field in fields(cls)])
         except ParameterError as error:

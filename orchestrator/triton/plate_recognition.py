@@ -17,21 +17,13 @@ from orchestrator.pipeline import recognize
 from orchestrator.settings import Settings
 from orchestrator.triton.bls import failed, infer_for, to_torch
 
-BACKEND_PARAMETERS = ("FORCE_CPU_ONLY_INPUT_TENSORS", "EXECUTION_ENV_PATH")
-
 
 class TritonPythonModel:
     """One worker: one call at a time, none of its failures reaches another call."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
-        self.settings = Settings.from_strings(
-            {
-                name: value["string_value"]
-                for name, value in config["parameters"].items()
-                if name not in BACKEND_PARAMETERS
-            }
-        )
+        self.settings = Settings.from_config(config["parameters"])
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(1)  # the networks have the cores

@@ -1,0 +1,48 @@
+# Every target sets up what it needs; the first run takes minutes, the next ones seconds.
+PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10 python3.13; do \
+	"$$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' \
+	2>/dev/null && echo "$$python" && break; done)
+BIN = .venv/bin
+LOCK = poetry.lock pyproject.toml scripts/install.py
+
+.PHONY: demo serve test check clean help
+
+help:
+	@echo "make demo   recognise a sample picture with a real Triton server and show the plates"
+	@echo "make serve  start the server on localhost:8000 (HTTP), 8001 (gRPC), 8002 (metrics)"
+	@echo "make test   run every test"
+	@echo "make check  lint, types and formats"
+	@echo "make train-env  the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
+
+demo: .venv/.serve
+	$(BIN)/plates recognize tests/data/street.jpg --annotate .
+
+serve: .venv/.serve
+	$(BIN)/plates serve
+
+test: .venv/.dev
+	$(BIN)/pytest
+
+check: .venv/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+train-env: .venv-train/.train
+
+clean:
+	rm -rf .venv .venv-train model_repository/*/1/model.pt
+
+.venv/.serve: $(LOCK)
+	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }
+	$(PYTHON) scripts/install.py
+	@touch $@
+
+.venv/.dev: $(LOCK)
+	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }
+	$(PYTHON) scripts/install.py --group dev
+	@touch .venv/.serve $@
+
+.venv-train/.train: $(LOCK)
+	$(PYTHON) scripts/install.py --group dev --group train --venv .venv-train
+	@touch $@

@@ -1,0 +1,17 @@
+"""Fixtures that more than one test module uses."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parents[1]
+PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def photos() -> Path:
+    """The folder of real photos, which are not part of the project: they show people's plates."""
+    if not PHOTOS.is_dir():
+        pytest.skip(f"real photos: none in {PHOTOS}; set PLATES_PHOTOS to their folder")
+    return PHOTOS

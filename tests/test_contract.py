@@ -1,0 +1,128 @@
+"""The tensors in config.pbtxt are those of the code."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+from tritonclient.grpc import model_config_pb2
+
+from orchestrator import contract
+from orchestrator.errors import ModelError
+from orchestrator.plates import ALPHABET, Plate, Plates
+from orchestrator.settings import Settings
+from orchestrator.triton.repository import REPOSITORY
+
+PLATE = Plate(
+    xyxy=(1.0, 2.0, 3.0, 4.0),
+    detection_score=0.75,
+    text="A001AA77",
+    text_score=0.5,
+    raw_text="A001AA7",
+    character_scores=(0.5, 0.25, 0.5, 0.25, 0.5, 0.25, 0.5),
+    candidates=(("A001AA77", 0.5), ("A001AA71", 0.25)),
+    corners=((1.0, 2.0), (3.0, 2.0), (3.0, 4.0), (1.0, 4.0)),
+    format="ru_car",
+)
+"""Every score has an exact float32, so that what comes back is equal."""
+
+
+def config_of(name: str) -> model_config_pb2.ModelConfig:
+    text = Path(REPOSITORY, name, "config.pbtxt").read_text()
+    return text_format.Parse(text, model_config_pb2.ModelConfig())
+
+
+def tensors(entries) -> dict[str, tuple[str, list[int]]]:
+    kind = model_config_pb2.DataType.Name
+    return {entry.name: (kind(entry.data_type), list(entry.dims)) for entry in entries}
+
+
+def test_plate_recognition_has_the_outputs_of_the_code() -> None:
+    kinds = {np.float32: "TYPE_FP32", np.object_: "TYPE_STRING"}
+    expected = {
+        name: (kinds[output.dtype], [-1, *output.row_shape])
+        for name, output in contract.OUTPUTS.items()
+    }
+    assert tensors(config_of(contract.MODEL).output) == expected
+
+
+def test_plate_recognition_takes_a_picture_or_a_file() -> None:
+    config = config_of(contract.MODEL)
+    assert tensors(config.input) == {
+        contract.PICTURE: ("TYPE_UINT8", [-1, -1, 3]),
+        contract.ENCODED: ("TYPE_STRING", [1]),
+    }
+    assert all(entry.optional for entry in config.input)
+    assert config.max_batch_size == 0
+    assert config.backend == "python"
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "outputs"),
+    [
+        (
+            "yolo",
+            {contract.INPUT: ("TYPE_UINT8", [-1, -1, 3])},
+            {contract.OUTPUT: ("TYPE_FP32", [-1, 6])},
+        ),
+        (
+            "stn",
+            {contract.INPUT: ("TYPE_FP32", [3, 24, 94])},
+            {
+                contract.OUTPUT: ("TYPE_FP32", [3, 24, 94]),
+                contract.THETA: ("TYPE_FP32", [2, 3]),
+            },
+        ),
+        (
+            "lprnet",
+            {contract.INPUT: ("TYPE_FP32", [3, 24, 94])},
+            {contract.OUTPUT: ("TYPE_FP32", [len(ALPHABET) + 1, 18])},
+        ),
+    ],
+)
+def test_component_models_have_the_tensors_of_the_contract(name, inputs, outputs) -> None:
+    config = config_of(name)
+    assert config.name in {"", name}
+    assert config.backend == "pytorch"
+    assert tensors(config.input) == inputs
+    assert tensors(config.output) == outputs
+
+
+@pytest.mark.parametrize("name", ["stn", "lprnet"])
+def test_chunks_fit_the_batch_of_the_models(name: str) -> None:
+    assert config_of(name).max_batch_size == contract.MAX_BATCH
+
+
+def test_the_configured_settings_are_the_defaults_of_the_code() -> None:
+    parameters = {
+        name: {"string_value": value.string_value}
+        for name, value in config_of(contract.MODEL).parameters.items()
+    }
+    assert Settings.from_config(parameters) == Settings()
+
+
+def test_plates_survive_the_way_to_arrays_and_back() -> None:
+    plates = Plates((PLATE, Plate(xyxy=(0.0, 0.0, 1.0, 1.0), corners=PLATE.corners)))
+    assert contract.from_arrays(contract.to_arrays(plates)) == plates
+
+
+def test_no_plates_have_the_right_rank() -> None:
+    shapes = {name: array.shape for name, array in contract.to_arrays(Plates()).items()}
+    assert shapes == {name: (0, *output.row_shape) for name, output in contract.OUTPUTS.items()}
+
+
+def test_only_the_named_outputs_are_made() -> None:
+    assert set(contract.to_arrays(Plates((PLATE,)), ["texts"])) == {"texts"}
+
+
+def test_texts_may_come_as_str_where_the_answer_was_json() -> None:
+    arrays = contract.to_arrays(Plates((PLATE,)))
+    arrays["texts"] = np.array([["A001AA77"]], dtype=np.object_)
+    assert contract.from_arrays(arrays)[0].text == "A001AA77"
+
+
+def test_an_answer_without_an_output_is_refused() -> None:
+    arrays = contract.to_arrays(Plates())
+    del arrays["formats"]
+    with pytest.raises(ModelError, match="none named formats"):
+        contract.from_arrays(arrays)

@@ -1,0 +1,131 @@
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.ctc import Grammar, beam_search, best_path, collapse, decode
+from orchestrator.errors import ModelError
+from orchestrator.plates import ALPHABET, BLANK, FORMATS, PlateFormat
+
+STEPS = 18
+GRAMMAR = Grammar.of(FORMATS)
+
+
+def classes_of(text: str) -> list[int]:
+    """One step a character with a blank between, so that repeats stay apart."""
+    steps = [BLANK] * STEPS
+    for index, char in enumerate(text):
+        steps[2 * index] = ALPHABET.index(char)
+    return steps
+
+
+def lattice_of(text: str, sure: float = 0.99) -> np.ndarray:
+    """[T, C] probabilities of which each step gives the rest evenly to the other classes."""
+    lattice = np.full((STEPS, BLANK + 1), (1 - sure) / BLANK)
+    lattice[np.arange(STEPS), classes_of(text)] = sure
+    return lattice
+
+
+def logits_of(*texts: str, sure: float = 0.99) -> torch.Tensor:
+    return torch.stack([torch.from_numpy(np.log(lattice_of(t, sure).T)) for t in texts]).float()
+
+
+@pytest.mark.parametrize(
+    ("classes", "collapsed"),
+    [
+        pytest.param([], [], id="nothing"),
+        pytest.param([9, 9, 9], [], id="blanks"),
+        pytest.param([1, 1, 2], [1, 2], id="repeat merges"),
+        pytest.param([1, 9, 1], [1, 1], id="blank separates"),
+        pytest.param([9, 1, 1, 9, 9, 2, 2], [1, 2], id="mixed"),
+    ],
+)
+def test_collapse(classes: list[int], collapsed: list[int]) -> None:
+    assert collapse(classes, blank=9) == collapsed
+
+
+def test_decode_of_no_plates_is_no_readings() -> None:
+    assert decode(torch.zeros(0, 23, STEPS)) == []
+
+
+@pytest.mark.parametrize("text", ["B840OK197", "A001AA77", "TK647C77", "HO720654", "3425EE43"])
+def test_decode_of_a_sure_lattice_is_its_text(text: str) -> None:
+    (reading,) = decode(logits_of(text))
+    assert reading.raw_text == text
+    assert reading.candidates[0][0] == text
+    assert len(reading.character_scores) == len(text)
+
+
+def test_decode_keeps_the_order_of_the_plates() -> None:
+    readings = decode(logits_of("A001AA77", "B840OK197"))
+    assert [reading.raw_text for reading in readings] == ["A001AA77", "B840OK197"]
+
+
+def test_a_character_score_is_the_best_of_its_steps() -> None:
+    lattice = np.full((3, BLANK + 1), 0.0)
+    lattice[0, [1, BLANK]] = 0.6, 0.4
+    lattice[1, [1, BLANK]] = 0.9, 0.1
+    lattice[2, [1, BLANK]] = 0.2, 0.8
+    assert best_path(lattice) == ("1", (0.9,))
+
+
+def test_beam_search_sums_over_alignments() -> None:
+    # Two steps, one character: "1" is read as 1-, -1 or 11; the best path alone would say blank.
+    lattice = np.zeros((2, BLANK + 1))
+    lattice[:, 1], lattice[:, BLANK] = 0.4, 0.6
+    grammar = Grammar.of((PlateFormat("digit", ("D",)),))
+    assert best_path(lattice)[0] == ""
+    ((text, score),) = beam_search(lattice, grammar)
+    assert text == "1"
+    assert score == pytest.approx(0.4 * 0.6 + 0.6 * 0.4 + 0.4 * 0.4)
+
+
+def test_beam_search_needs_a_blank_between_equal_characters() -> None:
+    lattice = np.zeros((2, BLANK + 1))
+    lattice[:, 1] = 1.0
+    grammar = Grammar.of((PlateFormat("digits", ("D", "DD")),))
+    assert beam_search(lattice, grammar) == (("1", 1.0),)
+
+
+def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
+    lattice = lattice_of("B84OOK197", sure=0.9)
+    lattice[6, ALPHABET.index("0")] = 0.09
+    text, score = beam_search(lattice, GRAMMAR)[0]
+    assert best_path(lattice)[0] == "B84OOK197"
+    assert text == "B840OK197"
+    assert score < 0.1
+
+
+def test_candidates_all_have_a_format_and_come_best_first() -> None:
+    lattice = lattice_of("B840OK197", sure=0.7)
+    candidates = beam_search(lattice, GRAMMAR)
+    scores = [score for _, score in candidates]
+    assert len(candidates) == 5
+    assert scores == sorted(scores, reverse=True)
+    assert all(any(f.matches(text) for f in FORMATS) for text, _ in candidates)
+    assert sum(scores) <= 1
+
+
+def test_a_lattice_of_blanks_has_no_candidate() -> None:
+    (reading,) = decode(logits_of("", sure=1 - 1e-9))
+    assert reading.raw_text == ""
+    assert reading.candidates == ()
+
+
+def test_temperature_makes_scores_humbler_and_keeps_the_text() -> None:
+    ((sharp,), (soft,)) = (
+        decode(logits_of("A001AA77"), temperature=temperature) for temperature in (1.0, 2.0)
+    )
+    assert soft.candidates[0][0] == sharp.candidates[0][0]
+    assert soft.candidates[0][1] < sharp.candidates[0][1]
+
+
+def test_logits_with_other_classes_are_refused() -> None:
+    with pytest.raises(ModelError, match=r"wanted \[N, 23, T\], got \[1, 22, 18\]"):
+        decode(torch.zeros(1, 22, STEPS))
+
+
+def test_logits_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(ModelError, match="finite"):
+        decode(torch.full((1, 23, STEPS), math.nan))

@@ -1,0 +1,72 @@
+import pytest
+
+from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.settings import Settings
+
+
+def test_no_parameters_change_nothing() -> None:
+    settings = Settings()
+    assert settings.updated({}) is settings
+
+
+@pytest.mark.parametrize("value", [0.7, "0.7"])
+def test_a_number_may_come_as_text(value: float | str) -> None:
+    assert Settings().updated({"detection_threshold": value}).detection_threshold == 0.7
+
+
+def test_a_request_sets_every_parameter_of_the_contract() -> None:
+    settings = Settings().updated(
+        {"detection_threshold": 1, "text_threshold": 0, "max_plates": 3.0, "roi": "1,2.5,30,40"}
+    )
+    assert (settings.detection_threshold, settings.text_threshold) == (1, 0)
+    assert settings.max_plates == 3
+    assert settings.roi == (1, 2.5, 30, 40)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"threshold": 0.5}, "wanted some of detection_threshold, .* got threshold"),
+        ({"temperature": 1.0}, "got temperature"),
+        ({"detection_threshold": 1.5}, "detection_threshold: wanted 0 to 1, got 1.5"),
+        ({"text_threshold": "high"}, "text_threshold: wanted a number, got 'high'"),
+        ({"text_threshold": "nan"}, "text_threshold: wanted 0 to 1, got nan"),
+        ({"text_threshold": True}, "text_threshold: wanted a number, got True"),
+        ({"max_plates": 0}, "max_plates: wanted 1 to 1000, got 0"),
+        ({"max_plates": 2.5}, "max_plates: wanted a whole number, got 2.5"),
+        ({"max_plates": "inf"}, "max_plates: wanted a whole number, got inf"),
+        ({"roi": "1,2,3"}, "roi: wanted .*, got '1,2,3'"),
+        ({"roi": "a,b,c,d"}, "roi: wanted .* in pixels"),
+        ({"roi": "10,0,10,5"}, "roi: wanted x0 < x1 and y0 < y1"),
+        ({"roi": "nan,0,10,5"}, "roi: wanted x0 < x1 and y0 < y1"),
+    ],
+)
+def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Settings().updated(parameters)
+
+
+def config(**values: str) -> dict[str, dict[str, str]]:
+    """Parameters in the form that Triton hands a model."""
+    return {name: {"string_value": value} for name, value in values.items()}
+
+
+def test_configuration_may_set_what_requests_may_not() -> None:
+    assert Settings.from_config(config(detector_side_px="960")).detector_side_px == 960
+
+
+def test_upper_case_configuration_is_tritons() -> None:
+    assert Settings.from_config(config(FORCE_CPU_ONLY_INPUT_TENSORS="no")) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"detector_side_px": "650"}, "multiple of 32, got 650"),
+        ({"sides": "650"}, "got sides"),
+        ({"temperature": "0"}, "temperature: wanted 0.01 to 100"),
+    ],
+)
+def test_wrong_configuration_stops_loading(values: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Settings.from_config(config(**values))
