@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.errors import PictureError, PlateError
+from orchestrator.ports import free_ports
 
 # Everything heavy is imported by the command that needs it, so that --help is quick.
 
@@ -252,15 +252,6 @@ def _server_at(
     typer.echo("starting Triton ...", err=True)
     with running(options):
         yield options.http_url
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports that are free at the moment."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [int(probe.getsockname()[1]) for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 def _pictures(sources: list[Path]) -> list[Path]:

@@ -67,12 +67,13 @@ def install(groups: list[str]) -> None:
     torch = next(package for package in locked if package["name"] == "torch")
     wants_cuda = "train" in groups or has_gpu()  # torchvision exists for the CUDA build alone
     on_cpu = not wants_cuda and install_cpu_torch(torch["version"])
-    lines = [
-        requirement(package, groups)
+    wanted = [
+        package
         for package in locked
         if set(package["groups"]) & set(groups)
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
+    lines = [requirement(package) for package in one_version_each(wanted, groups)]
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(lines))
         file.flush()
@@ -89,16 +90,37 @@ def read_lock() -> list[dict]:
     return tomllib.loads((PROJECT / "poetry.lock").read_text())["package"]
 
 
-def requirement(package: dict, groups: list[str]) -> str:
+def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
+    """Drop what this machine does not need; of two versions keep the one with the closer marker.
+
+    Poetry locks a package twice when a dependency pins it on some platforms only; on these the
+    marker of the unpinned version holds as well.
+    """
+    from pip._vendor.packaging.markers import Marker
+
+    chosen: dict[str, dict] = {}
+    for package in sorted(packages, key=lambda package: len(marker_of(package, groups))):
+        marker = marker_of(package, groups)
+        if not marker or Marker(marker).evaluate():
+            chosen[package["name"]] = package
+    return list(chosen.values())
+
+
+def marker_of(package: dict, groups: list[str]) -> str:
+    """Return the condition under which the groups need a package, `""` for always."""
+    marker = package.get("markers", "")
+    if isinstance(marker, str):
+        return marker
+    mine = [group for group in package["groups"] if group in groups]
+    if any(group not in marker for group in mine):
+        return ""
+    return " or ".join(f"({marker[group]})" for group in mine)
+
+
+def requirement(package: dict) -> str:
     """Return a locked package as a line of a requirements file."""
-    line = f"{package['name']}=={package['version']}"
-    marker = package.get("markers")
-    if isinstance(marker, dict):  # one marker a group
-        wanted = [marker[group] for group in groups if group in marker]
-        free = any(group not in marker for group in package["groups"] if group in groups)
-        marker = None if free else " or ".join(f"({one})" for one in wanted)
     hashes = (f"--hash={file['hash']}" for file in package["files"])
-    return " ".join([line, *([f"; {marker}"] if marker else []), *hashes])
+    return " ".join([f"{package['name']}=={package['version']}", *hashes])
 
 
 def has_gpu() -> bool:

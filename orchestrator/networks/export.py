@@ -54,7 +54,6 @@ def load_networks(weights: Path = WEIGHTS, device: str | torch.device = "cpu") -
     Raises:
         WeightsError: A weight file is missing or not the listed one.
     """
-    torch.set_flush_denormal(True)
     models = {name: scripted(load(name, weights).to(device)) for name in NETWORKS}
 
     @torch.inference_mode()

@@ -379,10 +379,11 @@ def environment(options: ServerOptions, distribution: Distribution) -> dict[str,
 def _follow(server: Server) -> None:
     """Keep the end of the server's log and pass it on."""
     assert server.process.stderr is not None
-    for line in server.process.stderr:
-        server.log.append(line)
-        is_error = line.startswith("E") and not any(part in line for part in NOISE)
-        logger.log(logging.ERROR if is_error else logging.DEBUG, "%s", line.rstrip())
+    with server.process.stderr as lines:
+        for line in lines:
+            server.log.append(line)
+            is_error = line.startswith("E") and not any(part in line for part in NOISE)
+            logger.log(logging.ERROR if is_error else logging.DEBUG, "%s", line.rstrip())
 
 
 @contextlib.contextmanager

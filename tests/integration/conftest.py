@@ -1,0 +1,59 @@
+"""One real Triton server for all integration tests of a run."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.ports import free_ports
+from orchestrator.triton import repository
+from orchestrator.triton.server import Server, ServerOptions, running
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "integration" in item.path.parts:
+            item.add_marker(pytest.mark.server)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    repository.export()
+    http, grpc, metrics = free_ports(3)
+    options = ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
+    with running(options) as started:
+        yield started
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A protocol of the server: tritonclient's module for it, and where it listens."""
+
+    module: object
+    address: str
+    url: str
+
+
+@pytest.fixture(params=["http", "grpc"])
+def wire(request: pytest.FixtureRequest, server: Server) -> Wire:
+    import tritonclient.grpc
+    import tritonclient.http
+
+    if request.param == "http":
+        return Wire(tritonclient.http, server.options.http_url, server.options.http_url)
+    address = server.options.grpc_url
+    return Wire(tritonclient.grpc, address, f"grpc://{address}")
+
+
+@pytest.fixture
+def triton(wire: Wire) -> Iterator[object]:
+    """A plain tritonclient, once over HTTP and once over gRPC."""
+    with wire.module.InferenceServerClient(wire.address) as client:
+        yield client
+
+
+@pytest.fixture
+def client(wire: Wire) -> Iterator[PlateClient]:
+    with PlateClient(wire.url) as client:
+        yield client

@@ -1,0 +1,118 @@
+"""`plates serve` as an operator runs it: it says where it is, heals itself, and leaves no trace."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator import PlateClient
+from orchestrator.errors import PlateError
+from orchestrator.ports import free_ports
+from orchestrator.triton import repository
+
+GREY = np.full((300, 400, 3), 128, np.uint8)
+PLATES = Path(sys.executable).with_name("plates")
+
+
+def workers_of(pid: int) -> dict[int, str]:
+    """All processes that descend from one, with their command lines."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    family = {pid}
+    while grown := {child for child, parent in parents.items() if parent in family} - family:
+        family |= grown
+    return {child: command_of(child) for child in family - {pid}}
+
+
+def command_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+
+
+def wait_for_answer(url: str, timeout_s: float) -> float:
+    """Return the seconds until a request is answered."""
+    begin = time.monotonic()
+    while time.monotonic() - begin < timeout_s:
+        try:
+            with PlateClient(url, timeout_s=5) as client:
+                client.recognize(GREY)
+            return time.monotonic() - begin
+        except PlateError:
+            time.sleep(0.3)
+    pytest.fail(f"no answer within {timeout_s:.0f} s")
+
+
+@pytest.fixture
+def serving() -> Iterator[tuple[subprocess.Popen, str, str]]:
+    repository.export()
+    http, grpc, metrics = free_ports(3)
+    flags = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    process = subprocess.Popen(
+        [PLATES, "serve", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line.startswith("Ctrl-C"):
+            break
+    yield process, f"localhost:{http}", "".join(lines)
+    if process.poll() is None:
+        process.kill()
+    process.communicate()
+
+
+def test_serve_heals_and_leaves_no_trace(serving) -> None:
+    process, url, printed = serving
+    regions = f"plates_{process.pid}_*"
+    assert list(Path("/dev/shm").glob(regions))
+    assert f"HTTP     {url}" in printed
+    wait_for_answer(url, 5)
+
+    victims = [pid for pid, args in workers_of(process.pid).items() if "/lprnet/" in args]
+    assert len(victims) == 1
+    os.kill(victims[0], signal.SIGKILL)
+    time.sleep(1)
+    assert wait_for_answer(url, 60) > 0
+    family = workers_of(process.pid)
+    assert any("/lprnet/" in args for args in family.values())
+    assert victims[0] not in family
+
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    time.sleep(0.5)
+    assert not [pid for pid in family if Path(f"/proc/{pid}").exists()]
+    assert not list(Path("/dev/shm").glob(regions))
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+def test_no_server_outlives_serve(serving, sent: signal.Signals) -> None:
+    process, url, _ = serving
+    wait_for_answer(url, 5)
+    family = workers_of(process.pid)
+    process.send_signal(sent)
+    process.wait(30)
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in family):
+        assert time.monotonic() < deadline, "processes are left behind"
+        time.sleep(0.2)
+
+
+def test_a_port_in_use_is_one_sentence(server) -> None:
+    port = server.options.http_port
+    done = subprocess.run(
+        [PLATES, "serve", f"--http-port={port}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rf"starting Triton ...\nplates: http_port: wanted a free port, got {port} .*--http-port\n",
+        done.stderr,
+    )

@@ -1,0 +1,104 @@
+import pytest
+import torch
+from torch import Tensor, nn
+
+from orchestrator.networks.lprnet import ChannelStridePool, LPRNet, unit_power
+
+torchscript = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+
+
+class PublishedLPRNet(nn.Module):
+    """The forward pass as published: 3-D pooling over the channels, one mean for the batch."""
+
+    def __init__(self, network: LPRNet) -> None:
+        super().__init__()
+        self.layers = [self.published(layer) for layer in network.backbone]
+        self.container = network.container
+        self.contexts = {
+            2: nn.AvgPool2d(5, 5),
+            6: nn.AvgPool2d(5, 5),
+            13: nn.AvgPool2d((4, 10), (4, 2)),
+            22: nn.Identity(),
+        }
+
+    @staticmethod
+    def published(layer: nn.Module) -> nn.Module:
+        if not isinstance(layer, ChannelStridePool):
+            return layer
+        return nn.MaxPool3d((1, 3, 3), (layer.channel_stride, 1, layer.column_stride))
+
+    def forward(self, features: Tensor) -> Tensor:
+        contexts = []
+        for index, layer in enumerate(self.layers):
+            features = layer(features)
+            if index in self.contexts:
+                pooled = self.contexts[index](features)
+                contexts.append(pooled / pooled.pow(2).mean())
+        rows: Tensor = self.container(torch.cat(contexts, 1))
+        return rows.mean(2)
+
+
+def network(seed: int = 0) -> LPRNet:
+    torch.manual_seed(seed)
+    lprnet = LPRNet().train()
+    with torch.no_grad():
+        lprnet(torch.randn(8, 3, 24, 94))  # running statistics that are not 0 and 1
+    return lprnet.eval()
+
+
+def crops(count: int) -> Tensor:
+    return torch.randn(count, 3, 24, 94, generator=torch.Generator().manual_seed(1))
+
+
+@torch.no_grad()
+def test_output_is_a_column_of_23_logits_for_each_of_18_steps() -> None:
+    logits = network()(crops(3))
+    assert logits.shape == (3, 23, 18)
+    assert logits.dtype == torch.float32
+
+
+@torch.no_grad()
+def test_it_computes_what_the_published_formulation_computes() -> None:
+    lprnet, one = network(), crops(1)
+    torch.testing.assert_close(lprnet(one), PublishedLPRNet(lprnet)(one))
+
+
+@torch.no_grad()
+def test_a_plate_reads_the_same_alone_and_in_a_batch() -> None:
+    lprnet, batch = network(), crops(4)
+    alone = torch.cat([lprnet(crop[None]) for crop in batch])
+    torch.testing.assert_close(lprnet(batch), alone)
+
+
+@torchscript
+@torch.no_grad()
+def test_the_script_computes_what_the_network_computes() -> None:
+    lprnet, batch = network(), crops(2)
+    scripted = torch.jit.script(lprnet)
+    torch.testing.assert_close(scripted(batch), lprnet(batch))
+    torch.testing.assert_close(scripted(batch[:1]), lprnet(batch[:1]))
+
+
+def test_parameters_have_the_names_of_third_party_checkpoints() -> None:
+    state = LPRNet().state_dict()
+    assert len(state) == 62
+    assert state["backbone.4.block.6.weight"].shape == (128, 32, 1, 1)
+    assert state["backbone.16.weight"].shape == (256, 64, 1, 4)
+    assert state["backbone.21.running_var"].shape == (23,)
+    assert state["container.weight"].shape == (23, 471, 1, 1)
+
+
+def test_channel_stride_pool_keeps_every_nth_channel() -> None:
+    features = torch.arange(4.0).view(1, 4, 1, 1).expand(1, 4, 3, 5)
+    pooled = ChannelStridePool(2, 2)(features)
+    assert pooled.shape == (1, 2, 1, 2)
+    assert pooled[0, :, 0, 0].tolist() == [0.0, 2.0]
+
+
+def test_unit_power_of_nothing_is_nothing() -> None:
+    assert unit_power(torch.zeros(1, 2, 3, 4)).abs().max() == 0
+
+
+def test_unit_power_divides_by_the_mean_square_of_each_sample() -> None:
+    features = torch.stack([torch.full((1, 2, 2), 2.0), torch.full((1, 2, 2), 4.0)])
+    assert unit_power(features)[:, 0, 0, 0].tolist() == [0.5, 0.25]
