@@ -221,9 +221,9 @@ def plain_errors(*, verbose: bool) -> Iterator[None]:
 def _options(repository: Path | None, weights: Path | None, device: Device, threads: int) -> Any:
     """Export what is missing and return the options of a server on the default ports."""
     from orchestrator.networks.weights import WEIGHTS
+    from orchestrator.triton.options import ServerOptions
     from orchestrator.triton.repository import REPOSITORY
     from orchestrator.triton.repository import export as export_models
-    from orchestrator.triton.server import ServerOptions
 
     options = ServerOptions(
         repository=repository or REPOSITORY, device=device.value, threads=threads

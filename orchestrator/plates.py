@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 ALPHABET = "0123456789ABEKMHOPCTYX"
 BLANK = len(ALPHABET)
@@ -119,6 +120,8 @@ class Plates(Sequence[Plate]):
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per plate; the box as columns `x0`, `y0`, `x1`, `y1` in pixels."""
+        import pandas as pd  # half a second, which Triton's workers need not spend
+
         others = [f.name for f in fields(Plate) if f.name != "xyxy"]
         rows = [
             dict(zip(("x0", "y0", "x1", "y1"), plate.xyxy, strict=True))

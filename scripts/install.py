@@ -58,7 +58,7 @@ def create(venv: Path) -> None:
     """Make an empty environment."""
     done = subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=False)
     if done.returncode:
-        sys.exit("install: wanted Python's venv module; on Debian and Ubuntu: apt install python3-venv")
+        sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
 
 def install(groups: list[str]) -> None:

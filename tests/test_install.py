@@ -1,18 +1,18 @@
 """The installer's reading of poetry.lock."""
 
 import runpy
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from conftest import PROJECT
-
+SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "install.py"
 ALWAYS, NEVER = 'python_version >= "3"', 'python_version < "3"'
 
 
 @pytest.fixture(scope="module")
 def install() -> SimpleNamespace:
-    return SimpleNamespace(**runpy.run_path(str(PROJECT / "scripts" / "install.py")))
+    return SimpleNamespace(**runpy.run_path(str(SCRIPT)))
 
 
 def package(name: str = "a", version: str = "1", groups: tuple[str, ...] = ("main",), **more):
@@ -26,7 +26,8 @@ def test_the_lock_has_what_serving_needs(install) -> None:
 
 
 def test_every_locked_file_has_a_hash(install) -> None:
-    assert all(file["hash"].startswith("sha256:") for p in install.read_lock() for file in p["files"])
+    files = [file for package in install.read_lock() for file in package["files"]]
+    assert all(file["hash"].startswith("sha256:") for file in files)
 
 
 def test_a_requirement_is_pinned_and_hashed(install) -> None:

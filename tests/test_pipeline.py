@@ -181,9 +181,7 @@ def test_corners_follow_theta() -> None:
     # Half as wide, shifted right by a quarter of the box, sheared down to the right.
     theta = torch.tensor([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
     corners = corners_of(theta, [(0, 0, 100, 100)])
-    assert torch.allclose(
-        corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]])
-    )
+    assert torch.allclose(corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
 
 
 def test_the_picture_is_left_alone() -> None:

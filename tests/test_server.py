@@ -9,13 +9,14 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.ports import free_ports
-from orchestrator.triton import server
-from orchestrator.triton.server import ServerOptions
+from orchestrator.triton import distribution as wheel
+from orchestrator.triton import options as asked
+from orchestrator.triton.options import ServerOptions
 
 
 @pytest.fixture
-def distribution() -> server.Distribution:
-    return server.find_distribution()
+def distribution() -> wheel.Distribution:
+    return wheel.find_distribution()
 
 
 def test_the_distribution_has_what_a_worker_needs(distribution) -> None:
@@ -27,14 +28,15 @@ def test_the_distribution_has_what_a_worker_needs(distribution) -> None:
 def test_a_python_without_shared_libpython_is_told_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(sysconfig, "get_config_var", {"LIBDIR": "/nowhere"}.get)
     library = rf"libpython3\.{sys.version_info.minor}"
-    with pytest.raises(ServerError, match=rf"shared libpython, got .* install the package {library}"):
-        server.find_distribution()
+    message = rf"shared libpython, got .* install the package {library}"
+    with pytest.raises(ServerError, match=message):
+        wheel.find_distribution()
 
 
 def test_a_missing_wheel_is_named(monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ServerError, match="wanted the package nvidia-pytriton"):
-        server.find_distribution()
+        wheel.find_distribution()
 
 
 @pytest.mark.parametrize("name", ["http_port", "grpc_port", "metrics_port"])
@@ -43,40 +45,41 @@ def test_a_port_in_use_is_named_with_its_flag(name: str) -> None:
     with socket.create_server(("127.0.0.1", ports[name])):
         flag = name.replace("_", "-")
         with pytest.raises(ServerError, match=f"{name}: wanted a free port, .*--{flag}"):
-            server.check_ports(ServerOptions(**ports))
+            asked.check_ports(ServerOptions(**ports))
 
 
 def test_free_ports_pass() -> None:
     http, grpc, metrics = free_ports(3)
-    server.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
+    asked.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
 
 
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(ServerError, match="wanted one of auto, cpu, gpu, got tpu"):
-        server.check_device("tpu")
+        asked.check_device("tpu")
 
 
 def test_a_gpu_that_is_not_there_is_missed(monkeypatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(ServerError, match="wanted a GPU, got none"):
-        server.check_device("gpu")
+        asked.check_device("gpu")
 
 
 def test_the_cpu_device_hides_the_gpus(distribution) -> None:
-    assert server.environment(ServerOptions(device="cpu"), distribution)["CUDA_VISIBLE_DEVICES"] == ""
+    variables = wheel.environment(ServerOptions(device="cpu"), distribution)
+    assert variables["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_threads_are_those_asked_for_or_all_cores(distribution, monkeypatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     threads = [
-        server.environment(ServerOptions(threads=count), distribution)["OMP_NUM_THREADS"]
+        wheel.environment(ServerOptions(threads=count), distribution)["OMP_NUM_THREADS"]
         for count in (0, 1)
     ]
     assert threads == ["3", "1"]
 
 
 def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
-    backends = server.lay_out_backends(distribution, str(tmp_path))
+    backends = wheel.lay_out_backends(distribution, str(tmp_path))
     files = {str(path.relative_to(backends)) for path in backends.rglob("*") if path.is_file()}
     assert files >= {
         "python/libtriton_python.so",
@@ -88,7 +91,7 @@ def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
 
 def test_the_command_has_every_option(distribution) -> None:
     options = ServerOptions(Path("/models"), "0.0.0.0", 1, 2, 3)
-    line = " ".join(server.command(options, distribution, Path("/backends"), "prefix_"))
+    line = " ".join(wheel.command(options, distribution, Path("/backends"), "prefix_"))
     for flag in (
         "--model-repository=/models",
         "--http-address=0.0.0.0",

@@ -8,7 +8,8 @@ import pytest
 from orchestrator.client import PlateClient
 from orchestrator.ports import free_ports
 from orchestrator.triton import repository
-from orchestrator.triton.server import Server, ServerOptions, running
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.server import Server, running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

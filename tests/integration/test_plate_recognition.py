@@ -32,6 +32,10 @@ def picture_input(wire, bgr: np.ndarray, name: str = PICTURE):
     return tensor
 
 
+def png_of(picture: np.ndarray) -> bytes:
+    return cv2.imencode(".png", picture)[1].tobytes()
+
+
 def file_input(wire, *files: bytes):
     tensor = wire.module.InferInput(ENCODED, [len(files)], "BYTES")
     tensor.set_data_from_numpy(np.array(files, dtype=np.object_))
@@ -72,12 +76,12 @@ class TestAnswers:
         self, client: PlateClient
     ) -> None:
         bgr = scene(["A123BC77"], (800, 600), seed=2).picture
-        png = cv2.imencode(".png", bgr)[1].tobytes()
+        png = png_of(bgr)
         assert client.recognize(png) == client.recognize(bgr)
 
     def test_a_colour_file_is_not_read_with_red_and_blue_exchanged(self, wire, triton) -> None:
         bgr = scene(["TO12377"], (800, 600), seed=2).picture
-        png = cv2.imencode(".png", bgr)[1].tobytes()
+        png = png_of(bgr)
         answers = [
             triton.infer(MODEL, [given]).as_numpy("detection_scores")
             for given in (file_input(wire, png), picture_input(wire, bgr))
@@ -112,9 +116,7 @@ class TestAnswers:
         assert client.recognize(street.picture, roi=around).texts == [street.texts[0]]
         assert len(client.recognize(street.picture)) == 2
 
-    def test_concurrent_callers_with_pictures_of_all_sizes_each_get_their_own(
-        self, wire
-    ) -> None:
+    def test_concurrent_callers_with_pictures_of_all_sizes_each_get_their_own(self, wire) -> None:
         sizes = [(640, 480), (1280, 720), (800, 800), (960, 1280), (1000, 640), (1920, 1080)]
         letters = "ABEKMHOPCTYX"
         streets = [
@@ -183,9 +185,7 @@ class TestBadRequests:
                 lambda w: [file_input(w, b"x", b"y")], None, "unexpected shape", id="two files"
             ),
             pytest.param(
-                lambda w: [
-                    file_input(w, cv2.imencode(".png", np.zeros((8000, 8000), np.uint8))[1].tobytes())
-                ],
+                lambda w: [file_input(w, png_of(np.zeros((8000, 8000), np.uint8)))],
                 None,
                 "wanted 1 to 50000000 pixels, got 8000x8000",
                 id="too large",

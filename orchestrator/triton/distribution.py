@@ -1,0 +1,141 @@
+"""The Triton server that the `nvidia-pytriton` wheel carries, and how to call it.
+
+Nothing else of the wheel is used.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+from orchestrator.triton.options import ServerOptions
+
+PROJECT = Path(__file__).resolve().parents[2]
+OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Where the wheel and this Python keep what the server needs.
+
+    Attributes:
+        root: The folder with `bin/tritonserver` and `backends/python`.
+        stub: The worker program for the running Python version.
+        libraries: Folders the dynamic linker must search.
+    """
+
+    root: Path
+    stub: Path
+    libraries: tuple[Path, ...]
+
+
+def find_distribution() -> Distribution:
+    """Locate the embedded server.
+
+    Raises:
+        ServerError: The wheel is not installed, has no worker for this Python version, or this
+            Python has no shared libpython for the worker to load.
+    """
+    spec = importlib.util.find_spec("pytriton")
+    if spec is None or spec.origin is None:
+        raise ServerError("tritonserver: wanted the package nvidia-pytriton, got none installed")
+    package = Path(spec.origin).parent
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    stubs = package / "tritonserver" / "python_backend_stubs"
+    stub = stubs / version / "triton_python_backend_stub"
+    if not stub.is_file():
+        known = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
+        raise ServerError(f"tritonserver: wanted a Python of {known}, got {version}")
+    return Distribution(
+        root=package / "tritonserver",
+        stub=stub,
+        libraries=(_libpython_folder(), package.parent / "nvidia_pytriton.libs"),
+    )
+
+
+def _libpython_folder() -> Path:
+    folder = Path(sysconfig.get_config_var("LIBDIR") or "")
+    name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
+    if ".so" not in name:
+        name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+    if not (folder / name).is_file():
+        raise ServerError(
+            f"tritonserver: wanted a Python with a shared libpython, got {sys.executable} without "
+            f"{folder / name}; on Debian and Ubuntu install the package {name.split('.so')[0]}, "
+            "with pyenv build Python with --enable-shared"
+        )
+    return folder
+
+
+def lay_out_backends(distribution: Distribution, runtime: str) -> Path:
+    """Make the backend directory: the wheel's Python backend, its worker, and our backends.
+
+    These are copies, a few megabytes, because Triton refuses links that leave the folder.
+    """
+    backends = Path(runtime, "backends")
+    python = backends / "python"
+    python.mkdir(parents=True)
+    shipped = distribution.root / "backends" / "python"
+    for file in ("libtriton_python.so", "triton_python_backend_utils.py"):
+        shutil.copy(shipped / file, python)
+    shutil.copy(distribution.stub, python)
+    for backend in OUR_BACKENDS.iterdir():
+        shutil.copytree(backend, backends / backend.name)
+    return backends
+
+
+def command(
+    options: ServerOptions, distribution: Distribution, backends: Path, shm_prefix: str
+) -> list[str]:
+    """Return tritonserver's command line."""
+    flags = {
+        "model-repository": options.repository.resolve(),
+        "backend-directory": backends,
+        "model-control-mode": "none",
+        "strict-readiness": "true",
+        "http-address": options.host,
+        "http-port": options.http_port,
+        "grpc-address": options.host,
+        "grpc-port": options.grpc_port,
+        "metrics-address": options.host,
+        "metrics-port": options.metrics_port,
+        "log-info": "false",
+        "exit-timeout-secs": 10,
+    }
+    python = {
+        "shm-region-prefix-name": shm_prefix,
+        "shm-default-byte-size": 8 * 1024 * 1024,
+        "shm-growth-byte-size": 8 * 1024 * 1024,
+    }
+    return [
+        str(distribution.root / "bin" / "tritonserver"),
+        "--disable-auto-complete-config",
+        *(f"--{name}={value}" for name, value in flags.items()),
+        *(
+            f"--backend-config={backend},{name}={value}"
+            for backend in ("python", *sorted(folder.name for folder in OUR_BACKENDS.iterdir()))
+            for name, value in python.items()
+        ),
+    ]
+
+
+def environment(options: ServerOptions, distribution: Distribution) -> dict[str, str]:
+    """Return the environment of the server and its workers."""
+    libraries = [str(folder) for folder in distribution.libraries]
+    threads = options.threads or len(os.sched_getaffinity(0))
+    return {
+        **os.environ,
+        "LD_LIBRARY_PATH": os.pathsep.join(
+            [*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
+        ),
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
+        "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)]),
+        "OMP_NUM_THREADS": str(threads),
+        **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
+    }

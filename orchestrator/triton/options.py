@@ -1,0 +1,88 @@
+"""How the server is to be started, and whether it can be on this machine."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+from orchestrator.triton.repository import REPOSITORY
+
+DEVICES = ("auto", "cpu", "gpu")
+
+
+@dataclass(frozen=True)
+class ServerOptions:
+    """How to start the server.
+
+    Attributes:
+        repository: The model repository, with exported models.
+        host: Address to listen on.
+        http_port: HTTP port.
+        grpc_port: gRPC port.
+        metrics_port: Port of the Prometheus metrics.
+        device: `auto` uses GPUs where there are any, `cpu` hides them, `gpu` insists on one.
+        threads: CPU threads of each network; all cores when 0.
+        start_timeout_s: How long the models may take to load.
+    """
+
+    repository: Path = REPOSITORY
+    host: str = "127.0.0.1"
+    http_port: int = 8000
+    grpc_port: int = 8001
+    metrics_port: int = 8002
+    device: str = "auto"
+    threads: int = 0
+    start_timeout_s: float = 180.0
+
+    @property
+    def http_url(self) -> str:
+        return f"{_reachable(self.host)}:{self.http_port}"
+
+    @property
+    def grpc_url(self) -> str:
+        return f"{_reachable(self.host)}:{self.grpc_port}"
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{_reachable(self.host)}:{self.metrics_port}/metrics"
+
+
+def _reachable(host: str) -> str:
+    return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host
+
+
+def check_ports(options: ServerOptions) -> None:
+    """See that the three ports are free.
+
+    Raises:
+        ServerError: One of them is in use.
+    """
+    for name in ("http_port", "grpc_port", "metrics_port"):
+        port = getattr(options, name)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((options.host, port))
+            except OSError as error:
+                flag = name.replace("_", "-")
+                raise ServerError(
+                    f"{name}: wanted a free port, got {port} ({error.strerror}); "
+                    f"choose another with --{flag}"
+                ) from error
+
+
+def check_device(device: str) -> None:
+    """See that the device can be had.
+
+    Raises:
+        ServerError: Not a known device, or a GPU where there is none.
+    """
+    if device not in DEVICES:
+        raise ServerError(f"device: wanted one of {', '.join(DEVICES)}, got {device}")
+    if device == "gpu":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise ServerError("device: wanted a GPU, got none that PyTorch can use")
