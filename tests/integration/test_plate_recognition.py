@@ -116,6 +116,22 @@ class TestAnswers:
         assert client.recognize(street.picture, roi=around).texts == [street.texts[0]]
         assert len(client.recognize(street.picture)) == 2
 
+    @pytest.mark.parametrize("size_hw", [(1, 1), (1, 5000), (5000, 1), (31, 33)])
+    def test_a_picture_of_an_odd_size_is_answered(self, client: PlateClient, size_hw) -> None:
+        assert len(client.recognize(np.full((*size_hw, 3), 90, np.uint8))) == 0
+
+    def test_what_the_protocol_adds_to_a_request_is_no_unknown_parameter(
+        self, wire, triton
+    ) -> None:
+        answer = triton.infer(
+            MODEL,
+            [picture_input(wire, GREY)],
+            request_id="gate-7",
+            priority=1,
+            timeout=60_000_000,
+        )
+        assert answer.as_numpy("texts").shape == (0, 1)
+
     def test_concurrent_callers_with_pictures_of_all_sizes_each_get_their_own(self, wire) -> None:
         sizes = [(640, 480), (1280, 720), (800, 800), (960, 1280), (1000, 640), (1920, 1080)]
         letters = "ABEKMHOPCTYX"
