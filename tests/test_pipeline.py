@@ -80,7 +80,7 @@ def test_a_plate_is_found_and_read() -> None:
 def test_boxes_come_back_in_pixels_of_the_picture_that_was_sent() -> None:
     # 1280x720 is halved to 640x360 and padded to 640x384: 12 rows above.
     infer = ScriptedInfer(rows((100, 112, 200, 137, 0.9)), ("A001AA77",))
-    (plate,) = recognize(picture(720, 1280), infer)
+    (plate,) = recognize(picture(720, 1280), infer, Settings(detector_side_px=640))
     assert infer.net.shape == (1, 384, 640, 3)
     assert plate.xyxy == pytest.approx((200, 200, 400, 250))
 

@@ -1,0 +1,220 @@
+"""YOLOv5n: finds plates in letterboxed pictures, with boxes decoded inside the network.
+
+Source: Jocher et al., YOLOv5 v7.0 (AGPL-3.0): the layout, the decoding and the names of the
+parameters, so weights trained with the `yolov5` package load strictly. The code here is our own and
+needs torch alone.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+STRIDES = (8, 16, 32)
+ANCHORS = 3
+"""Anchors at each stride; their sizes come with the weights."""
+
+
+class Conv(nn.Module):
+    """Convolution, batch normalisation and SiLU; keeps the size when the stride is 1."""
+
+    def __init__(self, channels_in: int, channels_out: int, kernel: int, stride: int = 1) -> None:
+        super().__init__()
+        padding = (kernel - 1) // 2
+        self.conv = nn.Conv2d(channels_in, channels_out, kernel, stride, padding, bias=False)
+        self.bn = nn.BatchNorm2d(channels_out, eps=1e-3, momentum=0.03)
+        self.act = nn.SiLU(inplace=True)
+
+    def forward(self, features: Tensor) -> Tensor:
+        out: Tensor = self.act(self.bn(self.conv(features)))
+        return out
+
+
+class Bottleneck(nn.Module):
+    """A 1x1 and a 3x3 convolution, added to the input where there is a shortcut."""
+
+    def __init__(self, channels: int, shortcut: bool) -> None:
+        super().__init__()
+        self.cv1 = Conv(channels, channels, 1)
+        self.cv2 = Conv(channels, channels, 3)
+        self.shortcut = shortcut
+
+    def forward(self, features: Tensor) -> Tensor:
+        out: Tensor = self.cv2(self.cv1(features))
+        return features + out if self.shortcut else out
+
+
+class C3(nn.Module):
+    """Two half-width paths, one through bottlenecks, merged by a third convolution."""
+
+    def __init__(
+        self, channels_in: int, channels_out: int, depth: int, shortcut: bool = True
+    ) -> None:
+        super().__init__()
+        inner = channels_out // 2
+        self.cv1 = Conv(channels_in, inner, 1)
+        self.cv2 = Conv(channels_in, inner, 1)
+        self.cv3 = Conv(2 * inner, channels_out, 1)
+        self.m = nn.Sequential(*(Bottleneck(inner, shortcut) for _ in range(depth)))
+
+    def forward(self, features: Tensor) -> Tensor:
+        out: Tensor = self.cv3(torch.cat((self.m(self.cv1(features)), self.cv2(features)), 1))
+        return out
+
+
+class SPPF(nn.Module):
+    """Pyramid pooling: 5x5 maxima once, twice and three times over, beside the input."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.cv1 = Conv(channels, channels // 2, 1)
+        self.cv2 = Conv(channels * 2, channels, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        once = self.cv1(features)
+        twice = F.max_pool2d(once, 5, 1, 2)
+        thrice = F.max_pool2d(twice, 5, 1, 2)
+        last = F.max_pool2d(thrice, 5, 1, 2)
+        out: Tensor = self.cv2(torch.cat((once, twice, thrice, last), 1))
+        return out
+
+
+class Detect(nn.Module):
+    """Heads at strides 8, 16 and 32, and the decoding of what they predict."""
+
+    anchors: Tensor
+
+    def __init__(self, classes: int, channels: tuple[int, int, int]) -> None:
+        super().__init__()
+        self.m = nn.ModuleList(nn.Conv2d(width, ANCHORS * (5 + classes), 1) for width in channels)
+        self.register_buffer("anchors", torch.ones(len(STRIDES), ANCHORS, 2))  # in strides
+
+    def forward(self, levels: list[Tensor]) -> Tensor:
+        """Decode every anchor of every cell.
+
+        Args:
+            levels: Features (B, C, H / stride, W / stride) for the three strides.
+
+        Returns:
+            (B, ANCHORS, cells, 5 + classes) float32: box centre and size in pixels, objectness
+            and class probabilities; cells row by row, stride 8 first.
+        """
+        decoded: list[Tensor] = []
+        for index, head in enumerate(self.m):
+            grid = head(levels[index])
+            batch, height, width = grid.size(0), grid.size(2), grid.size(3)
+            grid = grid.view(batch, self.anchors.size(1), -1, height * width)
+            probs = grid.transpose(2, 3).float().sigmoid()
+            decoded.append(self.decode(probs, index, height, width))
+        return torch.cat(decoded, 2)
+
+    def decode(self, probs: Tensor, index: int, height: int, width: int) -> Tensor:
+        """Turn offsets within cells and parts of anchors into pixels, at one stride."""
+        stride = float(8 << index)
+        cell_y = torch.arange(height, device=probs.device).repeat_interleave(width)
+        cell_x = torch.arange(width, device=probs.device).repeat(height)
+        cells_xy = torch.stack((cell_x, cell_y), 1) - 0.5
+        anchors_wh = self.anchors[index].float().unsqueeze(1) * stride
+        centre = (probs[..., :2] * 2 + cells_xy) * stride
+        size = (probs[..., 2:4] * 2) ** 2 * anchors_wh
+        return torch.cat((centre, size, probs[..., 4:]), 3)
+
+
+class Yolo(nn.Module):
+    """Plate detector.
+
+    Input: uint8 (B, H, W, 3) letterboxed BGR pictures, H and W multiples of 32.
+    Output: float32 (B, K, 6): x0 y0 x1 y1 in letterbox pixels, score, class; best score first,
+    before non-maximum suppression. Each cell answers with the best of its anchors, so K is the
+    smaller of `max_candidates` and the number of cells, and one plate takes a few rows, not dozens.
+
+    Args:
+        classes: Kinds of objects.
+        max_candidates: Rows of the answer at most.
+    """
+
+    scale: Tensor
+
+    def __init__(self, classes: int = 1, max_candidates: int = 300) -> None:
+        super().__init__()
+        self.max_candidates = max_candidates
+        self.register_buffer("scale", torch.tensor(1 / 255), persistent=False)
+        self.model = nn.ModuleList(
+            (
+                nn.Sequential(),  # 0 is set below: the only even kernel
+                Conv(16, 32, 3, 2),
+                C3(32, 32, 1),
+                Conv(32, 64, 3, 2),
+                C3(64, 64, 2),  # 4: stride 8
+                Conv(64, 128, 3, 2),
+                C3(128, 128, 3),  # 6: stride 16
+                Conv(128, 256, 3, 2),
+                C3(256, 256, 1),
+                SPPF(256),  # 9: stride 32
+                Conv(256, 128, 1),  # 10: down the pyramid
+                nn.Identity(),  # 11, 12, 15, 16, 19, 22: up-sampling and joining, in `features`
+                nn.Identity(),
+                C3(256, 128, 1, False),
+                Conv(128, 64, 1),
+                nn.Identity(),
+                nn.Identity(),
+                C3(128, 64, 1, False),  # 17: small plates
+                Conv(64, 64, 3, 2),  # 18: and up again
+                nn.Identity(),
+                C3(128, 128, 1, False),  # 20: medium
+                Conv(128, 128, 3, 2),
+                nn.Identity(),
+                C3(256, 256, 1, False),  # 23: large
+                Detect(classes, (64, 128, 256)),
+            )
+        )
+        self.model[0] = Conv(3, 16, 6, 2)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        boxes = self.candidates(pictures)
+        class_scores, classes = (boxes[..., 4:5] * boxes[..., 5:]).max(3, keepdim=True)
+        half = boxes[..., 2:4] / 2
+        corners = (boxes[..., :2] - half, boxes[..., :2] + half)
+        rows = torch.cat((corners[0], corners[1], class_scores, classes.float()), 3)
+        anchor = class_scores.argmax(1, keepdim=True).expand(-1, -1, -1, 6)
+        best_of_cell = rows.gather(1, anchor).squeeze(1)  # (B, cells, 6)
+        count = min(self.max_candidates, best_of_cell.size(1))
+        order = best_of_cell[..., 4].topk(count, 1).indices
+        return best_of_cell.gather(1, order.unsqueeze(2).expand(-1, -1, 6))
+
+    def candidates(self, pictures: Tensor) -> Tensor:
+        """Decode what the heads predict.
+
+        Args:
+            pictures: uint8 (B, H, W, 3) BGR.
+
+        Returns:
+            (B, ANCHORS, cells, 5 + classes) float32, see `Detect`.
+        """
+        rgb = pictures.flip(3).permute(0, 3, 1, 2)
+        levels: Tensor = self.model[24](self.features(rgb.to(self.scale.dtype) * self.scale))
+        return levels
+
+    def features(self, rgb: Tensor) -> list[Tensor]:
+        """Backbone, then down and up the pyramid.
+
+        Args:
+            rgb: (B, 3, H, W) in [0, 1].
+
+        Returns:
+            Features (B, 64, H / 8, W / 8), (B, 128, H / 16, W / 16), (B, 256, H / 32, W / 32).
+        """
+        stride4 = self.model[2](self.model[1](self.model[0](rgb)))
+        stride8 = self.model[4](self.model[3](stride4))
+        stride16 = self.model[6](self.model[5](stride8))
+        stride32 = self.model[9](self.model[8](self.model[7](stride16)))
+        top = self.model[10](stride32)
+        middle = self.model[14](self.model[13](torch.cat((doubled(top), stride16), 1)))
+        small = self.model[17](torch.cat((doubled(middle), stride8), 1))
+        medium = self.model[20](torch.cat((self.model[18](small), middle), 1))
+        large = self.model[23](torch.cat((self.model[21](medium), top), 1))
+        return [small, medium, large]
+
+
+def doubled(features: Tensor) -> Tensor:
+    """Repeat every pixel of (B, C, H, W) twice both ways."""
+    return F.interpolate(features, scale_factor=2.0, mode="nearest")
