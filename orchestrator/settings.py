@@ -28,7 +28,7 @@ class Settings:
         temperature: Divides the reader's logits so that a text score is a probability.
     """
 
-    detection_threshold: float = 0.3
+    detection_threshold: float = 0.25
     text_threshold: float = 0.5
     max_plates: int = 100
     roi: Roi | None = None
