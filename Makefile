@@ -31,7 +31,7 @@ check: .venv/.dev
 train-env: .venv-train/.train
 
 clean:
-	rm -rf .venv .venv-train model_repository/*/1/model.pt
+	rm -rf .venv .venv-train model_repository/*/1/model.pt model_repository/*/1/model.sha256
 
 .venv/.serve: $(LOCK)
 	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }

@@ -1,12 +1,14 @@
 """What is served is what was trained."""
 
-import os
+import hashlib
+import shutil
 
 import pytest
 import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import NETWORKS, export, load, load_networks
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.triton import repository
 
 INPUTS = {
@@ -63,14 +65,33 @@ class TestRepository:
             (tmp_path / model / "config.pbtxt").write_text(source.read_text())
         return tmp_path
 
-    def test_only_what_is_missing_or_stale_is_exported(self, folder) -> None:
+    def test_only_what_is_missing_is_exported(self, folder) -> None:
         files = [folder / name / "1" / "model.pt" for name in ("yolo", "stn", "lprnet")]
         assert repository.export(folder) == files
         assert repository.export(folder) == []
-        os.utime(files[1], (0, 0))  # older than its weights
+        files[1].unlink()
         assert repository.export(folder) == [files[1]]
         assert repository.export(folder, force=True) == files
+
+    def test_other_weights_are_exported_again(self, folder, tmp_path) -> None:
+        repository.export(folder)
+        other = tmp_path / "weights"
+        shutil.copytree(WEIGHTS, other)
+        state = torch.load(other / "stn.pth", weights_only=True)
+        state["fc_loc.2.bias"] += 0.25
+        torch.save(state, other / "stn.pth")
+        sums = (hashlib.sha256(f.read_bytes()).hexdigest() + "  " + f.name for f in other.iterdir())
+        (other / "SHA256SUMS").write_text("\n".join(sums))
+        assert repository.export(folder, other) == [folder / "stn" / "1" / "model.pt"]
+        assert repository.export(folder) == [folder / "stn" / "1" / "model.pt"]
 
     def test_a_folder_that_is_no_repository_is_refused(self, tmp_path) -> None:
         with pytest.raises(SettingsError, match=r"wanted .*config\.pbtxt, got no such file"):
             repository.export(tmp_path)
+
+    def test_a_folder_that_cannot_be_written_is_named(self, folder) -> None:
+        (folder / "yolo" / "1").write_text("a file where a folder belongs")
+        with pytest.raises(
+            SettingsError, match=r"model\.pt: wanted to write here, got File exists"
+        ):
+            repository.export(folder)

@@ -23,7 +23,7 @@ def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
         WeightsError: The file is missing, or is not the one that SHA256SUMS lists.
     """
     path = folder / FILES[network]
-    check(path)
+    check_listed(path)
     state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
     return {name: without_subnormals(tensor) for name, tensor in state.items()}
 
@@ -36,8 +36,8 @@ def without_subnormals(tensor: Tensor) -> Tensor:
     return torch.where(tensor.abs() < tiny, torch.zeros_like(tensor), tensor)
 
 
-def check(path: Path) -> None:
-    """Compare a weight file with its line in SHA256SUMS.
+def check_listed(path: Path) -> str:
+    """Compare a weight file with its line in SHA256SUMS and return its SHA-256.
 
     Raises:
         WeightsError: The file or its line is missing, or they differ.
@@ -51,6 +51,7 @@ def check(path: Path) -> None:
             f"{path}: wanted SHA-256 {listed or 'listed in SHA256SUMS'}, got {actual}; "
             f"after training, run: cd {path.parent} && sha256sum *.pt *.pth > SHA256SUMS"
         )
+    return actual
 
 
 def _listed(folder: Path) -> dict[str, str]:
