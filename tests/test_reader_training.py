@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from orchestrator.training.pools import (
+    UNKNOWN_CORNERS,
     Pool,
     RealCrop,
     cut_real,
@@ -15,9 +16,9 @@ from orchestrator.training.pools import (
     to_input,
     to_targets,
 )
-from orchestrator.training.reader import accuracy, best_path, cut_exactly, split
-from orchestrator.training.synth import sample, samples
-from orchestrator.training.trainer import Schedule, Trainer, plain_weights
+from orchestrator.training.reader import accuracy, best_path, cut_exactly, read, split
+from orchestrator.training.synth import Sample, samples
+from orchestrator.training.trainer import Schedule, Trainer, corner_loss, plain_weights
 
 
 def real_crop(name: str, text: str) -> RealCrop:
@@ -48,12 +49,12 @@ def test_best_path_merges_repeats_and_drops_blanks() -> None:
 def test_a_pool_replaces_its_oldest_samples() -> None:
     made = iter(range(6))
 
-    def source(_: np.random.Generator) -> tuple[np.ndarray, str]:
-        return np.zeros((24, 94, 3), np.uint8), str(next(made))
+    def source(_: np.random.Generator) -> Sample:
+        return Sample(np.zeros((24, 94, 3), np.uint8), str(next(made)), UNKNOWN_CORNERS)
 
     pool = Pool(source, size=4, seed=0)
     pool.refresh(2)
-    assert set(pool.draw(100)[1]) == {"2", "3", "4", "5"}
+    assert {one.text for one in pool.draw(100)} == {"2", "3", "4", "5"}
 
 
 def test_labels_without_votes_or_format_are_left_out(tmp_path: Path) -> None:
@@ -103,15 +104,15 @@ def test_the_rate_warms_up_and_falls() -> None:
 
 
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
-    crops, texts = samples(8, seed=0)
+    batch = samples(8, seed=0)
     trainer = Trainer(Schedule(steps=20, warm_up=1, straight=4, rate=2e-3))
-    losses = [trainer.train_on(crops, texts) for _ in range(8)]
+    losses = [trainer.train_on(batch) for _ in range(8)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
     again = Trainer(Schedule())
     again.load(tmp_path / "checkpoint.pt")
     assert again.step == 8
-    assert accuracy(again.reader, crops, texts) == accuracy(trainer.reader, crops, texts)
+    assert read(again.reader, batch.crops) == read(trainer.reader, batch.crops)
     stn = torch.load(tmp_path / "stn.pth", weights_only=True)
     assert stn.keys() == again.reader.stn.state_dict().keys()
 
@@ -123,7 +124,23 @@ def test_plain_weights_have_no_subnormal_numbers() -> None:
     assert plain_weights(layer)["weight"].tolist() == [[0.0, 0.5]]
 
 
-def test_a_sample_comes_with_its_text() -> None:
-    crop, text = sample(np.random.default_rng(0))
-    assert crop.shape == (24, 94, 3)
-    assert 7 <= len(text) <= 9
+def test_the_corner_loss_is_zero_where_theta_maps_onto_the_plate() -> None:
+    theta = torch.tensor([[[0.5, 0, 0.1], [0, 0.25, 0]]])
+    corners = torch.tensor([[[-0.4, -0.25], [0.6, -0.25], [0.6, 0.25], [-0.4, 0.25]]])
+    assert corner_loss(theta, corners).item() == pytest.approx(0, abs=1e-6)
+    assert corner_loss(theta, corners + 0.2).item() == pytest.approx(0.2)
+
+
+def test_unknown_corners_do_not_count() -> None:
+    unknown = torch.from_numpy(UNKNOWN_CORNERS)[None]
+    assert corner_loss(torch.zeros(1, 2, 3), unknown).item() == 0
+
+
+def test_accuracy_counts_texts_read_exactly() -> None:
+    class Fixed(torch.nn.Module):
+        def forward(self, crops: torch.Tensor) -> tuple[torch.Tensor, None]:
+            path = torch.tensor([[10, 1, 22]]).expand(len(crops), 3)
+            return torch.nn.functional.one_hot(path, 23).transpose(1, 2), None
+
+    crops = np.zeros((2, 24, 94, 3), np.uint8)
+    assert accuracy(Fixed(), crops, ["A1", "A11"]) == 0.5

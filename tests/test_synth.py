@@ -8,7 +8,15 @@ from orchestrator.training.camera import View, compress, photograph, random_view
 from orchestrator.training.glyphs import GLYPHS, glyph_mask, line, outline
 from orchestrator.training.layouts import HEADS, REGIONS, SHARES, draw_plate, random_text
 from orchestrator.training.scenery import scene
-from orchestrator.training.synth import cut, jittered_box, photo, sample, samples, sheet
+from orchestrator.training.synth import (
+    corners_in_crop,
+    cut,
+    jittered_box,
+    photo,
+    sample,
+    samples,
+    sheet,
+)
 
 FORMAT_NAMES = [form.name for form in FORMATS]
 
@@ -28,7 +36,7 @@ def test_the_text_of_a_rendered_plate_has_the_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_every_format_renders(name: str) -> None:
-    crop, text = sample(np.random.default_rng(5), name)
+    crop, text, _ = sample(np.random.default_rng(5), name)
     assert crop.shape == (24, 94, 3)
     assert crop.dtype == np.uint8
     assert format_of(text)
@@ -41,12 +49,13 @@ def test_region_codes_have_two_or_three_digits_once_each() -> None:
 
 def test_the_same_seed_renders_the_same_plates() -> None:
     first, second = samples(4, seed=7), samples(4, seed=7)
-    assert first[1] == second[1]
-    assert (first[0] == second[0]).all()
+    assert first.texts == second.texts
+    assert (first.crops == second.crops).all()
+    assert (first.corners == second.corners).all()
 
 
 def test_another_seed_renders_other_plates() -> None:
-    assert samples(3, seed=1)[1] != samples(3, seed=2)[1]
+    assert samples(3, seed=1).texts != samples(3, seed=2).texts
 
 
 @pytest.mark.parametrize("char", sorted(GLYPHS))
@@ -123,9 +132,16 @@ def test_the_detector_box_stays_near_the_plate() -> None:
     assert cut(one.picture, box).shape == (24, 94, 3)
 
 
+def test_corners_are_told_in_parts_of_the_crop() -> None:
+    # The box 10..110 x 10..60 grows to 5..115 x 0..70, a crop of 110 x 70 pixels.
+    quad = np.array([[5.0, 0], [60, 0], [115, 70], [5, 70]])
+    corners = corners_in_crop(np.zeros((80, 120, 3), np.uint8), np.array([10.0, 10, 110, 60]), quad)
+    assert corners.tolist() == [[-1, -1], [0, -1], [1, 1], [-1, 1]]
+
+
 def test_a_sheet_shows_every_crop() -> None:
-    crops, texts = samples(3, seed=0)
-    assert sheet(crops, texts, columns=2).shape == (2 * 64, 2 * 192, 3)
+    batch = samples(3, seed=0)
+    assert sheet(batch.crops, batch.texts, columns=2).shape == (2 * 64, 2 * 192, 3)
 
 
 def test_a_scene_tells_where_its_plates_are() -> None:

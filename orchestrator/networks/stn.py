@@ -1,0 +1,49 @@
+"""STN: a spatial transformer that straightens a plate crop before it is read.
+
+Source: Jaderberg et al. 2015, "Spatial Transformer Networks".
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - the name everybody knows
+
+ALIGN_CORNERS = False
+"""Of `affine_grid` and `grid_sample`: the edges of the crop, not its pixel centres, are at +-1."""
+
+
+class STN(nn.Module):
+    """Spatial transformer with an affine transform.
+
+    Input: (B, 3, 24, 94) float32 RGB, ``(x - 127.5) / 128``.
+    Output: the rectified crops, same shape, and theta, (B, 2, 3) float32: the affine transform from
+    the rectified crop to the input crop, in coordinates from -1 to 1, x first.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.localization = nn.Sequential(
+            nn.Conv2d(3, 32, 3),
+            nn.MaxPool2d(2),
+            nn.ReLU(),  # 11 x 46
+            nn.Conv2d(32, 32, 5),
+            nn.MaxPool2d(3),
+            nn.ReLU(),  # 2 x 14
+        )
+        self.fc_loc = nn.Sequential(nn.Linear(32 * 2 * 14, 32), nn.ReLU(), nn.Linear(32, 6))
+        self._start_as_identity()
+
+    def forward(self, crops: Tensor) -> tuple[Tensor, Tensor]:
+        features = self.localization(crops)
+        theta = self.fc_loc(features.flatten(1)).view(-1, 2, 3)
+        grid = F.affine_grid(theta, list(crops.shape), align_corners=False)
+        rectified = F.grid_sample(
+            crops, grid, mode="bilinear", padding_mode="zeros", align_corners=False
+        )
+        return rectified, theta
+
+    @torch.no_grad()
+    def _start_as_identity(self) -> None:
+        last = self.fc_loc[2]
+        assert isinstance(last, nn.Linear)
+        last.weight.zero_()
+        last.bias.copy_(torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
