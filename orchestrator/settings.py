@@ -29,7 +29,7 @@ class Settings:
     """
 
     detection_threshold: float = 0.25
-    text_threshold: float = 0.5
+    text_threshold: float = 0.3
     max_plates: int = 100
     roi: Roi | None = None
     iou_threshold: float = 0.45

@@ -84,7 +84,8 @@ def _turn(rng: np.random.Generator, picture: Picture) -> tuple[Picture, NDArray[
     low, high = (inner_box(picture).reshape(2, 2) + pad_wh).tolist()
     box = jittered_box(rng, np.array([low, [high[0], low[1]], high, [low[0], high[1]]]))
     size_wh = (width + 2 * int(pad_wh[0]), height + 2 * int(pad_wh[1]))
-    turn = cv2.getRotationMatrix2D((width / 2, height / 2), float(rng.normal(0, 2.5)), 1.0)
+    middle = (width / 2, height / 2)
+    turn = np.array(cv2.getRotationMatrix2D(middle, float(rng.normal(0, 2.5)), 1.0), np.float64)
     shear = float(rng.normal(0, 0.12))
     turn[0, 1] += shear
     turn[:, 2] += pad_wh - [shear * height / 2, 0]

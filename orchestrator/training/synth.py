@@ -152,7 +152,8 @@ def jittered_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     noise = rng.normal(0, [0.02, 0.06], (2, 2))
     if rng.random() < 0.65:
         noise += np.array([[-1], [1]]) * rng.uniform(0, [0.12, 0.35], (2, 2)) * rng.random()
-    return (np.stack([low, high]) + noise * size).reshape(4)
+    box: NDArray[np.float64] = np.stack([low, high]) + noise * size
+    return box.reshape(4)
 
 
 def cut(picture: Picture, xyxy: NDArray[np.float64]) -> Crop:
