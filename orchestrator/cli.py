@@ -210,7 +210,8 @@ def plain_errors(*, verbose: bool) -> Iterator[None]:
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs without SIGINT
+        signal.signal(number, signal.default_int_handler)
     try:
         yield
     except PlateError as error:

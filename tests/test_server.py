@@ -78,6 +78,13 @@ def test_threads_are_those_asked_for_or_all_cores(distribution, monkeypatch) -> 
     assert threads == ["3", "1"]
 
 
+def test_idle_threads_do_not_spin_unless_asked_to(distribution, monkeypatch) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    assert wheel.environment(ServerOptions(), distribution)["OMP_WAIT_POLICY"] == "PASSIVE"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert wheel.environment(ServerOptions(), distribution)["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
 def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
     backends = wheel.lay_out_backends(distribution, str(tmp_path))
     files = {str(path.relative_to(backends)) for path in backends.rglob("*") if path.is_file()}

@@ -137,5 +137,7 @@ def environment(options: ServerOptions, distribution: Distribution) -> dict[str,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)]),
         "OMP_NUM_THREADS": str(threads),
+        # Idle threads of one worker must not spin on the cores that another is working on.
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
         **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
     }
