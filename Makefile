@@ -15,7 +15,7 @@ help:
 	@echo "make train-env  the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
 demo: .venv/.serve
-	$(BIN)/plates recognize tests/data/street.jpg --annotate .
+	$(BIN)/plates recognize tests/data/street.jpg --annotate demo
 
 serve: .venv/.serve
 	$(BIN)/plates serve
