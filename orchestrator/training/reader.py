@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 
 import cv2
@@ -20,7 +19,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from orchestrator.plates import ALPHABET, BLANK
+from orchestrator.ctc import collapse
+from orchestrator.plates import ALPHABET
 from orchestrator.training.layouts import font_glyphs
 from orchestrator.training.pools import (
     Pool,
@@ -41,8 +41,7 @@ log = logging.getLogger(__name__)
 def best_path(logits: Tensor) -> list[str]:
     """Read (B, 23, 18) logits: most probable class a column, repeats merged, blanks dropped."""
     return [
-        "".join(ALPHABET[klass] for klass, _ in groupby(row) if klass != BLANK)
-        for row in logits.argmax(dim=1).tolist()
+        "".join(ALPHABET[klass] for klass in collapse(row)) for row in logits.argmax(dim=1).tolist()
     ]
 
 
