@@ -153,7 +153,7 @@ def keep_running(server: Server, options: ServerOptions) -> None:
             time.sleep(0.5)
             if not server.is_whole():
                 logger.error("the server or one of its workers died; starting again")
-                server.stop(timeout_s=0)
+                server.stop(timeout_s=1)
                 server = start(options)
                 logger.warning("the server is ready again")
     finally:
