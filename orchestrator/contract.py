@@ -22,6 +22,7 @@ MAX_BATCH = 32  # of STN and LPRNet
 
 PICTURE, ENCODED = "input__0", "encoded_image"
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
+OUTPUTS_OF = {DETECTOR: [OUTPUT], RECTIFIER: [OUTPUT, THETA], READER: [OUTPUT]}
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]

@@ -8,10 +8,9 @@ import triton_python_backend_utils as pb_utils
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+from orchestrator.contract import OUTPUTS_OF
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError
 from orchestrator.pipeline import Infer, Tensors
-
-OUTPUTS_OF = {"yolo": ["output__0"], "stn": ["output__0", "output__1"], "lprnet": ["output__0"]}
 
 
 def to_torch(tensor: Any) -> Tensor:
