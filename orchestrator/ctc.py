@@ -9,18 +9,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
 from orchestrator.errors import ModelError
-from orchestrator.plates import ALPHABET, BLANK, CANDIDATES, FORMATS, MAX_LENGTH, PlateFormat
+from orchestrator.plates import (
+    ALPHABET,
+    BLANK,
+    CANDIDATES,
+    FORMATS,
+    MAX_LENGTH,
+    PlateFormat,
+    kind_of,
+)
 
 BEAM_WIDTH = 12
-MIN_PROB = 1e-5  # classes rarer than this at a step cannot change a candidate worth showing
+CLASSES_TRIED = 8  # likeliest of a step; rarer ones do not make a candidate worth showing
 
 Probs = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Candidates = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -31,22 +42,22 @@ class Reading:
         raw_text: Best path: the likeliest class of each step, collapsed.
         character_scores: Per character of `raw_text`, the best probability among its steps.
         candidates: Up to five texts that have a plate format, best first, with the probability of
-            the whole text.
+            the whole text; those of all texts there are, with a format or without, sum to 1.
     """
 
     raw_text: str
     character_scores: tuple[float, ...]
-    candidates: tuple[tuple[str, float], ...]
+    candidates: Candidates
 
 
 def decode(
-    logits: Tensor, formats: Sequence[PlateFormat] = FORMATS, *, temperature: float = 1.0
+    logits: Tensor, formats: Sequence[PlateFormat] | None = FORMATS, *, temperature: float = 1.0
 ) -> list[Reading]:
     """Read each plate by best path and by prefix beam search within the plate formats.
 
     Args:
-        logits: float32 [N, 23, T], not softmaxed; class 22 is the blank.
-        formats: Layouts a candidate may have.
+        logits: float32 [N, classes, T], not softmaxed; the last class is the blank.
+        formats: Layouts a candidate may have; None for any text of up to nine characters.
         temperature: Divides the logits; above 1 where the network is surer than it is right.
 
     Returns:
@@ -60,10 +71,11 @@ def decode(
     probs = (logits.double() / temperature).softmax(dim=1).cpu().numpy()
     if not np.isfinite(probs).all():
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
-    grammar = Grammar.of(tuple(formats))
+    lattices = probs.transpose(0, 2, 1)
+    grammar = Grammar.free() if formats is None else Grammar.of(tuple(formats))
     return [
-        Reading(*best_path(lattice), candidates=beam_search(lattice, grammar))
-        for lattice in probs.transpose(0, 2, 1)
+        Reading(*best_path(lattice), candidates=candidates)
+        for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
     ]
 
 
@@ -91,101 +103,161 @@ def best_path(lattice: Probs) -> tuple[str, tuple[float, ...]]:
 
 @dataclass(frozen=True)
 class Grammar:
-    """The layouts as bit masks: which of them a prefix can still become.
+    """Layouts as bits of a number: which of them a prefix can still become.
 
     Attributes:
         start: Every layout.
-        after: Per position and class, the layouts that allow the class there.
-        complete: Per length, the layouts that end there.
+        after: int64 [MAX_LENGTH + 1, BLANK], the layouts that allow a class at a position.
+        complete: int64 [MAX_LENGTH + 1], the layouts that end at a length.
     """
 
     start: int
-    after: tuple[tuple[int, ...], ...]
-    complete: tuple[int, ...]
+    after: Ints
+    complete: Ints
 
     @staticmethod
     @lru_cache(maxsize=8)
     def of(formats: tuple[PlateFormat, ...]) -> Grammar:
-        """Compile plate formats."""
+        """Compile plate formats, of 63 layouts at most."""
         layouts = [layout for plate_format in formats for layout in plate_format.layouts]
+        lengths = range(MAX_LENGTH + 1)
 
         def mask(allowed: Iterable[bool]) -> int:
             return sum(1 << index for index, yes in enumerate(allowed) if yes)
 
         return Grammar(
             start=(1 << len(layouts)) - 1,
-            after=tuple(
-                tuple(
-                    mask(layout[position : position + 1] == _kind(char) for layout in layouts)
-                    for char in ALPHABET
-                )
-                for position in range(MAX_LENGTH + 1)
+            after=np.array(
+                [
+                    [mask(layout[at : at + 1] == kind_of(char) for layout in layouts)
+                     for char in ALPHABET]
+                    for at in lengths
+                ]
             ),
-            complete=tuple(
-                mask(len(layout) == length for layout in layouts)
-                for length in range(MAX_LENGTH + 1)
-            ),
+            complete=np.array([mask(len(layout) == n for layout in layouts) for n in lengths]),
+        )  # fmt: skip
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def free() -> Grammar:
+        """Allow any text of up to `MAX_LENGTH` characters."""
+        after = np.ones((MAX_LENGTH + 1, BLANK), np.int64)
+        after[MAX_LENGTH] = 0
+        return Grammar(start=1, after=after, complete=np.ones(MAX_LENGTH + 1, np.int64))
+
+
+@dataclass(frozen=True)
+class _Beams:
+    """The W prefixes kept of each of N plates, arrays [N, W]; a prefix of probability 0 is none.
+
+    Attributes:
+        code: The prefix as a number, its classes plus one being the digits; -1 for none.
+        length: Characters of the prefix.
+        last: Its last class, the blank's when it is empty.
+        alive: The layouts it can still become.
+        blank: Probability of the prefix with a blank as the last step.
+        char: Probability of the prefix with a character as the last step.
+    """
+
+    code: Ints
+    length: Ints
+    last: Ints
+    alive: Ints
+    blank: Probs
+    char: Probs
+
+    @staticmethod
+    def start(count: int, width: int, grammar: Grammar) -> _Beams:
+        """One beam with the empty prefix a plate."""
+        zeros, none = np.zeros((count, width), np.int64), np.zeros((count, width))
+        first = np.zeros(width, np.int64)
+        first[0] = 1
+        return _Beams(
+            code=zeros + first - 1,
+            length=zeros,
+            last=zeros + BLANK,
+            alive=zeros + first * grammar.start,
+            blank=none + first,
+            char=none,
         )
 
 
-def _kind(char: str) -> str:
-    return "D" if char.isdigit() else "L"
-
-
-@dataclass
-class _Beam:
-    """Probability of one prefix, split by whether its last step was the blank."""
-
-    alive: int
-    blank: float = 0.0
-    char: float = 0.0
-
-    @property
-    def total(self) -> float:
-        return self.blank + self.char
-
-
-def beam_search(
-    lattice: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH
-) -> tuple[tuple[str, float], ...]:
+def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:
     """Find the likeliest texts that the grammar allows, summing over all their alignments.
 
     Args:
-        lattice: [T, C] probabilities, the last class being the blank.
+        lattices: [N, T, C] probabilities, the last class being the blank.
         grammar: What a text may be.
         width: Prefixes kept after each step.
 
     Returns:
-        Up to five complete texts, best first, each with its probability.
+        For each plate up to five complete texts, best first, each with its probability.
     """
-    beams: dict[tuple[int, ...], _Beam] = {(): _Beam(grammar.start, blank=1.0)}
-    for probs in lattice.tolist():
-        beams = _step(beams, probs, grammar)
-        best = sorted(beams.items(), key=lambda item: item[1].total, reverse=True)
-        beams = dict(best[:width])
-    complete = [
-        ("".join(ALPHABET[c] for c in prefix), beam.total)
-        for prefix, beam in beams.items()
-        if beam.total > 0 and beam.alive & grammar.complete[len(prefix)]
+    likely = np.argsort(-lattices[:, :, :BLANK], axis=2)[:, :, :CLASSES_TRIED]
+    beams = _Beams.start(len(lattices), width, grammar)
+    for step in range(lattices.shape[1]):
+        beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
+    ended = beams.alive & grammar.complete[beams.length] != 0
+    scores = np.where(ended, beams.blank + beams.char, 0.0)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
+    return [
+        tuple((_text(code), score) for code, score in zip(codes, row, strict=True) if score > 0)
+        for codes, row in zip(
+            np.take_along_axis(beams.code, best, 1).tolist(),
+            np.take_along_axis(scores, best, 1).tolist(),
+            strict=True,
+        )
     ]
-    return tuple(complete[:CANDIDATES])
 
 
-def _step(
-    beams: dict[tuple[int, ...], _Beam], probs: list[float], grammar: Grammar
-) -> dict[tuple[int, ...], _Beam]:
-    """Extend every prefix by one step of the lattice."""
-    likely = [(c, p) for c, p in enumerate(probs[:BLANK]) if p > MIN_PROB]
-    after: dict[tuple[int, ...], _Beam] = {}
-    for prefix, beam in beams.items():
-        stay = after.setdefault(prefix, _Beam(beam.alive))
-        stay.blank += beam.total * probs[BLANK]
-        last = prefix[-1] if prefix else BLANK
-        if prefix:
-            stay.char += beam.char * probs[last]
-        for c, p in likely:
-            alive = beam.alive & grammar.after[len(prefix)][c]
-            if alive:
-                longer = after.setdefault((*prefix, c), _Beam(alive))
-                longer.char += (beam.blank if c == last else beam.total) * p
-    return after
+def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:
+    """Let every prefix stay or grow by one class, and keep the best of all.
+
+    Args:
+        beams: Prefixes before the step.
+        probs: [N, C] probabilities of the step.
+        likely: [N, K] classes tried.
+        grammar: What a text may be.
+    """
+    plates, width = beams.code.shape
+    flat = plates, width * likely.shape[1]
+    rows, classes = np.arange(plates)[:, None], likely[:, None, :]
+    total = beams.blank + beams.char
+    blank = total * probs[:, BLANK, None]
+    char = beams.char * probs[rows, beams.last]
+
+    alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]
+    repeats = beams.last[:, :, None] == classes  # need a blank between
+    before = np.where(repeats, beams.blank[:, :, None], total[:, :, None]) * (alive != 0)
+    grown = (before * probs[rows, likely][:, None, :]).reshape(flat)
+    codes = (beams.code[:, :, None] * (BLANK + 1) + classes + 1).reshape(flat)
+
+    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]
+    char = char + (known * grown[:, None, :]).sum(axis=2)  # a prefix that is kept already
+    grown[known.any(axis=1)] = 0.0
+
+    scores = np.concatenate((blank + char, grown), axis=1)
+    keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+    none = np.take_along_axis(scores, keep, 1) == 0
+
+    def kept(stay: npt.NDArray[Any], grow: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        grow = np.broadcast_to(grow, alive.shape).reshape(flat)
+        return np.take_along_axis(np.concatenate((stay, grow), axis=1), keep, 1)
+
+    return _Beams(
+        code=np.where(none, -1, kept(beams.code, codes.reshape(alive.shape))),
+        length=np.where(none, 0, kept(beams.length, beams.length[:, :, None] + 1)),
+        last=kept(beams.last, classes),
+        alive=kept(beams.alive, alive),
+        blank=kept(blank, np.zeros(1)),
+        char=kept(char, grown.reshape(alive.shape)),
+    )
+
+
+def _text(code: int) -> str:
+    """Spell a prefix."""
+    text = ""
+    while code > 0:
+        code, digit = divmod(code, BLANK + 1)
+        text = ALPHABET[digit - 1] + text
+    return text

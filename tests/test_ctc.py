@@ -1,10 +1,11 @@
+import itertools
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from orchestrator.ctc import Grammar, beam_search, best_path, collapse, decode
+from orchestrator.ctc import Candidates, Grammar, beam_search, best_path, collapse, decode
 from orchestrator.errors import ModelError
 from orchestrator.plates import ALPHABET, BLANK, FORMATS, PlateFormat
 
@@ -25,6 +26,11 @@ def lattice_of(text: str, sure: float = 0.99) -> np.ndarray:
     lattice = np.full((STEPS, BLANK + 1), (1 - sure) / BLANK)
     lattice[np.arange(STEPS), classes_of(text)] = sure
     return lattice
+
+
+def searched(lattice: np.ndarray, grammar: Grammar = GRAMMAR) -> Candidates:
+    (candidates,) = beam_search(lattice[None], grammar)
+    return candidates
 
 
 def logits_of(*texts: str, sure: float = 0.99) -> torch.Tensor:
@@ -76,7 +82,7 @@ def test_beam_search_sums_over_alignments() -> None:
     lattice[:, 1], lattice[:, BLANK] = 0.4, 0.6
     grammar = Grammar.of((PlateFormat("digit", ("D",)),))
     assert best_path(lattice)[0] == ""
-    ((text, score),) = beam_search(lattice, grammar)
+    ((text, score),) = searched(lattice, grammar)
     assert text == "1"
     assert score == pytest.approx(0.4 * 0.6 + 0.6 * 0.4 + 0.4 * 0.4)
 
@@ -85,13 +91,13 @@ def test_beam_search_needs_a_blank_between_equal_characters() -> None:
     lattice = np.zeros((2, BLANK + 1))
     lattice[:, 1] = 1.0
     grammar = Grammar.of((PlateFormat("digits", ("D", "DD")),))
-    assert beam_search(lattice, grammar) == (("1", 1.0),)
+    assert searched(lattice, grammar) == (("1", 1.0),)
 
 
 def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
     lattice = lattice_of("B84OOK197", sure=0.9)
     lattice[6, ALPHABET.index("0")] = 0.09
-    text, score = beam_search(lattice, GRAMMAR)[0]
+    text, score = searched(lattice)[0]
     assert best_path(lattice)[0] == "B84OOK197"
     assert text == "B840OK197"
     assert score < 0.1
@@ -99,12 +105,51 @@ def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
 
 def test_candidates_all_have_a_format_and_come_best_first() -> None:
     lattice = lattice_of("B840OK197", sure=0.7)
-    candidates = beam_search(lattice, GRAMMAR)
+    candidates = searched(lattice)
     scores = [score for _, score in candidates]
     assert len(candidates) == 5
     assert scores == sorted(scores, reverse=True)
     assert all(any(f.matches(text) for f in FORMATS) for text, _ in candidates)
     assert sum(scores) <= 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    lattice = np.zeros((5, BLANK + 1))
+    used = [1, 2, ALPHABET.index("A"), BLANK]
+    lattice[:, used] = rng.dirichlet(np.ones(4), size=5)
+    small = lattice[:, used]
+    names = {0: "1", 1: "2", 2: "A", 3: ""}
+    totals: dict[str, float] = {}
+    for path in itertools.product(range(4), repeat=5):
+        text = "".join(names[c] for c in collapse(path, blank=3))
+        totals[text] = totals.get(text, 0.0) + float(small[range(5), path].prod())
+    formats = (PlateFormat("short", ("LD", "LDD")),)
+    wanted = {text: p for text, p in totals.items() if formats[0].matches(text)}
+    best = sorted(wanted.items(), key=lambda item: -item[1])[:5]
+    candidates = searched(lattice, Grammar.of(formats))
+    assert [text for text, _ in candidates] == [text for text, _ in best]
+    assert [p for _, p in candidates] == pytest.approx([p for _, p in best])
+
+
+def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
+    rng = np.random.default_rng(3)
+    logits = torch.from_numpy(rng.normal(0, 3, (6, BLANK + 1, STEPS))).float()
+    alone = [decode(one[None])[0] for one in logits]
+    assert decode(logits) == alone
+
+
+def test_a_free_search_finds_texts_without_a_format() -> None:
+    (reading,) = decode(logits_of("AAAA1"), None)
+    assert reading.candidates[0][0] == "AAAA1"
+    assert decode(logits_of("AAAA1"))[0].candidates[:1] != reading.candidates[:1]
+
+
+def test_a_free_search_stops_at_the_longest_text() -> None:
+    lattice = np.zeros((STEPS, BLANK + 1))
+    lattice[range(STEPS), [1, 2] * 9] = 1.0
+    assert searched(lattice, Grammar.free()) == ()
 
 
 def test_a_lattice_of_blanks_has_no_candidate() -> None:
