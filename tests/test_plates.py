@@ -1,6 +1,21 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
-from orchestrator.plates import FORMATS, Plate, PlateFormat, Plates, format_of
+from orchestrator.errors import SettingsError
+from orchestrator.plates import (
+    FORMATS,
+    SHIPPED_RULES,
+    Plate,
+    PlateFormat,
+    PlateRules,
+    Plates,
+    format_of,
+)
+from orchestrator.tables import read_table
 
 
 @pytest.mark.parametrize(
@@ -30,8 +45,78 @@ def test_formats_have_distinct_names() -> None:
 
 @pytest.mark.parametrize("layout", ["", "LDX", "L" * 10])
 def test_a_layout_that_no_plate_can_have_is_refused(layout: str) -> None:
-    with pytest.raises(ValueError, match="layout of mine: wanted"):
+    with pytest.raises(SettingsError, match="layout of mine: wanted"):
         PlateFormat("mine", (layout,))
+
+
+MINE = (PlateFormat("mine", ("LD",)),)
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "formats", "message"),
+    [
+        pytest.param("01A1", MINE, "alphabet: wanted each character once, got '1'", id="twice"),
+        pytest.param("01 A", MINE, "wanted no spaces", id="space"),
+        pytest.param("01", MINE, "wanted letters for the layouts", id="no letters"),
+        pytest.param("AB", MINE, "wanted digits for the layouts", id="no digits"),
+        pytest.param("01A", (), "wanted at least one", id="no formats"),
+        pytest.param("01A", MINE * 2, "each name once, got 'mine'", id="name twice"),
+    ],
+)
+def test_rules_that_contradict_themselves_are_refused(alphabet, formats, message) -> None:
+    with pytest.raises(SettingsError, match=message):
+        PlateRules(alphabet, formats)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param('alphabet = "0A"', "wanted format, got none", id="no formats"),
+        pytest.param('letters = "A"', "wanted some of alphabet, format, got letters", id="unknown"),
+        pytest.param(
+            "alphabet = 1\nformat = []", "alphabet: wanted a text in quotes, got 1", id="type"
+        ),
+        pytest.param("[[", "wanted a TOML file, got", id="no TOML"),
+        pytest.param(
+            'alphabet = "0A"\n[[format]]\nname = "it"\nlayouts = "LD"',
+            "layouts: wanted a list, got 'LD'",
+            id="layouts without brackets",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_was_wanted(tmp_path: Path, text: str, message) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text(text + "\n")
+    with pytest.raises(SettingsError, match="formats.toml: .*" + message):
+        read_table(PlateRules, file)
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"wanted a TOML file, got No such file"):
+        read_table(PlateRules, tmp_path / "none.toml")
+
+
+def test_the_shipped_alphabet_is_that_of_the_shipped_weights() -> None:
+    rules = read_table(PlateRules, SHIPPED_RULES)
+    assert rules.alphabet == "0123456789ABEKMHOPCTYX"
+    assert [one.name for one in rules.format][:2] == ["ru_car", "ru_trailer"]
+
+
+def test_the_environment_names_another_countrys_plates(tmp_path: Path) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text('alphabet = "01ДЖ"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n')
+    code = (
+        "from orchestrator.plates import BLANK, format_of\n"
+        "print(BLANK, [format_of(text) for text in ('Ж01', 'A001AA77')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PLATE_FORMATS": str(file)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "4 ['mine', '']"
 
 
 def test_no_plates_make_an_empty_table_with_columns() -> None:

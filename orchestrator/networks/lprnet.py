@@ -9,8 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
-CLASSES = 23
-"""22 characters of Russian plates and the CTC blank, which is the last."""
+from orchestrator.plates import BLANK
+
+CLASSES = BLANK + 1
+"""The alphabet, 22 characters of Russian plates, and the CTC blank, which is the last."""
 
 
 class SmallBasicBlock(nn.Module):

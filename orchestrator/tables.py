@@ -1,0 +1,103 @@
+"""TOML files as frozen dataclasses and back: unknown keys, wrong types and missing ones refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from orchestrator.errors import SettingsError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+_WANTED = {int: "a whole number", float: "a number", str: "a text in quotes", Path: "a path",
+           bool: "true or false"}  # fmt: skip
+
+
+def read_table(kind: type[T], file: Path) -> T:
+    """Read a TOML file into a dataclass whose fields are its keys.
+
+    Fields may be numbers, texts, booleans, paths (in the file: relative to its folder), tuples of
+    these, other dataclasses (in the file: tables) or any of these or None.
+
+    Raises:
+        SettingsError: The file cannot be read or does not have these keys and types, or the
+            dataclass refuses a value.
+    """
+    try:
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{file}: wanted a TOML file, got {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: wanted a TOML file, got: {error}") from error
+    try:
+        return _built(kind, table, file.absolute().parent, "")
+    except SettingsError as error:
+        raise SettingsError(f"{file}: {error}") from error
+
+
+def _built(kind: type[T], table: object, folder: Path, name: str) -> T:
+    if not isinstance(table, dict):
+        raise SettingsError(f"{name}: wanted a table, got {table!r}")
+    where = f"[{name}] " if name else ""
+    hints = get_type_hints(kind)
+    unknown = sorted(set(table) - set(hints))
+    if unknown:
+        raise SettingsError(f"{where}wanted some of {', '.join(hints)}, got {unknown[0]}")
+    for field in fields(kind):  # type: ignore[arg-type]  # a dataclass
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required and field.name not in table:
+            raise SettingsError(f"{where}wanted {field.name}, got none")
+    return kind(**{key: _value(hints[key], value, folder, key) for key, value in table.items()})
+
+
+def _value(hint: Any, value: object, folder: Path, key: str) -> Any:
+    """Check one value against the type of its field."""
+    if isinstance(hint, UnionType):
+        (hint,) = (one for one in get_args(hint) if one is not type(None))
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list):
+            raise SettingsError(f"{key}: wanted a list, got {value!r}")
+        return tuple(_value(get_args(hint)[0], one, folder, key) for one in value)
+    if is_dataclass(hint):
+        return _built(hint, value, folder, key)  # type: ignore[arg-type]  # a class, no instance
+    accepted = {Path: (str,), float: (int, float)}.get(hint, (hint,))
+    if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
+        raise SettingsError(f"{key}: wanted {_WANTED[hint]}, got {value!r}")
+    return folder / str(value) if hint is Path else hint(value)
+
+
+def to_toml(instance: Any) -> str:
+    """Write a dataclass as TOML that `read_table` reads back; what is None is left out."""
+    values = {field.name: getattr(instance, field.name) for field in fields(instance)}
+    plain = {key: value for key, value in values.items() if not is_dataclass(value)}
+    lines = list(_lines(plain))
+    for key, value in values.items():
+        if is_dataclass(value):
+            lines += ["", f"[{key}]", *to_toml(value).splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _lines(values: dict[str, Any]) -> Iterator[str]:
+    for key, value in values.items():
+        if value is not None:  # JSON's scalars and lists are TOML's, too
+            yield f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}"
+
+
+def check_range(name: str, value: float, least: float, most: float) -> None:
+    """Refuse a value outside [least, most].
+
+    Raises:
+        SettingsError: The value lies outside, or is no number.
+    """
+    if not least <= value <= most:
+        raise SettingsError(f"{name}: wanted {least} to {most}, got {value}")
