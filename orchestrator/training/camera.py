@@ -40,7 +40,7 @@ class View:
         return seen
 
 
-def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (42, 300)) -> View:
+def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (50, 300)) -> View:
     """Mostly straight and level; one in five seen from far aside or with a tilted camera."""
     wide = 2.0 if rng.random() < 0.2 else 1.0
     return View(
@@ -167,10 +167,10 @@ def _blur(rng: np.random.Generator, light: Light) -> Light:
     """Defocus and motion, in pixels of the photo."""
     kind, width = rng.random(), light.shape[1]
     if kind < 0.6:
-        sigma = float(rng.uniform(0.3, 0.5 + width / 170))
+        sigma = float(rng.uniform(0.3, 0.45 + width / 240))
         light = cv2.GaussianBlur(light, (0, 0), sigma).astype(np.float32)
-    if 0.45 < kind < 0.7:
-        length = int(rng.integers(2, 3 + width // 35))
+    if 0.5 < kind < 0.7:
+        length = int(rng.integers(2, 3 + width // 50))
         angle = float(rng.choice([rng.uniform(-15, 15), rng.uniform(0, 180)]))
         light = cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)
     return light

@@ -4,30 +4,41 @@ The network, its loss and its augmentation come from the `yolov5` package (Poetr
 the loop here adds what that package lacks on a CPU: bfloat16 with channels-last memory, a frozen
 stem, anchors for wide plates and a resume that continues the very same run.
 
-    python -m orchestrator.training.detector --data DATA --weights yolov5n.pt --out RUN
-    python -m orchestrator.training.detector --data DATA --out RUN --resume
-    python -m orchestrator.training.detector --out RUN --export weights/yolo.pt
-
-`DATA` holds `images/train`, `images/val` and `labels/...` in YOLO format, class 0 = plate.
+`plates train detector` is the command; see docs/training.md.
 """
 
 from __future__ import annotations
 
-import argparse
 import logging
 import math
+import os
 import random
-import time
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.weights import FILES
+from orchestrator.training.recipes import (
+    Augmentation,
+    DetectorData,
+    DetectorRecipe,
+    DetectorSchedule,
+    Loss,
+)
+from orchestrator.training.runs import Progress, complete, open_run, save
 
 logger = logging.getLogger(__name__)
+
+LAST, BEST = "last.pt", "best.pt"
+CPU = torch.device("cpu")
 
 # k-means (log width, log height) over the training plates at 640 px, scaled 0.5 to 1.5: COCO's
 # anchors are square or tall, plates are three to four times as wide as high.
@@ -36,33 +47,66 @@ ANCHORS_WH = (
     (56, 16, 78, 24, 108, 30),
     (150, 44, 220, 60, 340, 95),
 )
-# Gains of yolov5's hyp.scratch-low; anchor_t is lower because every anchor here is plate-shaped.
-LOSS = {"box": 0.05, "cls": 0.5, "cls_pw": 1.0, "obj": 1.0, "obj_pw": 1.0, "anchor_t": 3.0}
-AUGMENT = {"hsv_h": 0.015, "hsv_s": 0.6, "hsv_v": 0.4, "degrees": 4.0, "translate": 0.1,
-           "scale": 0.5, "shear": 2.0, "perspective": 0.0002, "flipud": 0.0, "fliplr": 0.5,
-           "mosaic": 1.0, "mixup": 0.0, "copy_paste": 0.0}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """One training run; lengths in epochs, `side_px` is the letterboxed picture's longer side."""
+def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
+    """Train the detector of a recipe to the end, in the folder `out`.
 
-    epochs: int = 24
-    plain_epochs: int = 0  # at the end, whole pictures instead of mosaics
-    batch: int = 16
-    side_px: int = 640
-    rate: float = 0.01
-    final_rate: float = 0.05  # of `rate`, reached by a cosine
-    warmup_epochs: float = 1.0
-    momentum: float = 0.937
-    decay: float = 5e-4
-    frozen_layers: int = 3  # half of the backward pass for edges that COCO has taught already
-    validate_every: int = 3
-    seed: int = 7
-    threads: int = 1
+    Raises:
+        SettingsError: The recipe, its data, the folder or the `yolov5` package cannot be used.
+    """
+    check_package()
+    folders, validation = picture_folders(recipe.data)
+    seed_everything(recipe.training.seed)
+    model = build(None if resume else recipe.start, recipe.training.side_px, recipe.loss)
+    trainer = Trainer(model.to(device), recipe.training, out)
+    open_run(out, recipe, LAST, resume=resume)
+    if resume:
+        trainer.resume()
+        logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
+    else:
+        trainer.save(LAST)
+    fit(trainer, *loaders(folders, validation, recipe.training, recipe.augmentation))
 
 
-def build(weights: Path | None, side_px: int) -> Any:
+def check_package() -> None:
+    """See that the `yolov5` package can be imported, and keep it from saying much.
+
+    Raises:
+        SettingsError: It cannot; it is not part of the serving environment.
+    """
+    os.environ.setdefault("PIN_MEMORY", str(torch.cuda.is_available()))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it is older than what it imports
+            import yolov5.val  # noqa: F401
+    except ImportError as error:
+        raise SettingsError(
+            f"wanted the yolov5 package, got: {error}; make train-env, then .venv-train/bin/plates"
+        ) from error
+    logging.getLogger("yolov5").setLevel(logging.WARNING)
+
+
+def picture_folders(data: DetectorData) -> tuple[list[Path], Path]:
+    """Return the folders of training pictures and the one of validation pictures.
+
+    Raises:
+        SettingsError: One is not there or empty, or there is none of labels beside it.
+    """
+    if data.pictures is None:
+        raise SettingsError("pictures: wanted a data set in YOLO format, got none; give --data")
+    images = data.pictures / "images"
+    folders, validation = [images / "train", *data.extra], images / "val"
+    for folder in (*folders, validation):
+        if not folder.is_dir() or not any(folder.iterdir()):
+            raise SettingsError(f"{folder}: wanted pictures, got no such folder or an empty one")
+        labels = folder.parents[1] / "labels" / folder.name
+        if not labels.is_dir():
+            raise SettingsError(f"{labels}: wanted labels in YOLO format, got no such folder")
+    return folders, validation
+
+
+def build(weights: Path | None, side_px: int, loss: Loss | None = None) -> Any:
     """The `yolov5` package's YOLOv5n for one class, started from `weights` where shapes agree."""
     import yolov5
     from yolov5.models.yolo import Model
@@ -72,7 +116,7 @@ def build(weights: Path | None, side_px: int) -> Any:
         start(model, weights)
     head = model.model[-1]
     head.anchors.copy_(torch.tensor(ANCHORS_WH).view(3, 3, 2) / head.stride.view(3, 1, 1))
-    model.hyp = {**LOSS, "fl_gamma": 0.0, "label_smoothing": 0.0}
+    model.hyp = {**asdict(loss or Loss()), "fl_gamma": 0.0, "label_smoothing": 0.0}
     model.hyp["obj"] *= (side_px / 640) ** 2
     model.names = {0: "plate"}
     return model.to(memory_format=torch.channels_last)
@@ -96,22 +140,28 @@ def freeze(model: Any, layers: int) -> None:
         layer.eval().requires_grad_(False)
 
 
-def loaders(folders: Sequence[Path], validation: Path, recipe: Recipe) -> tuple[Any, Any]:
+def loaders(
+    folders: Sequence[Path],
+    validation: Path,
+    recipe: DetectorSchedule,
+    augmentation: Augmentation,
+) -> tuple[Any, Any]:
     """Endless-worker loaders of augmented training batches and of plain validation batches."""
+    changes = asdict(augmentation)
     from yolov5.utils.dataloaders import create_dataloader
 
     train, _ = create_dataloader(
         [str(folder) for folder in folders], recipe.side_px, recipe.batch, 32, single_cls=True,
-        hyp=AUGMENT, augment=True, cache="ram", workers=0, shuffle=True, seed=recipe.seed,
+        hyp=changes, augment=True, cache="ram", workers=0, shuffle=True, seed=recipe.seed,
     )  # fmt: skip
     plain, _ = create_dataloader(
-        str(validation), recipe.side_px, recipe.batch, 32, single_cls=True, hyp=AUGMENT,
+        str(validation), recipe.side_px, recipe.batch, 32, single_cls=True, hyp=changes,
         rect=True, pad=0.5, cache="ram", workers=0,
     )  # fmt: skip
     return train, plain
 
 
-def rate_at(step: int, steps: int, warmup: int, recipe: Recipe) -> float:
+def rate_at(step: int, steps: int, warmup: int, recipe: DetectorSchedule) -> float:
     """Learning rate: linear warm-up, then a cosine down to `final_rate` of the peak."""
     if step < warmup:
         return recipe.rate * (step + 1) / warmup
@@ -123,7 +173,7 @@ def rate_at(step: int, steps: int, warmup: int, recipe: Recipe) -> float:
 class Trainer:
     """Network, its moving average, optimiser and the place in the run: all that a resume needs."""
 
-    def __init__(self, model: Any, recipe: Recipe, out: Path) -> None:
+    def __init__(self, model: Any, recipe: DetectorSchedule, out: Path) -> None:
         from yolov5.utils.loss import ComputeLoss
         from yolov5.utils.torch_utils import ModelEMA, smart_optimizer
 
@@ -135,8 +185,15 @@ class Trainer:
         self.epoch = 0
         self.best = 0.0
 
-    def step(self, pictures: Tensor, targets: Tensor, rate: float) -> Tensor:
-        """One update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1]."""
+    def step(self, pictures: Tensor, targets: Tensor, rate: float) -> float:
+        """One update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
+
+        Returns:
+            The loss: box, objectness and class.
+
+        Raises:
+            SettingsError: The loss is no number any more.
+        """
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         batch = pictures.to(self.device).float().div_(255)
@@ -146,26 +203,27 @@ class Trainer:
         loss: Tensor
         parts: Tensor
         loss, parts = self.loss([grid.float() for grid in grids], targets.to(self.device))
+        if not loss.isfinite():
+            raise SettingsError(f"epoch {self.epoch + 1}: wanted a finite loss, got {loss.item()}; "
+                                "try a lower rate")  # fmt: skip
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 10.0)
         self.optimizer.step()
         self.average.update(self.model)
-        return parts
+        return float(parts.sum())
 
-    def run_epoch(self, batches: Any) -> Tensor:
-        """One pass over the training pictures; mean box, objectness and class loss."""
+    def run_epoch(self, batches: Any, progress: Progress) -> None:
+        """One pass over the training pictures."""
         self.model.train()
         freeze(self.model, self.recipe.frozen_layers)
         per_epoch = len(batches)
         steps, warmup = self.recipe.epochs * per_epoch, int(self.recipe.warmup_epochs * per_epoch)
         batches.dataset.mosaic = self.epoch < self.recipe.epochs - self.recipe.plain_epochs
-        total = torch.zeros(3)
-        for index, (pictures, targets, _, _) in enumerate(batches):
-            rate = rate_at(self.epoch * per_epoch + index, steps, warmup, self.recipe)
-            total += self.step(pictures, targets, rate).cpu()
+        for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
+            rate = rate_at(step, steps, warmup, self.recipe)
+            progress.tell(step + 1, self.step(pictures, targets, rate))
         self.epoch += 1
-        return total / per_epoch
 
     def validate(self, batches: Any) -> tuple[float, float, float, float]:
         """Precision, recall (both at the best F1), mAP50 and mAP50-95 of the moving average."""
@@ -185,12 +243,11 @@ class Trainer:
             "model": self.model.state_dict(), "ema": self.average.ema.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }  # fmt: skip
-        torch.save(state, self.out / "part.pt")
-        (self.out / "part.pt").replace(self.out / name)
+        save(state, self.out / name)
 
     def resume(self) -> None:
-        """Go on from `out/last.pt`."""
-        state = torch.load(self.out / "last.pt", map_location=self.device, weights_only=True)
+        """Go on from `out/last.pt`, whichever device it comes from."""
+        state = torch.load(self.out / LAST, map_location=self.device, weights_only=True)
         self.epoch, self.best = state["epoch"], state["best"]
         self.average.updates = state["updates"]
         self.model.load_state_dict(state["model"])
@@ -206,64 +263,32 @@ def seed_everything(seed: int) -> None:
 
 
 def fit(trainer: Trainer, train: Any, validation: Any) -> None:
-    """Run the remaining epochs; `last.pt` after each, `best.pt` by mAP50 + mAP50-95."""
-    recipe = trainer.recipe
+    """Run the remaining epochs; `last.pt` after each, `best.pt` by mAP50 + mAP50-95.
+
+    Every epoch seeds order and augmentation anew, so that a resumed run is the very same.
+    """
+    recipe, per_epoch = trainer.recipe, len(train)
+    progress = Progress(recipe.epochs * per_epoch, trainer.epoch * per_epoch)
     while trainer.epoch < recipe.epochs:
         seed_everything(recipe.seed + trainer.epoch)
-        began = time.monotonic()
-        box, obj, _ = trainer.run_epoch(train).tolist()
-        seconds = time.monotonic() - began
-        logger.info("epoch %d box %.4f obj %.4f %.0f s", trainer.epoch, box, obj, seconds)
-        trainer.save("last.pt")
+        train.generator.manual_seed(recipe.seed + trainer.epoch)
+        train.iterator = DataLoader.__iter__(train)  # the old one would draw once more at its end
+        trainer.run_epoch(train, progress)
         if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == recipe.epochs:
             figures = trainer.validate(validation)
-            logger.info("  P %.3f R %.3f mAP50 %.4f mAP50-95 %.4f", *figures)
-            if sum(figures[2:]) > trainer.best:
+            epoch = f"epoch {trainer.epoch} of {recipe.epochs}"
+            logger.info("%s: P %.3f R %.3f mAP50 %.4f mAP50-95 %.4f", epoch, *figures)
+            if sum(figures[2:]) >= trainer.best:
                 trainer.best = sum(figures[2:])
-                trainer.save("best.pt")
+                trainer.save(BEST)
+                export(trainer.out / BEST, trainer.out / FILES["yolo"])
+                complete(trainer.out)
+        trainer.save(LAST)
 
 
 def export(checkpoint: Path, target: Path) -> None:
     """Write the moving average as a plain float32 state dict."""
     state = torch.load(checkpoint, map_location="cpu", weights_only=True)["ema"]
     tensors = {k: v.float() if v.is_floating_point() else v for k, v in state.items()}
-    torch.save({k: v.contiguous() for k, v in tensors.items()}, target)
+    save({k: v.contiguous() for k, v in tensors.items()}, target)
     logger.info("wrote %d tensors to %s", len(tensors), target)
-
-
-def parser() -> argparse.ArgumentParser:
-    """Arguments of the command; every field of `Recipe` is a flag."""
-    result = argparse.ArgumentParser(description="Train the plate detector.")
-    result.add_argument("--data", type=Path, help="folder with images/ and labels/")
-    result.add_argument("--extra", type=Path, nargs="*", default=[], help="more image folders")
-    result.add_argument("--weights", type=Path, help="checkpoint or state dict to start from")
-    result.add_argument("--out", type=Path, required=True, help="folder of checkpoints")
-    result.add_argument("--resume", action="store_true", help="go on from OUT/last.pt")
-    result.add_argument("--export", type=Path, help="write OUT/best.pt as plain weights, then stop")
-    for name, default in vars(Recipe()).items():
-        flag = "--" + name.replace("_", "-")
-        result.add_argument(flag, type=type(default), default=default)
-    return result
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, or export what was trained."""
-    given = parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    if given.export:
-        export(given.out / "best.pt", given.export)
-        return
-    recipe = replace(Recipe(), **{name: getattr(given, name) for name in vars(Recipe())})
-    torch.set_num_threads(recipe.threads)
-    seed_everything(recipe.seed)
-    given.out.mkdir(parents=True, exist_ok=True)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    trainer = Trainer(build(given.weights, recipe.side_px).to(device), recipe, given.out)
-    if given.resume:
-        trainer.resume()
-    images = given.data / "images"
-    fit(trainer, *loaders([images / "train", *given.extra], images / "val", recipe))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,10 +1,12 @@
 """Training samples for the reader: pools of rendered plates and of cuts from real ones.
 
 Making a sample costs a good part of what training on it costs, so samples are kept in a pool, used
-about four times each and replaced by new ones bit by bit.
+about six times each and replaced by new ones bit by bit.
 """
 
 import csv
+import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +17,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from orchestrator.errors import SettingsError
 from orchestrator.plates import ALPHABET, format_of
 from orchestrator.training.camera import compress, photograph, shrink
 from orchestrator.training.layouts import Picture
 from orchestrator.training.synth import Crop, Sample, cut, jittered_box
+
+log = logging.getLogger(__name__)
 
 Source = Callable[[np.random.Generator], Sample]
 UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
@@ -37,24 +42,41 @@ def read_labels(path: Path, votes: int) -> dict[str, str]:
     """Read labels of crops that have a plate format.
 
     Args:
-        path: CSV with the columns `crop`, `draft_text` and `votes_of_9`.
-        votes: Least number of votes for a draft to count.
+        path: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`.
+        votes: Least number of votes for a draft to count, where there is the column.
 
     Returns:
         Text by file name.
+
+    Raises:
+        SettingsError: The file cannot be read as such a table.
     """
-    with path.open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if int(row["votes_of_9"]) >= votes]
-    return {row["crop"]: row["draft_text"] for row in rows if format_of(row["draft_text"])}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            rows = list(csv.DictReader(lines))
+        texts = {row["crop"]: row.get("text") or row.get("draft_text") or "" for row in rows
+                 if int(row.get("votes_of_9") or 9) >= votes}  # fmt: skip
+    except (OSError, KeyError, ValueError) as error:
+        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {error}") from error
+    known = {crop: text for crop, text in texts.items() if format_of(text)}
+    if len(known) < len(texts):
+        log.info("left out %d texts of no plate format", len(texts) - len(known))
+    return known
 
 
 def read_crops(folder: Path, labels: dict[str, str]) -> list[RealCrop]:
-    """Read the labelled crops of a folder, in the order of their names."""
+    """Read the labelled crops of a folder, in the order of their names.
+
+    Raises:
+        SettingsError: There is no crop, or one cannot be read.
+    """
+    if not labels:
+        raise SettingsError(f"{folder}: wanted labelled crops, got no label of a plate format")
     crops = []
     for name, text in sorted(labels.items()):
         picture = cv2.imread(str(folder / name))
         if picture is None:
-            raise FileNotFoundError(f"{folder / name}: no picture")
+            raise SettingsError(f"{folder / name}: wanted a picture, got none")
         crops.append(RealCrop(name, picture.astype(np.uint8), text))
     return crops
 
@@ -67,7 +89,7 @@ def cut_real(rng: np.random.Generator, crop: RealCrop) -> Crop:
         factor = size_w / picture.shape[1]
         picture = shrink(picture, factor)
     picture, box = _turn(rng, picture)
-    if rng.random() < 0.35:
+    if rng.random() < 0.25:
         picture = photograph(rng, picture)
     elif rng.random() < 0.4:
         picture = compress(picture, int(rng.integers(30, 96)))
@@ -113,24 +135,40 @@ def real_source(crops: Sequence[RealCrop]) -> Source:
 
 
 class Pool:
-    """Samples to draw from, replaced in turn by fresh ones."""
+    """Samples to draw from, the oldest replaced by fresh ones with every draw.
 
-    def __init__(self, source: Source, size: int, seed: int) -> None:
-        self._source = source
-        self._rng = np.random.default_rng(seed)
-        self._samples = [source(self._rng) for _ in range(size)]
-        self._next = 0
+    Sample n comes from the seed and n alone, and so does draw n: a pool that begins at a later step
+    holds and gives what it would hold and give by then, so a resumed run is the very same.
+    """
 
-    def refresh(self, count: int) -> None:
-        """Replace the oldest samples."""
-        for _ in range(count):
-            self._samples[self._next] = self._source(self._rng)
-            self._next = (self._next + 1) % len(self._samples)
+    def __init__(self, source: Source, size: int, count: int, *, seed: int, step: int = 0) -> None:
+        """Fill the pool.
 
-    def draw(self, count: int) -> list[Sample]:
-        """Draw `count` samples; one may come twice."""
-        chosen = self._rng.integers(len(self._samples), size=count)
-        return [self._samples[index] for index in chosen]
+        Args:
+            source: Makes a sample.
+            size: Samples held.
+            count: Samples a draw; one may come twice.
+            seed: Of the samples and of the choice.
+            step: Draws that have been made before.
+        """
+        self._source, self._seed, self._step, self._count = source, seed, step, count
+        self._fresh = -(-count // 6)
+        self._made = step * self._fresh
+        self._samples = deque((self._next() for _ in range(size)), maxlen=size)
+
+    def draw(self) -> list[Sample]:
+        """Draw one step's samples, then replace the oldest in the pool."""
+        rng = np.random.default_rng([self._seed, 1, self._step])
+        chosen = [self._samples[i] for i in rng.integers(len(self._samples), size=self._count)]
+        for _ in range(self._fresh):
+            self._samples.append(self._next())  # pushes the oldest out
+        self._step += 1
+        return chosen
+
+    def _next(self) -> Sample:
+        sample = self._source(np.random.default_rng([self._seed, 0, self._made]))
+        self._made += 1
+        return sample
 
 
 def to_input(crops: NDArray[np.uint8]) -> Tensor:

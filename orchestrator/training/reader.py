@@ -1,26 +1,24 @@
 """Trains the reader: STN and LPRNet together, with CTC, on rendered and real plates.
 
-Example:
-    python -m orchestrator.training.reader --out runs/reader --crops crops --drafts drafts.csv
-
-Stop it at any time; `--resume` goes on from the last checkpoint in `--out`.
+`plates train reader` is the command; see docs/training.md.
 """
 
-import argparse
 import logging
-import time
+import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from orchestrator.ctc import collapse
-from orchestrator.plates import ALPHABET
+from orchestrator.errors import SettingsError
+from orchestrator.plates import ALPHABET, RULES_FILE, SHIPPED_RULES, PlateRules
+from orchestrator.tables import read_table
 from orchestrator.training.layouts import font_glyphs
 from orchestrator.training.pools import (
     Pool,
@@ -32,8 +30,11 @@ from orchestrator.training.pools import (
     real_source,
     to_input,
 )
+from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
+from orchestrator.training.runs import Progress, complete, open_run
+from orchestrator.training.starts import start
 from orchestrator.training.synth import Batch, cut, sample, samples
-from orchestrator.training.trainer import Schedule, Trainer
+from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer
 
 log = logging.getLogger(__name__)
 
@@ -49,18 +50,24 @@ def best_path(logits: Tensor) -> list[str]:
 def read(reader: nn.Module, crops: NDArray[np.uint8], batch: int = 128) -> list[str]:
     """Read (N, 24, 94, 3) uint8 BGR crops."""
     reader.eval()
-    parts = [to_input(crops[start : start + batch]) for start in range(0, len(crops), batch)]
-    return [text for part in parts for text in best_path(reader(part)[0])]
+    device = next((weight.device for weight in reader.parameters()), CPU)
+    parts = [to_input(crops[first : first + batch]) for first in range(0, len(crops), batch)]
+    return [text for part in parts for text in best_path(reader(part.to(device))[0])]
 
 
 def split(crops: Sequence[RealCrop], held_out: int = 11) -> tuple[list[RealCrop], list[RealCrop]]:
     """Keep the crops of every eleventh photo for validation, and their plates out of training.
 
-    The number of the photo is the part of the file name before the underscore.
+    The photo is the part of the file name before the first underscore, best a number.
     """
-    kept = [crop for crop in crops if int(crop.name.split("_")[0]) % held_out == 0]
+    kept = [crop for crop in crops if _photo(crop.name) % held_out == 0]
     texts = {crop.text for crop in kept}
     return [crop for crop in crops if crop.text not in texts], kept
+
+
+def _photo(name: str) -> int:
+    photo = Path(name).stem.split("_")[0]
+    return int(photo) if photo.isdecimal() else zlib.crc32(photo.encode())
 
 
 def cut_exactly(crops: Sequence[RealCrop]) -> NDArray[np.uint8]:
@@ -75,78 +82,92 @@ def accuracy(reader: nn.Module, crops: NDArray[np.uint8], texts: Sequence[str]) 
     return sum(right) / max(1, len(right))
 
 
+def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
+    """Train the reader of a recipe to the end, in the folder `out`.
+
+    Raises:
+        SettingsError: The recipe, its data or the folder cannot be used.
+        WeightsError: The weights to start from cannot.
+    """
+    schedule = replace(recipe.training, straight=0) if recipe.start else recipe.training
+    real = _real(recipe.data, schedule)
+    trainer = Trainer(schedule, device)
+    if recipe.start and not resume:
+        start(trainer.reader.stn, trainer.reader.lprnet, recipe.start)
+        trainer.average.module.load_state_dict(trainer.reader.state_dict())
+    open_run(out, recipe, CHECKPOINT, resume=resume)
+    if resume:
+        trainer.load(out / CHECKPOINT)
+        log.info("going on from step %d of %s", trainer.step, out)
+    else:
+        trainer.save(out)
+    train(trainer, out, recipe.data.font, real)
+
+
+def _real(data: ReaderData, schedule: ReaderSchedule) -> list[RealCrop]:
+    """Read the real crops of a recipe; see that the other plates can be rendered."""
+    real: list[RealCrop] = []
+    if data.crops and data.labels and schedule.real_share > 0:
+        real = read_crops(data.crops, read_labels(data.labels, data.votes))
+    elif schedule.real_share == 1:
+        raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
+    shipped = read_table(PlateRules, SHIPPED_RULES)
+    if not (real and schedule.real_share == 1) and shipped.alphabet != ALPHABET:
+        raise SettingsError(
+            f"rendered plates: wanted the alphabet of Russian plates, got that of {RULES_FILE}; "
+            "train on real crops alone: crops, labels, real_share = 1"
+        )
+    log.info("%d real crops%s", len(real), "" if real else ": every plate is rendered")
+    return real
+
+
 def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
-    """Train to the end of the schedule, with a report and a checkpoint every 250 steps."""
+    """Train to the end of the schedule; checkpoints are measured and can be served."""
     schedule = trainer.schedule
     kept_for_training, held_out = split(real)
+    if real and not kept_for_training:
+        raise SettingsError(f"crops: wanted some of several photos, got {len(real)} of one")
+    checks = _checks(schedule, held_out)
     pools = _pools(schedule, trainer.step, font, kept_for_training)
-    rendered = samples(600, seed=987_654)
-    started, losses = time.monotonic(), [0.0]
+    progress = Progress(schedule.steps, trainer.step)
     while trainer.step < schedule.steps:
-        batch = Batch.of([one for pool, count in pools for one in pool.draw(count)])
-        losses.append(trainer.train_on(batch))
-        for pool, count in pools:
-            pool.refresh(count // 4)
-        if trainer.step % 50 == 0:
-            pace = (time.monotonic() - started) / (len(losses) - 1)
-            log.info("step %d loss %.3f, %.2f s", trainer.step, np.mean(losses[-50:]), pace)
-        if trainer.step % 250 == 0 or trainer.step == schedule.steps:
+        batch = Batch.of([one for pool in pools for one in pool.draw()])
+        progress.tell(trainer.step + 1, trainer.train_on(batch))
+        if trainer.step % schedule.save_every == 0 or trainer.step == schedule.steps:
             trainer.save(out)
-            scores = [accuracy(trainer.averaged, rendered.crops, rendered.texts)]
-            if held_out:
-                real_texts = [crop.text for crop in held_out]
-                scores.append(accuracy(trainer.averaged, cut_exactly(held_out), real_texts))
-            log.info("step %d exact, rendered and real: %s", trainer.step, np.round(scores, 3))
+            complete(out)
+            for name, (crops, texts) in checks.items():
+                exact = accuracy(trainer.averaged, crops, texts)
+                log.info("step %d: %.1f %% of %s read", trainer.step, 100 * exact, name)
+
+
+def _checks(
+    schedule: ReaderSchedule, held_out: Sequence[RealCrop]
+) -> dict[str, tuple[NDArray[np.uint8], list[str]]]:
+    """Crops and texts that checkpoints are measured on."""
+    checks = {}
+    if schedule.real_share < 1:
+        rendered = samples(schedule.checked, seed=987_654)
+        checks[f"{len(rendered.texts)} rendered plates"] = rendered.crops, rendered.texts
+    if held_out:
+        texts = [crop.text for crop in held_out]
+        checks[f"{len(held_out)} held-out real plates"] = cut_exactly(held_out), texts
+    return checks
 
 
 def _pools(
-    schedule: Schedule, step: int, font: Path | None, real: Sequence[RealCrop]
-) -> list[tuple[Pool, int]]:
-    """Pools with the number of samples that each gives to a batch."""
+    schedule: ReaderSchedule, step: int, font: Path | None, real: Sequence[RealCrop]
+) -> list[Pool]:
+    """Pools that together give a batch, as they are at a step."""
     real_count = round(schedule.batch * schedule.real_share) if real else 0
-    glyphs = font_glyphs(font) if font else None
-    draw: Source = partial(sample, font=glyphs)
-    pools = [(Pool(draw, 4000, schedule.seed + step), schedule.batch - real_count)]
-    if real_count:
-        pools.append((Pool(real_source(real), 3000, schedule.seed + step + 1), real_count))
-    return pools
+    counts = {rendered_source(font): schedule.batch - real_count, real_source(real): real_count}
+    return [
+        Pool(source, schedule.pool, count, seed=2 * schedule.seed + index, step=step)
+        for index, (source, count) in enumerate(counts.items())
+        if count
+    ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Train STN and LPRNet.")
-    parser.add_argument("--out", type=Path, required=True, help="folder for weights, checkpoints")
-    parser.add_argument("--crops", type=Path, help="folder of real plates with margins")
-    parser.add_argument("--drafts", type=Path, help="CSV: crop, draft_text, votes_of_9")
-    parser.add_argument("--votes", type=int, default=7, help="least votes of a draft")
-    parser.add_argument("--font", type=Path, help="TrueType font for some of the rendered plates")
-    parser.add_argument("--steps", type=int, default=Schedule.steps)
-    parser.add_argument("--batch", type=int, default=Schedule.batch)
-    parser.add_argument("--rate", type=float, default=Schedule.rate)
-    parser.add_argument("--real-share", type=float, default=Schedule.real_share)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1, help="CPU threads of the networks")
-    parser.add_argument("--resume", action="store_true")
-    options = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    torch.set_flush_denormal(True)
-    torch.set_num_threads(options.threads)
-    cv2.setNumThreads(1)
-    trainer = Trainer(
-        Schedule(
-            steps=options.steps,
-            batch=options.batch,
-            rate=options.rate,
-            real_share=options.real_share,
-            seed=options.seed,
-        )
-    )
-    if options.resume and (options.out / "checkpoint.pt").exists():
-        trainer.load(options.out / "checkpoint.pt")
-    real = []
-    if options.crops and options.drafts:
-        real = read_crops(options.crops, read_labels(options.drafts, options.votes))
-    train(trainer, options.out, options.font, real)
-
-
-if __name__ == "__main__":
-    main()
+def rendered_source(font: Path | None) -> Source:
+    """Rendered plates, some of them with the characters of a font."""
+    return partial(sample, font=font_glyphs(font) if font else None)

@@ -1,8 +1,6 @@
 """The reader in training: both networks, the loss, the optimizer and their checkpoint."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -10,11 +8,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from orchestrator.errors import SettingsError
 from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 from orchestrator.networks.stn import STN
+from orchestrator.networks.weights import FILES
 from orchestrator.plates import BLANK
 from orchestrator.training.pools import to_input, to_targets
+from orchestrator.training.recipes import ReaderSchedule
+from orchestrator.training.runs import save
 from orchestrator.training.synth import Batch
+
+CPU = torch.device("cpu")
+CHECKPOINT = "checkpoint.pt"
 
 SMALLEST_NORMAL = 1.2e-38
 """Smaller float32 weights are subnormal: they change nothing and slow CPUs down many times."""
@@ -23,43 +28,12 @@ ROOM = 1.03
 """Size of what STN is taught to cut out, in sizes of the plate."""
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """Length and pace of the training.
-
-    Attributes:
-        steps: Batches in all.
-        batch: Plates a step.
-        real_share: Part of a batch that is cut from real plates, when there are any.
-        rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
-        warm_up: Steps to the peak.
-        straight: Steps in which STN stays the identity, until LPRNet has something to tell it.
-        corner_weight: Weight of the corners' loss beside the reading's.
-        seed: Of samples, weights and dropout.
-    """
-
-    steps: int = 8000
-    batch: int = 64
-    real_share: float = 0.4
-    rate: float = 1e-3
-    warm_up: int = 300
-    straight: int = 1200
-    corner_weight: float = 2.0
-    seed: int = 0
-
-    def rate_at(self, step: int) -> float:
-        if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
-        part = (step - self.warm_up) / max(1, self.steps - self.warm_up)
-        return self.rate * (0.01 + 0.99 * (1 + math.cos(math.pi * min(1.0, part))) / 2)
-
-
 class Reader(nn.Module):
     """STN and LPRNet in a row."""
 
-    def __init__(self) -> None:
+    def __init__(self, dropout: float = 0.5) -> None:
         super().__init__()
-        self.stn, self.lprnet = STN(), LPRNet()
+        self.stn, self.lprnet = STN(), LPRNet(dropout=dropout)
         for module in self.modules():
             if isinstance(module, ChannelStridePool):
                 module.register_forward_pre_hook(_keep_gradient_layout)
@@ -68,7 +42,7 @@ class Reader(nn.Module):
         """Read crops, (B, 3, 24, 94) -> logits (B, 23, 18) and theta (B, 2, 3)."""
         rectified, theta = self.stn(crops)
         layout = (crops if straight else rectified).contiguous(memory_format=torch.channels_last)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.training):
+        with torch.autocast(crops.device.type, dtype=torch.bfloat16, enabled=self.training):
             logits: Tensor = self.lprnet(layout)
         return logits.float(), theta
 
@@ -87,6 +61,7 @@ def reading_loss(logits: Tensor, texts: Sequence[str]) -> Tensor:
     targets, lengths = to_targets(texts)
     columns = torch.full((len(texts),), logits.shape[2])
     log_probs = logits.permute(2, 0, 1).log_softmax(2)
+    targets = targets.to(logits.device)
     return F.ctc_loss(log_probs, targets, columns, lengths, blank=BLANK, zero_infinity=True)
 
 
@@ -100,7 +75,7 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
         theta: (B, 2, 3).
         corners: (B, 4, 2), -1 and 1 at the edges of the crop; plates with NaN do not count.
     """
-    square = torch.tensor([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
+    square = theta.new_tensor([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
     known = ~corners.isnan().flatten(1).any(1)
     if not known.any():
         return theta.new_zeros(())
@@ -111,20 +86,21 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
 
 def vary(crops: Tensor) -> Tensor:
     """Change brightness, contrast and noise of each crop a little, so that no two draws agree."""
-    shape = (len(crops), 1, 1, 1)
-    gain, offset = 1 + 0.15 * torch.randn(shape), 0.1 * torch.randn(shape)
-    noise = 0.03 * torch.rand(shape) * torch.randn_like(crops)
+    one = crops[:, :1, :1, :1]
+    gain, offset = 1 + 0.15 * torch.randn_like(one), 0.1 * torch.randn_like(one)
+    noise = 0.03 * torch.rand_like(one) * torch.randn_like(crops)
     return (crops * gain + offset + noise).clamp(-1, 1)
 
 
 class Trainer:
     """Everything that a checkpoint brings back."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: ReaderSchedule, device: torch.device = CPU) -> None:
         torch.manual_seed(schedule.seed)
-        self.schedule = schedule
+        self.schedule, self.device = schedule, device
         self.step = 0
-        self.reader = Reader()
+        self.reader = Reader(schedule.dropout)
+        self.reader.to(device)
         self.reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         weights = [p for p in self.reader.parameters() if p.ndim > 1]
         others = [p for p in self.reader.parameters() if p.ndim <= 1]
@@ -132,19 +108,29 @@ class Trainer:
             [{"params": weights, "weight_decay": 1e-3}, {"params": others, "weight_decay": 0.0}]
         )
         # Weights are averaged; running statistics, which begin far off, are those of the moment.
+        # The first step sets the average to the weights.
         self.average = AveragedModel(self.reader, multi_avg_fn=get_ema_multi_avg_fn(0.998))
 
     def train_on(self, batch: Batch) -> float:
-        """Take one step; returns the loss."""
+        """Take one step; returns the loss.
+
+        Every step seeds dropout and noise anew, so that a resumed run is the very same.
+
+        Raises:
+            SettingsError: The loss is no number any more.
+        """
+        torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         for group in self.optimizer.param_groups:
             group["lr"] = self.schedule.rate_at(self.step)
         self.reader.train()
         straight = self.step < self.schedule.straight
-        logits, theta = self.reader(vary(to_input(batch.crops)), straight)
+        logits, theta = self.reader(vary(to_input(batch.crops).to(self.device)), straight)
+        corners = torch.from_numpy(batch.corners).to(self.device)
         loss = reading_loss(logits, batch.texts)
-        loss = loss + self.schedule.corner_weight * corner_loss(
-            theta, torch.from_numpy(batch.corners)
-        )
+        loss = loss + self.schedule.corner_weight * corner_loss(theta, corners)
+        if not loss.isfinite():
+            raise SettingsError(f"step {self.step}: wanted a finite loss, got {loss.item()}; "
+                                "try a lower rate")  # fmt: skip
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.reader.parameters(), 5.0)
@@ -162,11 +148,9 @@ class Trainer:
             "average": self.average.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
-        torch.save(state, folder / "partial.pt")
-        (folder / "partial.pt").replace(folder / "checkpoint.pt")
-        averaged = self.averaged
-        torch.save(plain_weights(averaged.stn), folder / "stn.pth")
-        torch.save(plain_weights(averaged.lprnet), folder / "lprnet.pth")
+        save(state, folder / CHECKPOINT)
+        save(plain_weights(self.averaged.stn), folder / FILES["stn"])
+        save(plain_weights(self.averaged.lprnet), folder / FILES["lprnet"])
 
     @property
     def averaged(self) -> Reader:
@@ -176,7 +160,8 @@ class Trainer:
         return averaged
 
     def load(self, path: Path) -> None:
-        state = torch.load(path, weights_only=True)
+        """Go on from a checkpoint, whichever device it comes from."""
+        state = torch.load(path, map_location=self.device, weights_only=True)
         self.step = state["step"]
         self.reader.load_state_dict(state["reader"])
         self.average.load_state_dict(state["average"])
@@ -184,10 +169,10 @@ class Trainer:
 
 
 def plain_weights(network: nn.Module) -> dict[str, Tensor]:
-    """State dict in contiguous memory and without subnormal numbers."""
+    """State dict on the CPU, in contiguous memory and without subnormal numbers."""
     state = {}
     for name, tensor in network.state_dict().items():
-        plain = tensor.detach().clone(memory_format=torch.contiguous_format)
+        plain = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         if plain.is_floating_point():
             plain[plain.abs() < SMALLEST_NORMAL] = 0.0
         state[name] = plain
