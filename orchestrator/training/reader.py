@@ -6,6 +6,7 @@
 import logging
 import zlib
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,10 @@ from torch import Tensor, nn
 
 from orchestrator.ctc import collapse
 from orchestrator.errors import SettingsError
+from orchestrator.networks.weights import FILES
 from orchestrator.plates import ALPHABET, RULES_FILE, SHIPPED_RULES, PlateRules
 from orchestrator.tables import read_table
+from orchestrator.training.calibration import LEAST_CROPS, calibrate
 from orchestrator.training.layouts import font_glyphs
 from orchestrator.training.pools import (
     Pool,
@@ -31,10 +34,10 @@ from orchestrator.training.pools import (
     to_input,
 )
 from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
-from orchestrator.training.runs import Progress, complete, open_run
+from orchestrator.training.runs import Progress, complete, open_run, save
 from orchestrator.training.starts import start
 from orchestrator.training.synth import Batch, cut, sample, samples
-from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer
+from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer, plain_weights
 
 log = logging.getLogger(__name__)
 
@@ -139,6 +142,20 @@ def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCro
             for name, (crops, texts) in checks.items():
                 exact = accuracy(trainer.averaged, crops, texts)
                 log.info("step %d: %.1f %% of %s read", trainer.step, 100 * exact, name)
+    _calibrate(trainer, out, held_out)
+
+
+def _calibrate(trainer: Trainer, out: Path, held_out: Sequence[RealCrop]) -> None:
+    """Write LPRNet once more, with text scores that are probabilities."""
+    if len(held_out) < LEAST_CROPS:
+        log.warning("text scores are not calibrated: wanted %d held-out real plates, got %d",
+                    LEAST_CROPS, len(held_out))  # fmt: skip
+        return
+    reader = deepcopy(trainer.averaged)
+    temperature = calibrate(reader, reader.lprnet, held_out, trainer.schedule.seed)
+    save(plain_weights(reader.lprnet), out / FILES["lprnet"])
+    complete(out)
+    log.info("calibrated text scores: logits divided by %.2f", temperature)
 
 
 def _checks(
