@@ -1,22 +1,30 @@
-"""The command line: `plates serve`, `plates recognize`, `plates export`."""
+"""The command line: `plates serve`, `recognize`, `export`, `evaluate`, `train`."""
 
 from __future__ import annotations
 
 import json
-import logging
-import signal
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, replace
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from orchestrator.command import (
+    DetectionThresholdOption,
+    Device,
+    DeviceOption,
+    MaxPlatesOption,
+    RepositoryOption,
+    TextThresholdOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
 from orchestrator.errors import PictureError, PlateError
-from orchestrator.ports import free_ports
+from orchestrator.evaluation.command import evaluate
+from orchestrator.training.command import train
 
 # Everything heavy is imported by the command that needs it, so that --help is quick.
 
@@ -27,23 +35,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-class Device(str, Enum):
-    """Where the networks run."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    GPU = "gpu"
-
-
-RepositoryOption = Annotated[
-    Path | None, typer.Option("--model-repository", help="Model repository to serve.")
-]
-WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
-DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]
-ThreadsOption = Annotated[int, typer.Option(min=0, help="CPU threads a network; 0: all cores.")]
-VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 
 
 @app.command()
@@ -62,8 +53,9 @@ def serve(
     """Start the Triton server and keep it running until Ctrl-C."""
     with plain_errors(verbose=verbose):
         from orchestrator.triton import server
+        from orchestrator.triton.local import prepared
 
-        options = _options(model_repository, weights, device, threads)
+        options = prepared(model_repository, weights, device.value, threads)
         options = replace(
             options, host=host, http_port=http_port, grpc_port=grpc_port, metrics_port=metrics_port
         )
@@ -103,9 +95,9 @@ def recognize(
         Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per picture.")] = False,
-    detection_threshold: Annotated[float | None, typer.Option(help="In [0, 1].")] = None,
-    text_threshold: Annotated[float | None, typer.Option(help="In [0, 1].")] = None,
-    max_plates: Annotated[int | None, typer.Option(help="Most plates a picture.")] = None,
+    detection_threshold: DetectionThresholdOption = None,
+    text_threshold: TextThresholdOption = None,
+    max_plates: MaxPlatesOption = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,
     model_repository: RepositoryOption = None,
@@ -120,7 +112,11 @@ def recognize(
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        with _server_at(url, model_repository, weights, device, threads) as address:
+        from orchestrator.triton.local import server_at
+
+        if not url:
+            typer.echo("starting Triton ...", err=True)
+        with server_at(url, model_repository, weights, device.value, threads) as address:
             failures = _recognize_all(address, pictures, parameters, annotate, as_json)
     raise typer.Exit(1 if failures else 0)
 
@@ -186,6 +182,10 @@ def _draw(picture: Path, plates: Any, folder: Path) -> Path:
     return target
 
 
+app.command()(evaluate)
+app.add_typer(train, name="train")
+
+
 @app.command()
 def export(
     *,
@@ -202,57 +202,6 @@ def export(
         folder = model_repository or repository.REPOSITORY
         written = repository.export(folder, weights or WEIGHTS, force=force)
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
-
-
-@contextmanager
-def plain_errors(*, verbose: bool) -> Iterator[None]:
-    """Show our errors as one sentence, set up logging, and end on SIGTERM as on Ctrl-C."""
-    logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
-    )
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs without SIGINT
-        signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    except PlateError as error:
-        typer.echo(f"plates: {error}", err=True)
-        raise typer.Exit(2) from error
-
-
-def _options(repository: Path | None, weights: Path | None, device: Device, threads: int) -> Any:
-    """Export what is missing and return the options of a server on the default ports."""
-    from orchestrator.networks.weights import WEIGHTS
-    from orchestrator.triton.options import ServerOptions
-    from orchestrator.triton.repository import REPOSITORY
-    from orchestrator.triton.repository import export as export_models
-
-    options = ServerOptions(
-        repository=repository or REPOSITORY, device=device.value, threads=threads
-    )
-    export_models(options.repository, weights or WEIGHTS)
-    return options
-
-
-@contextmanager
-def _server_at(
-    url: str | None, repository: Path | None, weights: Path | None, device: Device, threads: int
-) -> Iterator[str]:
-    """Give the URL of the server named, or of one of our own for as long as it is needed."""
-    if url:
-        yield url
-        return
-    from orchestrator.triton.server import running
-
-    http, grpc, metrics = free_ports(3)
-    options = replace(
-        _options(repository, weights, device, threads),
-        http_port=http,
-        grpc_port=grpc,
-        metrics_port=metrics,
-    )
-    typer.echo("starting Triton ...", err=True)
-    with running(options):
-        yield options.http_url
 
 
 def _pictures(sources: list[Path]) -> list[Path]:

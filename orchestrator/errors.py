@@ -8,6 +8,7 @@ PlateError
 ├── Overloaded        no capacity for this request now               UNAVAILABLE
 ├── SettingsError     configuration is wrong; stops loading
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
+├── DataError         labelled data is missing or malformed
 └── ServerError       the inference server cannot be started or reached
 """
 
@@ -42,6 +43,10 @@ class SettingsError(PlateError):
 
 class WeightsError(PlateError):
     """A weight file is missing, damaged or not the listed one."""
+
+
+class DataError(PlateError):
+    """Labelled data to measure with is missing or malformed."""
 
 
 class ServerError(PlateError):

@@ -4,7 +4,7 @@ Photos hold one to three plates each, nearly all of them white; these hold up to
 Russian format.
 
     python -m orchestrator.training.streets --out RENDERED --count 140 --seed 1
-    python -m orchestrator.training.detector --extra RENDERED/images/train ...
+    plates train detector --extra RENDERED/images/train ...
 """
 
 from __future__ import annotations

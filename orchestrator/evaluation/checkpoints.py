@@ -1,0 +1,98 @@
+"""Checkpoints of others, put into a weights folder like ours: every way of serving takes them.
+
+The architectures are widespread, and their checkpoints differ from ours only in the wrapping.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from orchestrator.errors import WeightsError
+from orchestrator.networks.export import NETWORKS
+from orchestrator.networks.weights import FILES, check_listed
+
+STATE = "net_state_dict"
+"""Where a checkpoint with more than the weights keeps them."""
+
+
+def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
+    """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
+
+    Args:
+        name: The network.
+        path: A plain state dict, or a dict with one under `net_state_dict`.
+
+    Raises:
+        WeightsError: The file is missing, is something else, or does not fit the network.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise WeightsError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise WeightsError(
+            f"{path}: wanted a PyTorch file of tensors only, got something else"
+        ) from error
+    state = content.get(STATE, content) if isinstance(content, dict) else content
+    if not isinstance(state, dict) or not all(isinstance(t, Tensor) for t in state.values()):
+        raise WeightsError(
+            f"{path}: wanted a state dict, or one under {STATE!r}, got {_described(state)}"
+        )
+    _check_fit(name, state, path)
+    return state
+
+
+def _described(content: object) -> str:
+    if isinstance(content, dict):
+        return f"a dict of {', '.join(map(str, [*content][:5]))}"
+    return f"a {type(content).__name__}"
+
+
+def _check_fit(name: str, state: Mapping[str, Tensor], path: Path) -> None:
+    """Compare the names and shapes of a state dict with those of the network."""
+    wanted = {key: list(tensor.shape) for key, tensor in NETWORKS[name]().state_dict().items()}
+    got = {key: list(tensor.shape) for key, tensor in state.items()}
+    for key in [*wanted, *got]:
+        if wanted.get(key) != got.get(key):
+            raise WeightsError(
+                f"{path}: wanted {name}'s {key} {wanted.get(key, 'not at all')}, "
+                f"got {got.get(key, 'none')}"
+            )
+
+
+def assemble(checkpoints: Mapping[str, Path], base: Path, folder: Path) -> dict[str, str]:
+    """Fill a weights folder: the checkpoints given, and our own weights for the other networks.
+
+    Args:
+        checkpoints: Files of some of `yolo`, `stn` and `lprnet`.
+        base: The weights folder the others come from.
+        folder: Where to write the files and their SHA256SUMS.
+
+    Returns:
+        The SHA-256 of each network's original file.
+
+    Raises:
+        WeightsError: A checkpoint cannot be used, or a weight file is not the listed one.
+    """
+    digests = {}
+    for name, file in FILES.items():
+        if name in checkpoints:
+            torch.save(read_checkpoint(name, checkpoints[name]), folder / file)
+            digests[name] = _sha256(checkpoints[name])
+        else:
+            digests[name] = check_listed(base / file)
+            shutil.copyfile(base / file, folder / file)
+    lines = [f"{_sha256(folder / file)}  {file}\n" for file in FILES.values()]
+    (folder / "SHA256SUMS").write_text("".join(lines))
+    return digests
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,199 @@
+"""Labelled pictures in two formats: plates with their texts in `labels.csv`, and YOLO boxes."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import DataError
+from orchestrator.plates import ALPHABET
+
+Box = tuple[float, float, float, float]
+
+STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
+SIDES = ("x0", "y0", "x1", "y1")
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
+
+
+@dataclass(frozen=True)
+class LabelledPlate:
+    """A plate whose text is known.
+
+    Attributes:
+        text: In Latin look-alikes.
+        type: `std`, `other` or `bad`.
+        region: Where in the picture the plate is, xyxy pixels, with some margin.
+    """
+
+    text: str
+    type: str
+    region: Box
+
+    def holds(self, xyxy: Box) -> bool:
+        """Tell whether the centre of a box lies in the region."""
+        x, y = (xyxy[0] + xyxy[2]) / 2, (xyxy[1] + xyxy[3]) / 2
+        return self.region[0] <= x <= self.region[2] and self.region[1] <= y <= self.region[3]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A picture and the plates in it whose texts are known."""
+
+    path: Path
+    plates: tuple[LabelledPlate, ...]
+
+
+@dataclass(frozen=True)
+class BoxedPicture:
+    """A picture and the boxes of its plates.
+
+    Attributes:
+        path: The picture file.
+        relative: Boxes as YOLO writes them: centre x, centre y, width, height, parts of the
+            picture's size.
+        ignored: Plates without a label, xyxy pixels; a detection there counts neither way.
+    """
+
+    path: Path
+    relative: tuple[Box, ...]
+    ignored: tuple[Box, ...] = ()
+
+    def labels(self, size_wh: tuple[int, int]) -> list[Box]:
+        """Return the labelled boxes, xyxy pixels of a picture of that size."""
+        wide, high = size_wh
+        return [
+            ((x - w / 2) * wide, (y - h / 2) * high, (x + w / 2) * wide, (y + h / 2) * high)
+            for x, y, w, h in self.relative
+        ]
+
+
+def read_scenes(folder: Path, limit: int | None = None) -> list[Scene]:
+    """Read `labels.csv` of a folder with `images/`.
+
+    Args:
+        folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1).
+        limit: At most so many pictures, the first by name.
+
+    Raises:
+        DataError: Something is missing or malformed; the message names the file and the line.
+    """
+    labels, images = folder / "labels.csv", _folder(folder / "images")
+    plates: dict[str, list[LabelledPlate]] = {}
+    for where, row in _rows(labels, ("image", "text", "type", *SIDES)):
+        if not (images / row["image"]).is_file():
+            raise DataError(f"{where}: wanted a picture in {images}, got {row['image']!r}")
+        plates.setdefault(row["image"], []).append(_plate(where, row))
+    if not plates:
+        raise DataError(f"{labels}: wanted labelled plates, got none")
+    return [Scene(images / name, tuple(plates[name])) for name in sorted(plates)][:limit]
+
+
+def read_boxes(
+    folder: Path, split: str, *, ignore: Path | None = None, limit: int | None = None
+) -> list[BoxedPicture]:
+    """Read one split of a YOLO data set; a picture without a label file has no plates.
+
+    Args:
+        folder: Holds `images/SPLIT` and `labels/SPLIT`.
+        split: For example `val`.
+        ignore: CSV of plates without a label (image, x0, y0, x1, y1); `ignore.csv` in the folder,
+            where there is one, when None.
+        limit: At most so many pictures, the first by name.
+
+    Raises:
+        DataError: Something is missing or malformed; the message names the file and the line.
+    """
+    images, labels = _folder(folder / "images" / split), _folder(folder / "labels" / split)
+    paths = sorted(path for path in images.iterdir() if path.suffix.lower() in SUFFIXES)
+    ignored = _ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
+    pictures = [
+        BoxedPicture(
+            path, _yolo_boxes(labels / f"{path.stem}.txt"), tuple(ignored.get(path.name, ()))
+        )
+        for path in paths[:limit]
+    ]
+    if not any(picture.relative for picture in pictures):
+        raise DataError(f"{labels}: wanted labels of {len(pictures)} pictures, got no box")
+    return pictures
+
+
+def _plate(where: str, row: dict[str, str]) -> LabelledPlate:
+    if row["type"] not in TYPES:
+        raise DataError(f"{where}: wanted type {', '.join(TYPES)}, got {row['type']!r}")
+    strange = sorted(set(row["text"]) - set(ALPHABET))
+    if row["type"] == STANDARD and (strange or not row["text"]):
+        raise DataError(f"{where}: wanted a text of the characters {ALPHABET}, got {row['text']!r}")
+    return LabelledPlate(row["text"], row["type"], _box(where, row))
+
+
+def _ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
+    if not needed and not path.is_file():
+        return {}
+    known = {picture.name for picture in pictures}
+    boxes: dict[str, list[Box]] = {}
+    for where, row in _rows(path, ("image", *SIDES)):
+        if row["image"] not in known:
+            raise DataError(f"{where}: wanted a picture of the data set, got {row['image']!r}")
+        boxes.setdefault(row["image"], []).append(_box(where, row))
+    return boxes
+
+
+def _yolo_boxes(path: Path) -> tuple[Box, ...]:
+    if not path.is_file():
+        return ()
+    lines = enumerate(_text(path).splitlines(), 1)
+    return tuple(_yolo_box(f"{path}:{number}", line) for number, line in lines if line.strip())
+
+
+def _yolo_box(where: str, line: str) -> Box:
+    try:
+        _, x, y, w, h = (float(value) for value in line.split())
+    except ValueError:
+        raise DataError(f"{where}: wanted class, x, y, width, height, got {line!r}") from None
+    if not all(0 <= side <= 1 for side in (x, y, w, h)) or not w * h:
+        raise DataError(f"{where}: wanted parts of the picture's size, 0 to 1, got {line!r}")
+    return x, y, w, h
+
+
+def _box(where: str, row: dict[str, str]) -> Box:
+    try:
+        x0, y0, x1, y1 = (float(row[side]) for side in SIDES)
+    except ValueError:
+        got = ", ".join(row[side] for side in SIDES)
+        raise DataError(f"{where}: wanted numbers x0, y0, x1, y1, got {got}") from None
+    if not (x0 < x1 and y0 < y1):
+        raise DataError(f"{where}: wanted x0 < x1 and y0 < y1, got {x0:g}, {y0:g}, {x1:g}, {y1:g}")
+    return x0, y0, x1, y1
+
+
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield where each row of a CSV file stands and its values by column."""
+    reader = csv.reader(_text(path).splitlines())
+    header = next(reader, [])
+    missing = [column for column in columns if column not in header]
+    if missing:
+        raise DataError(
+            f"{path}:1: wanted the columns {','.join(columns)}, got {','.join(header) or 'nothing'}"
+        )
+    for values in reader:
+        where = f"{path}:{reader.line_num}"
+        if len(values) != len(header):
+            raise DataError(f"{where}: wanted {len(header)} values, got {len(values)}")
+        yield where, dict(zip(header, values, strict=True))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
+
+
+def _folder(path: Path) -> Path:
+    if not path.is_dir():
+        raise DataError(f"{path}: wanted a folder, got none")
+    return path

@@ -1,0 +1,38 @@
+"""Parts of a whole, and how sure one can be of them."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+Z_95 = 1.959964
+"""Two-sided 95 % quantile of the normal distribution."""
+
+
+def ratio(part: float, whole: float) -> float | None:
+    """Return part / whole, None of nothing."""
+    return part / whole if whole else None
+
+
+def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float] | None:
+    """Return the interval that holds the true proportion with 95 % confidence, None of nothing.
+
+    Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
+    """
+    if not trials:
+        return None
+    rate, z2 = successes / trials, z * z
+    centre = (rate + z2 / (2 * trials)) / (1 + z2 / trials)
+    spread = math.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials) * z
+    return max(0.0, centre - spread), min(1.0, centre + spread)
+
+
+def bin_of(value: float, edges: tuple[float, ...]) -> int:
+    """Return which of the len(edges) + 1 bins a value is in; an edge belongs to the bin above."""
+    return sum(value >= edge for edge in edges)
+
+
+def bin_names(edges: tuple[float, ...]) -> list[str]:
+    """Name the bins between edges: `<40`, `40-60`, `>=60`."""
+    between = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
+    return [f"<{edges[0]:g}", *between, f">={edges[-1]:g}"]

@@ -1,0 +1,43 @@
+"""A server of one's own: the models exported, on free ports, for as long as it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.ports import free_ports
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.repository import REPOSITORY, export
+from orchestrator.triton.server import running
+
+
+def prepared(
+    repository: Path | None, weights: Path | None, device: str, threads: int
+) -> ServerOptions:
+    """Export the models that are missing; return the options of a server on the default ports.
+
+    Raises:
+        SettingsError: The folder is no repository of our models.
+        WeightsError: A weight file is missing or not the listed one.
+    """
+    options = ServerOptions(repository=repository or REPOSITORY, device=device, threads=threads)
+    export(options.repository, weights or WEIGHTS)
+    return options
+
+
+@contextmanager
+def server_at(
+    url: str | None, repository: Path | None, weights: Path | None, device: str, threads: int
+) -> Iterator[str]:
+    """Give the URL of the server named, or of one of our own for as long as it is needed."""
+    if url:
+        yield url
+        return
+    http, grpc, metrics = free_ports(3)
+    options = prepared(repository, weights, device, threads)
+    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    with running(options):
+        yield options.http_url

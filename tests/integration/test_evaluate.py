@@ -1,0 +1,77 @@
+"""In process and through Triton, the same pictures give the same figures."""
+
+from pathlib import Path
+
+import cv2
+import pytest
+
+from orchestrator.evaluation.comparison import read_report
+from orchestrator.evaluation.engines import EngineOptions
+from orchestrator.evaluation.run import Task, run
+from orchestrator.training.scenery import scene
+
+TEXTS = ("A123BC77", "M456OP199", "B840OK197", "K903MM159")
+SIZE_WH = (960, 720)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One rendered street of four cars, labelled both ways."""
+    folder = tmp_path_factory.mktemp("data")
+    (folder / "images" / "val").mkdir(parents=True)
+    (folder / "labels" / "val").mkdir(parents=True)
+    drawn = scene(TEXTS, SIZE_WH, seed=3)
+    for path in ("images/street.png", "images/val/street.png"):
+        cv2.imwrite(str(folder / path), drawn.picture)
+    boxes = drawn.xyxy.tolist()
+    rows = [
+        f"street.png,{text},std,{x0},{y0},{x1},{y1}"
+        for text, (x0, y0, x1, y1) in zip(TEXTS, boxes, strict=True)
+    ]
+    (folder / "labels.csv").write_text("\n".join(["image,text,type,x0,y0,x1,y1", *rows]) + "\n")
+    lines = [
+        f"0 {(x0 + x1) / 1920} {(y0 + y1) / 1440} {(x1 - x0) / 960} {(y1 - y0) / 720}"
+        for x0, y0, x1, y1 in boxes
+    ]
+    (folder / "labels" / "val" / "street.txt").write_text("\n".join(lines))
+    return folder
+
+
+def report_of(data: Path, out: Path, options: EngineOptions) -> dict:
+    run(Task(out, scenes=data, detection=data), options)
+    return read_report(out / "report.json")
+
+
+def without_free_beam(report: dict) -> dict:
+    reading = report["reading"]
+    return reading | {"decoding": reading["decoding"] | {"free_beam": None}}
+
+
+def approximately(figures):
+    """Floats within what two runs of the same network differ by."""
+    if isinstance(figures, dict):
+        return {key: approximately(value) for key, value in figures.items()}
+    if isinstance(figures, list):
+        return [approximately(value) for value in figures]
+    return pytest.approx(figures, abs=1e-3) if isinstance(figures, float) else figures
+
+
+@pytest.fixture(scope="module")
+def here(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    return report_of(data, tmp_path_factory.mktemp("here"), EngineOptions())
+
+
+def test_a_running_server_gives_the_same_figures(here, data, tmp_path, wire) -> None:
+    there = report_of(data, tmp_path, EngineOptions(url=wire.url))
+    assert there["engine"] == "triton"
+    assert there["settings"] == here["settings"]
+    assert there["weights_sha256"] == {}
+    assert without_free_beam(there) == approximately(without_free_beam(here))
+    assert there["detection"] == approximately(here["detection"])
+
+
+def test_request_parameters_reach_the_server(data, tmp_path, server) -> None:
+    options = EngineOptions(url=server.options.http_url, parameters={"text_threshold": 1.0})
+    report = report_of(data, tmp_path, options)
+    assert report["settings"]["text_threshold"] == 1.0
+    assert report["reading"]["std"]["read"] == 0
