@@ -167,6 +167,28 @@ def test_a_threshold_out_of_range_is_refused(data: Path, tmp_path: Path) -> None
     assert "text_threshold: wanted 0 to 1, got 2" in result.output
 
 
+def test_another_setting_is_measured_with(data: Path, tmp_path: Path) -> None:
+    arguments = (data, "--out", tmp_path, "--threads", 1, "--limit", 1)
+    assert evaluate(*arguments, "--set", "detector_side_px=640").exit_code == 0
+    assert read_report(tmp_path / "report.json")["settings"]["detector_side_px"] == 640
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--set", "detector_side_px"], "set: wanted NAME=VALUE, got detector_side_px"),
+        (["--set", "colour=red"], "parameters: wanted some of"),
+        (["--set", "detector_side_px=640", "--triton"], "set: wanted without url and triton"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(
+    data: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = evaluate(data, "--out", tmp_path, "--threads", 1, *arguments)
+    assert result.exit_code == 2
+    assert message in result.output
+
+
 def test_an_unreadable_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     (tmp_path / "images" / "a.jpg").write_text("no picture")

@@ -55,6 +55,10 @@ def evaluate(
     detection_threshold: DetectionThresholdOption = None,
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
+    changed: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="NAME=VALUE of another setting, in this process; repeatable."),
+    ] = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,
     verbose: VerboseOption = False,
@@ -64,7 +68,7 @@ def evaluate(
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
     with plain_errors(verbose=verbose):
-        from orchestrator.evaluation.engines import EngineOptions
+        from orchestrator.evaluation.engines import EngineOptions, parsed
         from orchestrator.evaluation.run import Task, run
 
         checkpoints = {"yolo": yolo, "stn": stn, "lprnet": lprnet}
@@ -81,6 +85,7 @@ def evaluate(
             device=device.value,
             threads=threads,
             parameters={key: value for key, value in parameters.items() if value is not None},
+            changed=parsed(changed or []),
         )
         task = Task(
             scenes=scenes,

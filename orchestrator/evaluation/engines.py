@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -78,6 +78,7 @@ class EngineOptions:
         device: `auto`, `cpu` or `gpu`.
         threads: CPU threads; all cores when 0.
         parameters: Request parameters that override the settings.
+        changed: Other settings than the shipped ones, in process only.
     """
 
     url: str | None = None
@@ -87,12 +88,17 @@ class EngineOptions:
     device: str = "auto"
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.url and (self.triton or self.weights or self.checkpoints):
             raise SettingsError(
                 "url: wanted without triton, weights and checkpoints, because a running server "
                 "has its own; got both"
+            )
+        if self.changed and (self.url or self.triton):
+            raise SettingsError(
+                "set: wanted without url and triton, whose settings are in config.pbtxt; got both"
             )
 
 
@@ -124,7 +130,23 @@ def _in_process(options: EngineOptions, weights: Path) -> Engine:
     if options.device == "gpu" and not on_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
     infer = load_networks(weights, "cuda" if on_gpu else "cpu")
-    return in_process(infer, Settings().updated(options.parameters))
+    settings = Settings.from_config(
+        {name: {"string_value": value} for name, value in options.changed.items()}
+    )
+    return in_process(infer, settings.updated(options.parameters))
+
+
+def parsed(assignments: Sequence[str]) -> dict[str, str]:
+    """Take `NAME=VALUE` apart.
+
+    Raises:
+        SettingsError: There is no `=`.
+    """
+    pairs = [one.partition("=") for one in assignments]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise SettingsError(f"set: wanted NAME=VALUE, got {name}{sign}{value}")
+    return {name: value for name, _, value in pairs}
 
 
 def in_process(infer: Infer, settings: Settings) -> Engine:
