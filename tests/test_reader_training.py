@@ -23,11 +23,26 @@ from orchestrator.training.reader import accuracy, best_path, cut_exactly, read,
 from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
 from orchestrator.training.starts import CONTEXT, adapted, start
 from orchestrator.training.synth import Sample, samples
-from orchestrator.training.trainer import ROOM, Reader, Trainer, corner_loss, plain_weights
+from orchestrator.training.trainer import (
+    ROOM,
+    Reader,
+    Trainer,
+    corner_loss,
+    plain_weights,
+    settle,
+)
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
 QUICK = ReaderSchedule(
-    steps=3, batch=4, real_share=0.5, pool=6, checked=2, warm_up=1, straight=1, save_every=2
+    steps=3,
+    batch=4,
+    real_share=0.5,
+    pool=6,
+    typical=4,
+    checked=2,
+    warm_up=1,
+    straight=1,
+    save_every=2,
 )
 
 
@@ -328,3 +343,15 @@ def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
     assert again.step == 6
     assert {tensor.device.type for tensor in again.reader.state_dict().values()} == {"cpu"}
     assert len(read(trainer.averaged, batch.crops)) == 4
+
+
+def test_settling_takes_the_statistics_of_the_crops_given() -> None:
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.BatchNorm2d(3), torch.nn.Dropout(0.5))
+    network[0].running_mean.fill_(9.0)
+    crops = torch.randn(64, 3, 24, 94) * 2 + 1
+    settle(network, crops, batch=16)
+    assert not network.training
+    assert network[0].running_mean.tolist() == pytest.approx([1.0] * 3, abs=0.05)
+    assert network[0].running_var.tolist() == pytest.approx([4.0] * 3, abs=0.1)
+    assert network[0].momentum == 0.1

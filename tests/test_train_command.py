@@ -40,6 +40,7 @@ labels = "labels.csv"
 batch = 4
 real_share = 1
 pool = 6
+typical = 4
 checked = 2
 save_every = 1
 """
@@ -179,7 +180,7 @@ def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
     assert done.exit_code == 0
     (recipe,) = seen
     assert recipe.training == ReaderSchedule(
-        steps=7, seed=5, batch=4, real_share=1, pool=6, checked=2, save_every=1
+        steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1
     )
     assert recipe.data.font == Path.cwd() / "plates.ttf"
     assert recipe.data.crops == folder / "crops"

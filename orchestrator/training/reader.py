@@ -37,7 +37,7 @@ from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedu
 from orchestrator.training.runs import Progress, complete, open_run, save
 from orchestrator.training.starts import start
 from orchestrator.training.synth import Batch, cut, sample, samples
-from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer, plain_weights
+from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle, vary
 
 log = logging.getLogger(__name__)
 
@@ -132,11 +132,13 @@ def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCro
         raise SettingsError(f"crops: wanted some of several photos, got {len(real)} of one")
     checks = _checks(schedule, held_out)
     pools = _pools(schedule, trainer.step, font, kept_for_training)
+    typical = _typical(schedule, font, kept_for_training).to(trainer.device)
     progress = Progress(schedule.steps, trainer.step)
     while trainer.step < schedule.steps:
         batch = Batch.of([one for pool in pools for one in pool.draw()])
         progress.tell(trainer.step + 1, trainer.train_on(batch))
         if trainer.step % schedule.save_every == 0 or trainer.step == schedule.steps:
+            settle(trainer.averaged, typical)
             trainer.save(out)
             complete(out)
             for name, (crops, texts) in checks.items():
@@ -172,17 +174,35 @@ def _checks(
     return checks
 
 
+def _typical(schedule: ReaderSchedule, font: Path | None, real: Sequence[RealCrop]) -> Tensor:
+    """Crops as training sees them, the same at every step: (N, 3, 24, 94)."""
+    rng = np.random.default_rng([schedule.seed, 2])
+    crops = [
+        source(rng).crop
+        for source, count in _sources(schedule, font, real)
+        for _ in range(max(1, schedule.typical * count // schedule.batch))
+    ]
+    torch.manual_seed(schedule.seed)
+    return vary(to_input(np.stack(crops)[rng.permutation(len(crops))]))
+
+
 def _pools(
     schedule: ReaderSchedule, step: int, font: Path | None, real: Sequence[RealCrop]
 ) -> list[Pool]:
     """Pools that together give a batch, as they are at a step."""
-    real_count = round(schedule.batch * schedule.real_share) if real else 0
-    counts = {rendered_source(font): schedule.batch - real_count, real_source(real): real_count}
     return [
         Pool(source, schedule.pool, count, seed=2 * schedule.seed + index, step=step)
-        for index, (source, count) in enumerate(counts.items())
-        if count
+        for index, (source, count) in enumerate(_sources(schedule, font, real))
     ]
+
+
+def _sources(
+    schedule: ReaderSchedule, font: Path | None, real: Sequence[RealCrop]
+) -> list[tuple[Source, int]]:
+    """What a batch is made of: kinds of samples, and how many of each."""
+    real_count = round(schedule.batch * schedule.real_share) if real else 0
+    counts = [(rendered_source(font), schedule.batch - real_count), (real_source(real), real_count)]
+    return [(source, count) for source, count in counts if count]
 
 
 def rendered_source(font: Path | None) -> Source:

@@ -54,6 +54,7 @@ class ReaderSchedule:
         corner_weight: Weight of the corners' loss beside the reading's.
         dropout: Part of LPRNet's features that a step leaves out, twice.
         pool: Samples of a kind in memory; each is used about six times.
+        typical: Samples that batch normalisation takes its final statistics from.
         checked: Rendered plates that every checkpoint is measured on.
         save_every: Steps from checkpoint to checkpoint.
         seed: Of samples, weights and dropout.
@@ -68,6 +69,7 @@ class ReaderSchedule:
     corner_weight: float = 0.5
     dropout: float = 0.1
     pool: int = 4000
+    typical: int = 1500
     checked: int = 600
     save_every: int = 250
     seed: int = 0
@@ -82,6 +84,7 @@ class ReaderSchedule:
         check_range("corner_weight", self.corner_weight, 0, 1000)
         check_range("dropout", self.dropout, 0, 0.9)
         check_range("pool", self.pool, 1, 10_000_000)
+        check_range("typical", self.typical, 1, 1_000_000)
         check_range("checked", self.checked, 1, 1_000_000)
         check_range("save_every", self.save_every, 1, _MANY)
         check_range("seed", self.seed, 0, _SEEDS)
