@@ -28,12 +28,12 @@ class Settings:
         temperature: Divides the reader's logits so that a text score is a probability.
     """
 
-    detection_threshold: float = 0.25
+    detection_threshold: float = 0.35
     text_threshold: float = 0.3
     max_plates: int = 100
     roi: Roi | None = None
     iou_threshold: float = 0.45
-    detector_side_px: int = 960
+    detector_side_px: int = 800
     max_pixels: int = 50_000_000
     temperature: float = 1.0
 
