@@ -8,6 +8,7 @@ import torch
 
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.export import load
+from orchestrator.training import reader
 from orchestrator.training.pools import (
     UNKNOWN_CORNERS,
     Pool,
@@ -20,18 +21,12 @@ from orchestrator.training.pools import (
     to_targets,
 )
 from orchestrator.training.reader import accuracy, best_path, cut_exactly, read, run, split
-from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
+from orchestrator.training.recipes import CornerSchedule, ReaderData, ReaderRecipe, ReaderSchedule
 from orchestrator.training.starts import CONTEXT, adapted, start
 from orchestrator.training.synth import Sample, samples
-from orchestrator.training.trainer import (
-    ROOM,
-    Reader,
-    Trainer,
-    corner_loss,
-    plain_weights,
-    settle,
-)
+from orchestrator.training.trainer import Reader, Trainer, plain_weights, settle
 
+FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
 WEIGHTS = Path(__file__).parents[1] / "weights"
 QUICK = ReaderSchedule(
     steps=3,
@@ -41,9 +36,12 @@ QUICK = ReaderSchedule(
     typical=4,
     checked=2,
     warm_up=1,
-    straight=1,
     save_every=2,
 )
+
+
+def quick(data: ReaderData) -> ReaderRecipe:
+    return ReaderRecipe(data=data, training=QUICK, corners=FEW_CORNERS)
 
 
 def real_crop(name: str, text: str) -> RealCrop:
@@ -164,7 +162,7 @@ def test_the_rate_warms_up_and_falls() -> None:
 
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
     batch = samples(4, seed=0)
-    trainer = Trainer(ReaderSchedule(steps=20, warm_up=1, straight=4, rate=2e-3))
+    trainer = Trainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3))
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
@@ -181,18 +179,6 @@ def test_plain_weights_have_no_subnormal_numbers() -> None:
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[1e-39, 0.5]]))
     assert plain_weights(layer)["weight"].tolist() == [[0.0, 0.5]]
-
-
-def test_the_corner_loss_is_zero_where_theta_maps_onto_the_plate() -> None:
-    theta = torch.tensor([[[0.5 * ROOM, 0, 0.1], [0, 0.25 * ROOM, 0]]])
-    corners = torch.tensor([[[-0.4, -0.25], [0.6, -0.25], [0.6, 0.25], [-0.4, 0.25]]])
-    assert corner_loss(theta, corners).item() == pytest.approx(0, abs=1e-6)
-    assert corner_loss(theta, corners + 0.2).item() == pytest.approx(0.2)
-
-
-def test_unknown_corners_do_not_count() -> None:
-    unknown = torch.from_numpy(UNKNOWN_CORNERS)[None]
-    assert corner_loss(torch.zeros(1, 2, 3), unknown).item() == 0
 
 
 def test_accuracy_counts_texts_read_exactly() -> None:
@@ -217,7 +203,7 @@ def data(tmp_path: Path) -> ReaderData:
 
 
 def test_a_resumed_run_is_the_same_as_one_without_a_break(tmp_path: Path, data) -> None:
-    recipe = ReaderRecipe(data=data, training=QUICK)
+    recipe = quick(data)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     run(recipe, whole, resume=False)
 
@@ -240,7 +226,7 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(tmp_path: Path, data) 
 
 
 def test_a_runs_folder_can_be_served_from(tmp_path: Path, data) -> None:
-    run(ReaderRecipe(data=data, training=QUICK), tmp_path / "run", resume=False)
+    run(quick(data), tmp_path / "run", resume=False)
     assert sum(1 for name in ("yolo", "stn", "lprnet") if load(name, tmp_path / "run")) == 3
 
 
@@ -255,38 +241,45 @@ def test_a_fine_tuning_begins_with_the_weights_it_is_given(tmp_path: Path, data)
 
 
 @pytest.mark.parametrize(
-    ("weights", "taught"),
+    ("weights", "share", "taught"),
     [
-        pytest.param(WEIGHTS, True, id="fine-tuning"),
-        pytest.param(None, False, id="from random weights"),
+        pytest.param(None, 0.5, True, id="from random weights"),
+        pytest.param(WEIGHTS, 0.5, False, id="fine-tuning"),
+        pytest.param(None, 1, False, id="no rendered plates"),
     ],
 )
-def test_stn_is_taught_from_the_first_step_of_a_fine_tuning(
-    tmp_path: Path, data: ReaderData, weights: Path | None, taught: bool
+def test_stn_learns_the_corners_first_where_it_knows_none(
+    tmp_path: Path,
+    data: ReaderData,
+    monkeypatch: pytest.MonkeyPatch,
+    weights: Path | None,
+    share: float,
+    taught: bool,
 ) -> None:
-    recipe = ReaderRecipe(weights, data, replace(QUICK, real_share=1, steps=1, straight=9))
-    run(recipe, tmp_path / "run", resume=False)
-    state = torch.load(tmp_path / "run" / "checkpoint.pt", weights_only=True)["optimizer"]["state"]
-    assert (len(state) == len(list(Reader().parameters()))) == taught
+    lessons: list[CornerSchedule] = []
+    monkeypatch.setattr(reader, "teach_corners", lambda *given: lessons.append(given[2]))
+    schedule = replace(QUICK, real_share=share, steps=1)
+    run(ReaderRecipe(weights, data, schedule, FEW_CORNERS), tmp_path / "run", resume=False)
+    assert lessons == [FEW_CORNERS] * taught
 
 
 def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -> None:
     for name in ("stn.pth", "lprnet.pth"):
         state = torch.load(WEIGHTS / name, weights_only=True)
         torch.save({"epoch": 3, "net_state_dict": state}, tmp_path / name)
-    reader = Reader()
-    start(reader.stn, reader.lprnet, tmp_path)
-    assert torch.equal(reader.lprnet.container.weight, state["container.weight"])
+    fresh = Reader()
+    start(fresh.stn, fresh.lprnet, tmp_path)
+    assert torch.equal(fresh.lprnet.container.weight, state["container.weight"])
 
 
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
-    reader = Reader()
+    fresh = Reader()
     with pytest.raises(WeightsError, match=r"stn.pth: wanted a state dict, got"):
-        start(reader.stn, reader.lprnet, tmp_path)
+        start(fresh.stn, fresh.lprnet, tmp_path)
     for name in ("stn.pth", "lprnet.pth"):
         torch.save({"weight": torch.zeros(2)}, tmp_path / name)
     with pytest.raises(WeightsError, match="wanted weights of STN, got others"):
-        start(reader.stn, reader.lprnet, tmp_path)
+        start(fresh.stn, fresh.lprnet, tmp_path)
 
 
 def test_another_alphabet_keeps_the_rows_of_shared_characters_and_the_blank() -> None:
@@ -316,7 +309,11 @@ def test_real_plates_alone_need_crops() -> None:
 def test_plates_of_another_alphabet_cannot_be_rendered(data, monkeypatch) -> None:
     monkeypatch.setattr("orchestrator.training.reader.ALPHABET", "01A")
     with pytest.raises(SettingsError, match="rendered plates: wanted the alphabet of Russian"):
-        run(ReaderRecipe(data=data, training=QUICK), Path("nowhere"), resume=False)
+        run(
+            quick(data),
+            Path("nowhere"),
+            resume=False,
+        )
 
 
 def test_a_loss_that_is_no_number_stops_the_training() -> None:
@@ -332,7 +329,7 @@ def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs an NVIDIA GPU")
     batch = samples(4, seed=0)
-    schedule = ReaderSchedule(steps=20, warm_up=1, straight=4, rate=2e-3)
+    schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
     trainer = Trainer(schedule, torch.device("cuda"))
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]

@@ -121,7 +121,7 @@ def test_paths_of_a_recipe_are_relative_to_it(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("epochs = 3", "wanted some of start, data, training, got epochs"),
+        ("epochs = 3", "wanted some of start, data, training, corners, got epochs"),
         ("[training]\nstep = 3", r"\[training\] wanted some of steps, .*, got step"),
         ("training = 3", "training: wanted a table, got 3"),
         ("[training]\nsteps = 3.5", "steps: wanted a whole number, got 3.5"),
@@ -215,7 +215,7 @@ def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.pt").touch()
     open_run(tmp_path, recipe, "checkpoint.pt", resume=True)
     other = replace(recipe, training=replace(recipe.training, steps=9))
-    with pytest.raises(SettingsError, match="wanted steps 8000 as the run began, got 9"):
+    with pytest.raises(SettingsError, match="wanted training.steps 8000 as the run began, got 9"):
         open_run(tmp_path, other, "checkpoint.pt", resume=True)
 
 

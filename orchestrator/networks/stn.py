@@ -33,16 +33,25 @@ class STN(nn.Module):
         self._start_as_identity()
 
     def forward(self, crops: Tensor) -> tuple[Tensor, Tensor]:
-        features = self.localization(crops)
-        theta = self.fc_loc(features.flatten(1)).view(-1, 2, 3)
+        theta = self.theta(crops)
         grid = F.affine_grid(theta, list(crops.shape), align_corners=False)
         rectified = F.grid_sample(
             crops, grid, mode="bilinear", padding_mode="zeros", align_corners=False
         )
         return rectified, theta
 
+    def theta(self, crops: Tensor) -> Tensor:
+        """Locate the plate in each crop: (B, 2, 3)."""
+        features: Tensor = self.localization(crops)
+        theta: Tensor = self.fc_loc(features.flatten(1))
+        return theta.view(-1, 2, 3)
+
     @torch.no_grad()
     def _start_as_identity(self) -> None:
+        for layer in (self.localization[0], self.localization[3], self.fc_loc[0]):
+            assert isinstance(layer, nn.Conv2d | nn.Linear)
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)  # type: ignore[arg-type]  # there is one
         last = self.fc_loc[2]
         assert isinstance(last, nn.Linear)
         last.weight.zero_()

@@ -181,3 +181,11 @@ def to_targets(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
     """Turn texts into CTC targets: all classes in one row, (sum of lengths,), and the lengths."""
     classes = [ALPHABET.index(char) for text in texts for char in text]
     return torch.tensor(classes), torch.tensor([len(text) for text in texts])
+
+
+def vary(crops: Tensor) -> Tensor:
+    """Change brightness, contrast and noise of each crop a little, so that no two draws agree."""
+    one = crops[:, :1, :1, :1]
+    gain, offset = 1 + 0.15 * torch.randn_like(one), 0.1 * torch.randn_like(one)
+    noise = 0.03 * torch.rand_like(one) * torch.randn_like(crops)
+    return (crops * gain + offset + noise).clamp(-1, 1)

@@ -7,7 +7,6 @@ import logging
 import zlib
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from orchestrator.networks.weights import FILES
 from orchestrator.plates import ALPHABET, RULES_FILE, SHIPPED_RULES, PlateRules
 from orchestrator.tables import read_table
 from orchestrator.training.calibration import LEAST_CROPS, calibrate
+from orchestrator.training.corners import teach_corners
 from orchestrator.training.layouts import font_glyphs
 from orchestrator.training.pools import (
     Pool,
@@ -32,12 +32,13 @@ from orchestrator.training.pools import (
     read_labels,
     real_source,
     to_input,
+    vary,
 )
 from orchestrator.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
 from orchestrator.training.runs import Progress, complete, open_run, save
 from orchestrator.training.starts import start
 from orchestrator.training.synth import Batch, cut, sample, samples
-from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle, vary
+from orchestrator.training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle
 
 log = logging.getLogger(__name__)
 
@@ -92,17 +93,20 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
         SettingsError: The recipe, its data or the folder cannot be used.
         WeightsError: The weights to start from cannot.
     """
-    schedule = replace(recipe.training, straight=0) if recipe.start else recipe.training
+    schedule = recipe.training
     real = _real(recipe.data, schedule)
     trainer = Trainer(schedule, device)
     if recipe.start and not resume:
         start(trainer.reader.stn, trainer.reader.lprnet, recipe.start)
-        trainer.average.module.load_state_dict(trainer.reader.state_dict())
     open_run(out, recipe, CHECKPOINT, resume=resume)
     if resume:
         trainer.load(out / CHECKPOINT)
         log.info("going on from step %d of %s", trainer.step, out)
     else:
+        if not recipe.start and recipe.corners.steps and schedule.real_share < 1:
+            plates = samples(recipe.corners.plates, schedule.seed)
+            teach_corners(trainer.reader.stn, plates, recipe.corners, schedule.seed)
+        trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
     train(trainer, out, recipe.data.font, real)
 

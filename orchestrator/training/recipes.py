@@ -49,8 +49,7 @@ class ReaderSchedule:
         real_share: Part of a batch that is cut from real plates, when there are any.
         rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
         warm_up: Steps to the peak.
-        straight: Steps in which STN stays the identity, until LPRNet has something to tell it;
-            none when the training starts from trained weights.
+        stn_rate: Part of the rate that STN gets, which has learned the corners before.
         corner_weight: Weight of the corners' loss beside the reading's.
         dropout: Part of LPRNet's features that a step leaves out, twice.
         pool: Samples of a kind in memory; each is used about six times.
@@ -65,7 +64,7 @@ class ReaderSchedule:
     real_share: float = 0.4
     rate: float = 1e-3
     warm_up: int = 300
-    straight: int = 1200
+    stn_rate: float = 0.05
     corner_weight: float = 0.5
     dropout: float = 0.1
     pool: int = 4000
@@ -80,7 +79,7 @@ class ReaderSchedule:
         check_range("real_share", self.real_share, 0, 1)
         check_range("rate", self.rate, 1e-9, 1)
         check_range("warm_up", self.warm_up, 0, _MANY)
-        check_range("straight", self.straight, 0, _MANY)
+        check_range("stn_rate", self.stn_rate, 0, 1)
         check_range("corner_weight", self.corner_weight, 0, 1000)
         check_range("dropout", self.dropout, 0, 0.9)
         check_range("pool", self.pool, 1, 10_000_000)
@@ -90,10 +89,45 @@ class ReaderSchedule:
         check_range("seed", self.seed, 0, _SEEDS)
 
     def rate_at(self, step: int) -> float:
-        if step < self.warm_up:
-            return self.rate * (step + 1) / self.warm_up
-        part = (step - self.warm_up) / max(1, self.steps - self.warm_up)
-        return self.rate * (0.01 + 0.99 * (1 + math.cos(math.pi * min(1.0, part))) / 2)
+        return _cosine(step, self.steps, self.warm_up, self.rate)
+
+
+@dataclass(frozen=True)
+class CornerSchedule:
+    """How STN learns the corners of rendered plates before LPRNet learns to read.
+
+    Attributes:
+        steps: Batches in all; 0 to leave STN as it is. None are taken when the training starts
+            from trained weights, or has real crops only, whose corners are not known.
+        plates: Rendered plates that the batches are drawn from.
+        batch: Plates a step.
+        rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
+        warm_up: Steps to the peak.
+    """
+
+    steps: int = 5000
+    plates: int = 8000
+    batch: int = 64
+    rate: float = 1.5e-3
+    warm_up: int = 200
+
+    def __post_init__(self) -> None:
+        check_range("steps", self.steps, 0, _MANY)
+        check_range("plates", self.plates, 1, 10_000_000)
+        check_range("batch", self.batch, 1, 65536)
+        check_range("rate", self.rate, 1e-9, 1)
+        check_range("warm_up", self.warm_up, 0, _MANY)
+
+    def rate_at(self, step: int) -> float:
+        return _cosine(step, self.steps, self.warm_up, self.rate)
+
+
+def _cosine(step: int, steps: int, warm_up: int, peak: float) -> float:
+    """Learning rate at a step: a line up to the peak, then a cosine down to 1 % of it."""
+    if step < warm_up:
+        return peak * (step + 1) / warm_up
+    part = (step - warm_up) / max(1, steps - warm_up)
+    return peak * (0.01 + 0.99 * (1 + math.cos(math.pi * min(1.0, part))) / 2)
 
 
 @dataclass(frozen=True)
@@ -103,6 +137,7 @@ class ReaderRecipe:
     start: Path | None = None
     data: ReaderData = field(default_factory=ReaderData)
     training: ReaderSchedule = field(default_factory=ReaderSchedule)
+    corners: CornerSchedule = field(default_factory=CornerSchedule)
 
 
 @dataclass(frozen=True)

@@ -66,10 +66,12 @@ def check_same(began: R, recipe: R) -> None:
             raise SettingsError(f"resume: wanted {key} {value} as the run began, got {now[key]}")
 
 
-def _flat(table: dict[str, Any]) -> dict[str, Any]:
+def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """Name the values of tables in tables `table.key`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
-        flat |= _flat(value) if isinstance(value, dict) else {key: value}
+        name = within + key
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 
 

@@ -13,7 +13,8 @@ from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 from orchestrator.networks.stn import STN
 from orchestrator.networks.weights import FILES
 from orchestrator.plates import BLANK
-from orchestrator.training.pools import to_input, to_targets
+from orchestrator.training.corners import corner_loss
+from orchestrator.training.pools import to_input, to_targets, vary
 from orchestrator.training.recipes import ReaderSchedule
 from orchestrator.training.runs import save
 from orchestrator.training.synth import Batch
@@ -23,9 +24,6 @@ CHECKPOINT = "checkpoint.pt"
 
 SMALLEST_NORMAL = 1.2e-38
 """Smaller float32 weights are subnormal: they change nothing and slow CPUs down many times."""
-
-ROOM = 1.03
-"""Size of what STN is taught to cut out, in sizes of the plate."""
 
 
 class Reader(nn.Module):
@@ -38,10 +36,10 @@ class Reader(nn.Module):
             if isinstance(module, ChannelStridePool):
                 module.register_forward_pre_hook(_keep_gradient_layout)
 
-    def forward(self, crops: Tensor, straight: bool = False) -> tuple[Tensor, Tensor]:
+    def forward(self, crops: Tensor) -> tuple[Tensor, Tensor]:
         """Read crops, (B, 3, 24, 94) -> logits (B, 23, 18) and theta (B, 2, 3)."""
         rectified, theta = self.stn(crops)
-        layout = (crops if straight else rectified).contiguous(memory_format=torch.channels_last)
+        layout = rectified.contiguous(memory_format=torch.channels_last)
         with torch.autocast(crops.device.type, dtype=torch.bfloat16, enabled=self.training):
             logits: Tensor = self.lprnet(layout)
         return logits.float(), theta
@@ -63,33 +61,6 @@ def reading_loss(logits: Tensor, texts: Sequence[str]) -> Tensor:
     log_probs = logits.permute(2, 0, 1).log_softmax(2)
     targets = targets.to(logits.device)
     return F.ctc_loss(log_probs, targets, columns, lengths, blank=BLANK, zero_infinity=True)
-
-
-def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
-    """Mean distance between where theta puts the corners of STN's output and the plate's.
-
-    It makes STN zoom in on the plate, which gives LPRNet's 18 columns to the characters alone, and
-    its theta tell where the plate is, with `ROOM` round it lest an error cut off a character.
-
-    Args:
-        theta: (B, 2, 3).
-        corners: (B, 4, 2), -1 and 1 at the edges of the crop; plates with NaN do not count.
-    """
-    square = theta.new_tensor([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
-    known = ~corners.isnan().flatten(1).any(1)
-    if not known.any():
-        return theta.new_zeros(())
-    middle = corners[known].mean(dim=1, keepdim=True)
-    wanted = middle + (corners[known] - middle) * ROOM
-    return F.l1_loss(square @ theta[known].transpose(1, 2), wanted)
-
-
-def vary(crops: Tensor) -> Tensor:
-    """Change brightness, contrast and noise of each crop a little, so that no two draws agree."""
-    one = crops[:, :1, :1, :1]
-    gain, offset = 1 + 0.15 * torch.randn_like(one), 0.1 * torch.randn_like(one)
-    noise = 0.03 * torch.rand_like(one) * torch.randn_like(crops)
-    return (crops * gain + offset + noise).clamp(-1, 1)
 
 
 @torch.no_grad()
@@ -129,10 +100,17 @@ class Trainer:
         self.reader = Reader(schedule.dropout)
         self.reader.to(device)
         self.reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        weights = [p for p in self.reader.parameters() if p.ndim > 1]
-        others = [p for p in self.reader.parameters() if p.ndim <= 1]
+        lprnet = list(self.reader.lprnet.parameters())
         self.optimizer = torch.optim.AdamW(
-            [{"params": weights, "weight_decay": 1e-3}, {"params": others, "weight_decay": 0.0}]
+            [
+                {"params": [p for p in lprnet if p.ndim > 1], "weight_decay": 1e-3, "part": 1.0},
+                {"params": [p for p in lprnet if p.ndim <= 1], "weight_decay": 0.0, "part": 1.0},
+                {
+                    "params": list(self.reader.stn.parameters()),
+                    "weight_decay": 0.0,
+                    "part": schedule.stn_rate,
+                },
+            ]
         )
         # Weights are averaged; running statistics are those of the moment until `settle`.
         # The first step sets the average to the weights.
@@ -148,10 +126,9 @@ class Trainer:
         """
         torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         for group in self.optimizer.param_groups:
-            group["lr"] = self.schedule.rate_at(self.step)
+            group["lr"] = group["part"] * self.schedule.rate_at(self.step)
         self.reader.train()
-        straight = self.step < self.schedule.straight
-        logits, theta = self.reader(vary(to_input(batch.crops).to(self.device)), straight)
+        logits, theta = self.reader(vary(to_input(batch.crops).to(self.device)))
         corners = torch.from_numpy(batch.corners).to(self.device)
         loss = reading_loss(logits, batch.texts)
         loss = loss + self.schedule.corner_weight * corner_loss(theta, corners)
