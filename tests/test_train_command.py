@@ -215,7 +215,7 @@ def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
     (tmp_path / "checkpoint.pt").touch()
     open_run(tmp_path, recipe, "checkpoint.pt", resume=True)
     other = replace(recipe, training=replace(recipe.training, steps=9))
-    with pytest.raises(SettingsError, match="wanted training.steps 8000 as the run began, got 9"):
+    with pytest.raises(SettingsError, match=r"wanted training\.steps 8000 as the run began, got 9"):
         open_run(tmp_path, other, "checkpoint.pt", resume=True)
 
 
