@@ -6,7 +6,6 @@ The architectures are widespread, and their checkpoints differ from ours only in
 from __future__ import annotations
 
 import hashlib
-import pickle
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,10 +15,7 @@ from torch import Tensor
 
 from orchestrator.errors import WeightsError
 from orchestrator.networks.export import NETWORKS
-from orchestrator.networks.weights import FILES, check_listed
-
-STATE = "net_state_dict"
-"""Where a checkpoint with more than the weights keeps them."""
+from orchestrator.networks.weights import FILES, check_listed, read_state
 
 
 def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
@@ -32,27 +28,9 @@ def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
     Raises:
         WeightsError: The file is missing, is something else, or does not fit the network.
     """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise WeightsError(f"{path}: wanted a readable file, got {error.strerror}") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise WeightsError(
-            f"{path}: wanted a PyTorch file of tensors only, got something else"
-        ) from error
-    state = content.get(STATE, content) if isinstance(content, dict) else content
-    if not isinstance(state, dict) or not all(isinstance(t, Tensor) for t in state.values()):
-        raise WeightsError(
-            f"{path}: wanted a state dict, or one under {STATE!r}, got {_described(state)}"
-        )
+    state = read_state(path)
     _check_fit(name, state, path)
     return state
-
-
-def _described(content: object) -> str:
-    if isinstance(content, dict):
-        return f"a dict of {', '.join(map(str, [*content][:5]))}"
-    return f"a {type(content).__name__}"
 
 
 def _check_fit(name: str, state: Mapping[str, Tensor], path: Path) -> None:

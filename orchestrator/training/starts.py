@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.errors import WeightsError
-from orchestrator.networks.weights import FILES
+from orchestrator.networks.weights import FILES, read_state
 from orchestrator.plates import ALPHABET, SHIPPED_RULES, PlateRules
 from orchestrator.tables import read_table
 from orchestrator.training.runs import RULES_COPY
@@ -36,8 +35,8 @@ def start(stn: nn.Module, lprnet: nn.Module, folder: Path) -> None:
     """
     rules = folder / RULES_COPY
     theirs = read_table(PlateRules, rules if rules.exists() else SHIPPED_RULES).alphabet
-    _take(stn, read_weights(folder / FILES["stn"]), folder)
-    state = read_weights(folder / FILES["lprnet"])
+    _take(stn, read_state(folder / FILES["stn"]), folder)
+    state = read_state(folder / FILES["lprnet"])
     rows = len(state.get("container.bias", ()))
     if rows != len(theirs) + 1:
         raise WeightsError(
@@ -49,20 +48,6 @@ def start(stn: nn.Module, lprnet: nn.Module, folder: Path) -> None:
         fresh = "".join(char for char in ALPHABET if char not in theirs)
         log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
     _take(lprnet, state, folder)
-
-
-def read_weights(path: Path) -> dict[str, Tensor]:
-    """Read a state dict, or the one under `net_state_dict` of a checkpoint.
-
-    Raises:
-        WeightsError: There is no such file, or it holds anything but tensors.
-    """
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, EOFError, RuntimeError, pickle.UnpicklingError) as error:
-        raise WeightsError(f"{path}: wanted a state dict, got: {error}") from error
-    weights: dict[str, Tensor] = state.get("net_state_dict", state)
-    return weights
 
 
 def adapted(
