@@ -29,11 +29,11 @@ class Settings:
     """
 
     detection_threshold: float = 0.35
-    text_threshold: float = 0.3
+    text_threshold: float = 0.5
     max_plates: int = 100
     roi: Roi | None = None
     iou_threshold: float = 0.45
-    detector_side_px: int = 800
+    detector_side_px: int = 960
     max_pixels: int = 50_000_000
     temperature: float = 1.0
 

@@ -136,8 +136,12 @@ def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> Non
 def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
     rng = np.random.default_rng(3)
     logits = torch.from_numpy(rng.normal(0, 3, (6, BLANK + 1, STEPS))).float()
-    alone = [decode(one[None])[0] for one in logits]
-    assert decode(logits) == alone
+    alone = [decode(one[None])[0].candidates for one in logits]
+    together = [reading.candidates for reading in decode(logits)]
+    texts = [[text for text, _ in candidates] for candidates in alone]
+    assert [[text for text, _ in candidates] for candidates in together] == texts
+    for one, other in zip(together, alone, strict=True):
+        assert [p for _, p in one] == pytest.approx([p for _, p in other])
 
 
 def test_a_free_search_finds_texts_without_a_format() -> None:

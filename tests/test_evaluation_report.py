@@ -88,7 +88,7 @@ class TestRenderedScenes:
             "format_beam": 1,
         }
         assert report["detection"]["at_threshold"]["recall"] == 1
-        assert report["settings"]["text_threshold"] == 0.3
+        assert report["settings"]["text_threshold"] == 0.5
         assert set(report["weights_sha256"]) == {"yolo", "stn", "lprnet"}
         assert report["name"] == "first"
 

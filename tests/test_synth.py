@@ -133,9 +133,9 @@ def test_the_detector_box_stays_near_the_plate() -> None:
 
 
 def test_corners_are_told_in_parts_of_the_crop() -> None:
-    # The box 10..110 x 10..60 grows to 5..115 x 0..70, a crop of 110 x 70 pixels.
-    quad = np.array([[5.0, 0], [60, 0], [115, 70], [5, 70]])
-    corners = corners_in_crop(np.zeros((80, 120, 3), np.uint8), np.array([10.0, 10, 110, 60]), quad)
+    # The box 20..120 x 20..60 grows to 12..128 x 10..70, a crop of 116 x 60 pixels.
+    quad = np.array([[12.0, 10], [70, 10], [128, 70], [12, 70]])
+    corners = corners_in_crop(np.zeros((80, 140, 3), np.uint8), np.array([20.0, 20, 120, 60]), quad)
     assert corners.tolist() == [[-1, -1], [0, -1], [1, 1], [-1, 1]]
 
 

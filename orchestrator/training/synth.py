@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from orchestrator.images import crop_boxes, crop_plates
+from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.training.camera import (
     Quad,
     cloud,
@@ -42,8 +42,6 @@ from orchestrator.training.layouts import (
 
 Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
-MARGIN_XY = (0.05, 0.2)
-"""By which the service grows boxes."""
 Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
 FONT_SHARE = 0.35
