@@ -118,6 +118,11 @@ def test_yolo_boxes_become_pixels(yolo) -> None:
     assert background.labels((200, 100)) == []
 
 
+def test_a_label_written_twice_is_one_plate(yolo) -> None:
+    labelled, _ = read_boxes(yolo("0 0.5 0.25 0.1 0.5\n0 0.5 0.25 0.1 0.5\n"), "val")
+    assert len(labelled.relative) == 1
+
+
 def test_ignored_plates_are_found_beside_the_data(yolo) -> None:
     folder = yolo("0 0.5 0.5 0.1 0.1\n")
     (folder / "ignore.csv").write_text("image,x0,y0,x1,y1\nb.png,1,2,3,4\n")

@@ -144,7 +144,8 @@ def _yolo_boxes(path: Path) -> tuple[Box, ...]:
     if not path.is_file():
         return ()
     lines = enumerate(_text(path).splitlines(), 1)
-    return tuple(_yolo_box(f"{path}:{number}", line) for number, line in lines if line.strip())
+    boxes = [_yolo_box(f"{path}:{number}", line) for number, line in lines if line.strip()]
+    return tuple(dict.fromkeys(boxes))  # a plate written twice is one plate
 
 
 def _yolo_box(where: str, line: str) -> Box:
