@@ -9,8 +9,8 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
-from orchestrator.training.detector import ANCHORS_WH, export, picture_folders, rate_at, run
-from orchestrator.training.recipes import DetectorData, DetectorRecipe, DetectorSchedule
+from orchestrator.training.detector import ANCHORS_WH, export, picture_folders, run
+from orchestrator.training.recipes import DetectorData, DetectorRecipe, DetectorSchedule, cosine
 
 SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
@@ -27,11 +27,11 @@ QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
     ],
 )
 def test_the_rate_climbs_then_falls_as_a_cosine(step: int, rate: float) -> None:
-    assert rate_at(step, steps=110, warmup=10, recipe=SCHEDULE) == pytest.approx(rate)
+    assert cosine(step, 110, 10, SCHEDULE.rate, SCHEDULE.final_rate) == pytest.approx(rate)
 
 
 def test_without_a_warm_up_training_starts_at_the_peak() -> None:
-    assert rate_at(0, steps=10, warmup=0, recipe=SCHEDULE) == 0.01
+    assert cosine(0, 10, 0, SCHEDULE.rate, SCHEDULE.final_rate) == 0.01
 
 
 def test_anchors_are_wide_and_grow() -> None:

@@ -10,7 +10,6 @@ stem, anchors for wide plates and a resume that continues the very same run.
 from __future__ import annotations
 
 import logging
-import math
 import os
 import random
 import warnings
@@ -32,6 +31,7 @@ from orchestrator.training.recipes import (
     DetectorRecipe,
     DetectorSchedule,
     Loss,
+    cosine,
 )
 from orchestrator.training.runs import Progress, complete, open_run, save
 
@@ -161,15 +161,6 @@ def loaders(
     return train, plain
 
 
-def rate_at(step: int, steps: int, warmup: int, recipe: DetectorSchedule) -> float:
-    """Learning rate: linear warm-up, then a cosine down to `final_rate` of the peak."""
-    if step < warmup:
-        return recipe.rate * (step + 1) / warmup
-    done = (step - warmup) / max(1, steps - warmup)
-    low = recipe.final_rate
-    return recipe.rate * (low + (1 - low) * (1 + math.cos(math.pi * done)) / 2)
-
-
 class Trainer:
     """Network, its moving average, optimiser and the place in the run: all that a resume needs."""
 
@@ -221,7 +212,7 @@ class Trainer:
         steps, warmup = self.recipe.epochs * per_epoch, int(self.recipe.warmup_epochs * per_epoch)
         batches.dataset.mosaic = self.epoch < self.recipe.epochs - self.recipe.plain_epochs
         for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
-            rate = rate_at(step, steps, warmup, self.recipe)
+            rate = cosine(step, steps, warmup, self.recipe.rate, self.recipe.final_rate)
             progress.tell(step + 1, self.step(pictures, targets, rate))
         self.epoch += 1
 

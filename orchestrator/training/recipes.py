@@ -89,7 +89,7 @@ class ReaderSchedule:
         check_range("seed", self.seed, 0, _SEEDS)
 
     def rate_at(self, step: int) -> float:
-        return _cosine(step, self.steps, self.warm_up, self.rate)
+        return cosine(step, self.steps, self.warm_up, self.rate)
 
 
 @dataclass(frozen=True)
@@ -119,15 +119,15 @@ class CornerSchedule:
         check_range("warm_up", self.warm_up, 0, _MANY)
 
     def rate_at(self, step: int) -> float:
-        return _cosine(step, self.steps, self.warm_up, self.rate)
+        return cosine(step, self.steps, self.warm_up, self.rate)
 
 
-def _cosine(step: int, steps: int, warm_up: int, peak: float) -> float:
-    """Learning rate at a step: a line up to the peak, then a cosine down to 1 % of it."""
+def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) -> float:
+    """Learning rate at a step: a line up to the peak, then a cosine down to `low` of it."""
     if step < warm_up:
         return peak * (step + 1) / warm_up
-    part = (step - warm_up) / max(1, steps - warm_up)
-    return peak * (0.01 + 0.99 * (1 + math.cos(math.pi * min(1.0, part))) / 2)
+    part = min(1.0, (step - warm_up) / max(1, steps - warm_up))
+    return peak * (low + (1 - low) * (1 + math.cos(math.pi * part)) / 2)
 
 
 @dataclass(frozen=True)
