@@ -205,6 +205,7 @@ def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch)
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     recipe = ReaderRecipe()
     open_run(tmp_path / "run", recipe, "checkpoint.pt", resume=False)
+    (tmp_path / "run" / "checkpoint.pt").touch()
     with pytest.raises(SettingsError, match="wanted a new folder, got a run; --resume goes on"):
         open_run(tmp_path / "run", recipe, "checkpoint.pt", resume=False)
 
@@ -217,6 +218,16 @@ def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
     other = replace(recipe, training=replace(recipe.training, steps=9))
     with pytest.raises(SettingsError, match=r"wanted training\.steps 8000 as the run began, got 9"):
         open_run(tmp_path, other, "checkpoint.pt", resume=True)
+
+
+def test_a_run_that_was_stopped_before_its_first_checkpoint_can_begin_again(tmp_path: Path) -> None:
+    recipe = ReaderRecipe()
+    open_run(tmp_path, recipe, "checkpoint.pt", resume=False)
+    with pytest.raises(SettingsError, match="begin without --resume"):
+        open_run(tmp_path, recipe, "checkpoint.pt", resume=True)
+    open_run(tmp_path, recipe, "checkpoint.pt", resume=False)
+    with pytest.raises(SettingsError, match=r"wanted start None as the run began"):
+        open_run(tmp_path, replace(recipe, start=Path("x")), "checkpoint.pt", resume=False)
 
 
 def test_a_run_keeps_its_own_networks_when_the_others_are_added(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.weights import FILES, WEIGHTS
-from orchestrator.plates import RULES, RULES_FILE, PlateRules
+from orchestrator.plates import RULES, RULES_FILE
 from orchestrator.tables import read_table, to_toml
 
 log = logging.getLogger(__name__)
@@ -37,21 +37,26 @@ def open_run(folder: Path, recipe: Any, checkpoint: str, *, resume: bool) -> Non
         SettingsError: There is a run already, there is none to go on with, it began with another
             recipe, or the folder cannot be written.
     """
-    written = folder / RECIPE
-    if not resume and ((folder / checkpoint).exists() or written.exists()):
+    if not resume and (folder / checkpoint).exists():
         raise SettingsError(f"{folder}: wanted a new folder, got a run; --resume goes on with it")
     if resume and not (folder / checkpoint).exists():
-        raise SettingsError(f"{folder}: wanted a run to go on with, got no {checkpoint}")
-    if resume and written.exists():
-        check_same(read_table(type(recipe), written), recipe)
-        check_same(read_table(PlateRules, folder / RULES_COPY), RULES)
-        return
+        raise SettingsError(
+            f"{folder}: wanted a run to go on with, got no {checkpoint}; begin without --resume"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written.write_text(to_toml(recipe), encoding="utf-8")
-        (folder / RULES_COPY).write_text(RULES_FILE.read_text(encoding="utf-8"), encoding="utf-8")
+        _keep(folder / RECIPE, recipe, to_toml(recipe))
+        _keep(folder / RULES_COPY, RULES, RULES_FILE.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
+
+
+def _keep(path: Path, value: Any, text: str) -> None:
+    """Write a table, or see that the one that is there says the same."""
+    if path.exists():
+        check_same(read_table(type(value), path), value)
+    else:
+        path.write_text(text, encoding="utf-8")
 
 
 def check_same(began: R, recipe: R) -> None:
