@@ -28,8 +28,6 @@ from orchestrator.training.command import train
 
 # Everything heavy is imported by the command that needs it, so that --help is quick.
 
-SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
-
 app = typer.Typer(
     help="Russian number plates from one infer call on NVIDIA Triton.",
     no_args_is_help=True,
@@ -206,6 +204,8 @@ def export(
 
 def _pictures(sources: list[Path]) -> list[Path]:
     """Expand folders to the pictures in them."""
+    from orchestrator.images import SUFFIXES
+
     found: list[Path] = []
     for source in sources:
         if source.is_dir():

@@ -232,10 +232,7 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
     grown = (before * probs[rows, likely][:, None, :]).reshape(flat)
     codes = (beams.code[:, :, None] * (BLANK + 1) + classes + 1).reshape(flat)
 
-    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]
-    char = char + (known * grown[:, None, :]).sum(axis=2)  # a prefix that is kept already
-    grown[known.any(axis=1)] = 0.0
-
+    char = char + _merge(beams, codes, grown)
     scores = np.concatenate((blank + char, grown), axis=1)
     keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]
     none = np.take_along_axis(scores, keep, 1) == 0
@@ -252,6 +249,14 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
         blank=kept(blank, np.zeros(1)),
         char=kept(char, grown.reshape(alive.shape)),
     )
+
+
+def _merge(beams: _Beams, codes: Ints, grown: Probs) -> Probs:
+    """Take from `grown` what leads to prefixes that are kept already; returns it, [N, W]."""
+    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]
+    taken: Probs = (known * grown[:, None, :]).sum(axis=2)
+    grown[known.any(axis=1)] = 0.0
+    return taken
 
 
 def _text(code: int) -> str:

@@ -22,6 +22,7 @@ ENCODINGS = ("JPEG", "PNG", "WEBP", "BMP")
 READER_SIZE_WH = (94, 24)
 STRIDE = 32
 PAD_GREY = 114  # what YOLOv5 is trained with
+SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}  # of picture files
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds the plate in what is too wide
 
 

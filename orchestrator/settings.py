@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.tables import check_range
 
 Roi = tuple[float, float, float, float]
 
@@ -111,5 +112,4 @@ def _parse_roi(value: str | int | float) -> Roi:
 
 
 def _check_range(name: str, value: float, least: float, most: float) -> None:
-    if not least <= value <= most:
-        raise ParameterError(f"{name}: wanted {least} to {most}, got {value}")
+    check_range(name, value, least, most, ParameterError)

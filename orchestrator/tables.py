@@ -10,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from orchestrator.errors import SettingsError
+from orchestrator.errors import PlateError, SettingsError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -93,11 +93,13 @@ def _lines(values: dict[str, Any]) -> Iterator[str]:
             yield f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}"
 
 
-def check_range(name: str, value: float, least: float, most: float) -> None:
+def check_range(
+    name: str, value: float, least: float, most: float, error: type[PlateError] = SettingsError
+) -> None:
     """Refuse a value outside [least, most].
 
     Raises:
-        SettingsError: The value lies outside, or is no number.
+        error: The value lies outside, or is no number.
     """
     if not least <= value <= most:
-        raise SettingsError(f"{name}: wanted {least} to {most}, got {value}")
+        raise error(f"{name}: wanted {least} to {most}, got {value}")

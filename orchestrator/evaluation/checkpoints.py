@@ -5,7 +5,6 @@ The architectures are widespread, and their checkpoints differ from ours only in
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from orchestrator.errors import WeightsError
 from orchestrator.networks.export import NETWORKS
-from orchestrator.networks.weights import FILES, check_listed, read_state
+from orchestrator.networks.weights import FILES, check_listed, list_sums, read_state, sha256
 
 
 def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
@@ -63,14 +62,9 @@ def assemble(checkpoints: Mapping[str, Path], base: Path, folder: Path) -> dict[
     for name, file in FILES.items():
         if name in checkpoints:
             torch.save(read_checkpoint(name, checkpoints[name]), folder / file)
-            digests[name] = _sha256(checkpoints[name])
+            digests[name] = sha256(checkpoints[name])
         else:
             digests[name] = check_listed(base / file)
             shutil.copyfile(base / file, folder / file)
-    lines = [f"{_sha256(folder / file)}  {file}\n" for file in FILES.values()]
-    (folder / "SHA256SUMS").write_text("".join(lines))
+    list_sums(folder)
     return digests
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

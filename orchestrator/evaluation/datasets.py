@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import DataError
+from orchestrator.images import SUFFIXES
 from orchestrator.plates import ALPHABET
 
 Box = tuple[float, float, float, float]
 
 STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
 SIDES = ("x0", "y0", "x1", "y1")
-SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
 
 
 @dataclass(frozen=True)

@@ -79,13 +79,26 @@ def check_listed(path: Path) -> str:
     if not path.is_file():
         raise WeightsError(f"weights: wanted {path}, got no such file")
     listed = _listed(path.parent).get(path.name)
-    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    actual = sha256(path)
     if actual != listed:
         raise WeightsError(
             f"{path}: wanted SHA-256 {listed or 'listed in SHA256SUMS'}, got {actual}; "
             f"after training, run: cd {path.parent} && sha256sum *.pt *.pth > SHA256SUMS"
         )
     return actual
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def list_sums(folder: Path) -> list[str]:
+    """Write SHA256SUMS of the weights that a folder has, and return their file names."""
+    present = [file for file in FILES.values() if (folder / file).exists()]
+    lines = [f"{sha256(folder / file)}  {file}\n" for file in present]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    return present
 
 
 def _listed(folder: Path) -> dict[str, str]:

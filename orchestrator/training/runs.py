@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import shutil
 import time
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES, WEIGHTS
+from orchestrator.networks.weights import FILES, WEIGHTS, list_sums
 from orchestrator.plates import RULES, RULES_FILE
 from orchestrator.tables import read_table, to_toml
 
@@ -96,16 +95,10 @@ def complete(folder: Path) -> None:
         if not (folder / name).exists() and (WEIGHTS / name).exists():
             shutil.copyfile(WEIGHTS / name, folder / name)
             log.info("copied %s, which this run does not train, from the project's weights", name)
-    present = [name for name in FILES.values() if (folder / name).exists()]
-    lines = [f"{_sha256(folder / name)}  {name}\n" for name in present]
-    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    present = list_sums(folder)
     if len(present) < len(FILES):
         missing = ", ".join(sorted(set(FILES.values()) - set(present)))
         log.warning("to serve from %s, put %s there and renew SHA256SUMS", folder, missing)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 class Progress:

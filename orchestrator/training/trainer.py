@@ -11,7 +11,7 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from orchestrator.errors import SettingsError
 from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 from orchestrator.networks.stn import STN
-from orchestrator.networks.weights import FILES
+from orchestrator.networks.weights import FILES, without_subnormals
 from orchestrator.plates import BLANK
 from orchestrator.training.corners import corner_loss
 from orchestrator.training.pools import to_input, to_targets, vary
@@ -21,9 +21,6 @@ from orchestrator.training.synth import Batch
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.pt"
-
-SMALLEST_NORMAL = 1.2e-38
-"""Smaller float32 weights are subnormal: they change nothing and slow CPUs down many times."""
 
 
 class Reader(nn.Module):
@@ -174,10 +171,7 @@ class Trainer:
 
 def plain_weights(network: nn.Module) -> dict[str, Tensor]:
     """State dict on the CPU, in contiguous memory and without subnormal numbers."""
-    state = {}
-    for name, tensor in network.state_dict().items():
-        plain = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
-        if plain.is_floating_point():
-            plain[plain.abs() < SMALLEST_NORMAL] = 0.0
-        state[name] = plain
-    return state
+    return {
+        name: without_subnormals(tensor.detach().cpu()).clone(memory_format=torch.contiguous_format)
+        for name, tensor in network.state_dict().items()
+    }
