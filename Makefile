@@ -5,13 +5,14 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10 python3
 BIN = .venv/bin
 LOCK = poetry.lock pyproject.toml scripts/install.py
 
-.PHONY: demo serve test check train-env test-train clean help
+.PHONY: demo serve test check bench train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the server on localhost:8000 (HTTP), 8001 (gRPC), 8002 (metrics)"
 	@echo "make test        run every test"
 	@echo "make check       lint, types and formats"
+	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
@@ -29,13 +30,16 @@ check: .venv/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
+bench: .venv/.serve
+	$(BIN)/plates bench
+
 train-env: .venv-train/.train
 
 test-train: .venv-train/.train
 	.venv-train/bin/pytest tests/train tests/test_detector_training.py
 
 clean:
-	rm -rf .venv .venv-train model_repository/*/1/model.pt model_repository/*/1/model.sha256
+	rm -rf .venv .venv-train model_repository/*/1/model.*[!y]
 
 .venv/.serve: $(LOCK)
 	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }

@@ -10,11 +10,14 @@ from typing import Annotated, Any
 
 import typer
 
+from orchestrator.bench.command import bench
 from orchestrator.command import (
     DetectionThresholdOption,
     Device,
     DeviceOption,
+    EngineOption,
     MaxPlatesOption,
+    PicturesOption,
     RepositoryOption,
     TextThresholdOption,
     ThreadsOption,
@@ -24,6 +27,7 @@ from orchestrator.command import (
 )
 from orchestrator.errors import PictureError, PlateError
 from orchestrator.evaluation.command import evaluate
+from orchestrator.networks.engines import Engine
 from orchestrator.training.command import train
 
 # Everything heavy is imported by the command that needs it, so that --help is quick.
@@ -43,7 +47,9 @@ def serve(
     grpc_port: Annotated[int, typer.Option(min=1, max=65535)] = 8001,
     metrics_port: Annotated[int, typer.Option(min=1, max=65535)] = 8002,
     device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
@@ -53,9 +59,14 @@ def serve(
         from orchestrator.triton import server
         from orchestrator.triton.local import prepared
 
-        options = prepared(model_repository, weights, device.value, threads)
+        options = prepared(model_repository, weights, device.value, threads, engine)
         options = replace(
-            options, host=host, http_port=http_port, grpc_port=grpc_port, metrics_port=metrics_port
+            options,
+            host=host,
+            http_port=http_port,
+            grpc_port=grpc_port,
+            metrics_port=metrics_port,
+            pictures=pictures,
         )
         typer.echo("starting Triton ...", err=True)
         started = server.start(options)
@@ -97,6 +108,7 @@ def recognize(
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
     device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
@@ -114,7 +126,8 @@ def recognize(
 
         if not url:
             typer.echo("starting Triton ...", err=True)
-        with server_at(url, model_repository, weights, device.value, threads) as address:
+        served = (model_repository, weights, device.value, threads, engine)
+        with server_at(url, *served) as address:
             failures = _recognize_all(address, pictures, parameters, annotate, as_json)
     raise typer.Exit(1 if failures else 0)
 
@@ -181,24 +194,37 @@ def _draw(picture: Path, plates: Any, folder: Path) -> Path:
 
 
 app.command()(evaluate)
+app.command()(bench)
 app.add_typer(train, name="train")
 
 
 @app.command()
 def export(
     *,
+    engine: EngineOption = Engine.AUTO,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
+    ] = None,
+    pictures: PicturesOption = 0,
+    device: DeviceOption = Device.AUTO,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Write the TorchScript models that the server loads from the weights."""
+    """Write the models that the server loads, from the weights."""
     with plain_errors(verbose=verbose):
         from orchestrator.networks.weights import WEIGHTS
         from orchestrator.triton import repository
+        from orchestrator.triton.options import ServerOptions
 
         folder = model_repository or repository.REPOSITORY
-        written = repository.export(folder, weights or WEIGHTS, force=force)
+        options = ServerOptions(folder, device=device.value, engine=engine, pictures=pictures)
+        fitting = options.chosen_engine()
+        written = repository.export(folder, weights or WEIGHTS, fitting, force=force)
+        if out:
+            written = [repository.lay_out(folder, out, fitting, pictures)]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
 
 

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import PlateError
+from orchestrator.networks.engines import Engine
 
 
 class Device(str, Enum):
@@ -29,7 +30,13 @@ RepositoryOption = Annotated[
 ]
 WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
 DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]
+EngineOption = Annotated[
+    Engine, typer.Option(help="What runs the networks; auto: what is fastest on this machine.")
+]
 ThreadsOption = Annotated[int, typer.Option(min=0, help="CPU threads a network; 0: all cores.")]
+PicturesOption = Annotated[
+    int, typer.Option(min=0, max=64, help="Pictures in work at once; 0: what fits the machine.")
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 DetectionThresholdOption = Annotated[
     float | None, typer.Option("--detection-threshold", help="In [0, 1].")

@@ -19,6 +19,8 @@ class STN(nn.Module):
     the rectified crop to the input crop, in coordinates from -1 to 1, x first.
     """
 
+    centres: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.localization = nn.Sequential(
@@ -30,11 +32,12 @@ class STN(nn.Module):
             nn.ReLU(),  # 2 x 14
         )
         self.fc_loc = nn.Sequential(nn.Linear(32 * 2 * 14, 32), nn.ReLU(), nn.Linear(32, 6))
+        self.register_buffer("centres", pixel_centres(24, 94), persistent=False)
         self._start_as_identity()
 
     def forward(self, crops: Tensor) -> tuple[Tensor, Tensor]:
         theta = self.theta(crops)
-        grid = F.affine_grid(theta, list(crops.shape), align_corners=False)
+        grid = (self.centres @ theta.transpose(1, 2)).view(-1, 24, 94, 2)
         rectified = F.grid_sample(
             crops, grid, mode="bilinear", padding_mode="zeros", align_corners=False
         )
@@ -56,3 +59,14 @@ class STN(nn.Module):
         assert isinstance(last, nn.Linear)
         last.weight.zero_()
         last.bias.copy_(torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
+
+
+def pixel_centres(height: int, width: int) -> Tensor:
+    """Return each pixel's centre as x, y, 1 with the edges at -1 and 1: (height * width, 3).
+
+    Multiplied by a theta it is what `affine_grid` makes; written out because OpenVINO has no such
+    operation.
+    """
+    y, x = ((torch.arange(side) * 2 + 1) / side - 1 for side in (height, width))
+    rows, columns = torch.meshgrid(y, x, indexing="ij")
+    return torch.stack((columns, rows, torch.ones_like(rows)), 2).flatten(0, 1)

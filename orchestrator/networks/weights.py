@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import re
 from pathlib import Path
 
 import torch
@@ -15,6 +16,8 @@ WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
 STATE = "net_state_dict"
 """Where checkpoints with more than the weights keep them."""
 FILES = {"yolo": "yolo.pt", "stn": "stn.pth", "lprnet": "lprnet.pth"}
+LISTED = re.compile(r"(\.pth?|\.int8\.(xml|bin))$")
+"""Files that SHA256SUMS lists."""
 
 
 def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
@@ -83,7 +86,7 @@ def check_listed(path: Path) -> str:
     if actual != listed:
         raise WeightsError(
             f"{path}: wanted SHA-256 {listed or 'listed in SHA256SUMS'}, got {actual}; "
-            f"after training, run: cd {path.parent} && sha256sum *.pt *.pth > SHA256SUMS"
+            f"after training, run: cd {path.parent} && sha256sum *.pt* *.int8.* > SHA256SUMS"
         )
     return actual
 
@@ -95,7 +98,7 @@ def sha256(path: Path) -> str:
 
 def list_sums(folder: Path) -> list[str]:
     """Write SHA256SUMS of the weights that a folder has, and return their file names."""
-    present = [file for file in FILES.values() if (folder / file).exists()]
+    present = sorted(file.name for file in folder.iterdir() if LISTED.search(file.name))
     lines = [f"{sha256(folder / file)}  {file}\n" for file in present]
     (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
     return present

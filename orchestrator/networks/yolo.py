@@ -29,6 +29,19 @@ class Conv(nn.Module):
         return out
 
 
+class Stem(Conv):
+    """The first convolution, which was trained on RGB in [0, 1], on uint8 (B, H, W, 3) BGR.
+
+    Order and range are moved to its weights, where freezing leaves no trace of them.
+    """
+
+    def forward(self, features: Tensor) -> Tensor:
+        weight = self.conv.weight.flip(1) / 255
+        planes = features.permute(0, 3, 1, 2).to(weight.dtype)
+        out: Tensor = self.act(self.bn(F.conv2d(planes, weight, None, [2, 2], [2, 2])))
+        return out
+
+
 class Bottleneck(nn.Module):
     """A 1x1 and a 3x3 convolution, added to the input where there is a shortcut."""
 
@@ -88,35 +101,58 @@ class Detect(nn.Module):
         self.m = nn.ModuleList(nn.Conv2d(width, ANCHORS * (5 + classes), 1) for width in channels)
         self.register_buffer("anchors", torch.ones(len(STRIDES), ANCHORS, 2))  # in strides
 
-    def forward(self, levels: list[Tensor]) -> Tensor:
-        """Decode every anchor of every cell.
+    def forward(self, levels: list[Tensor]) -> tuple[Tensor, Tensor]:
+        """Run the heads.
 
         Args:
             levels: Features (B, C, H / stride, W / stride) for the three strides.
 
         Returns:
-            (B, ANCHORS, cells, 5 + classes) float32: box centre and size in pixels, objectness
-            and class probabilities; cells row by row, stride 8 first.
+            Logits (B, ANCHORS, cells, 5 + classes) float32 of every anchor of every cell, cells row
+            by row, stride 8 first; and their priors (ANCHORS, cells, 5) float32: the cell's x and
+            y, its stride, the anchor's width and height, all in pixels.
         """
-        decoded: list[Tensor] = []
+        logits: list[Tensor] = []
+        priors: list[Tensor] = []
         for index, head in enumerate(self.m):
             grid = head(levels[index])
             batch, height, width = grid.size(0), grid.size(2), grid.size(3)
             grid = grid.view(batch, self.anchors.size(1), -1, height * width)
-            probs = grid.transpose(2, 3).float().sigmoid()
-            decoded.append(self.decode(probs, index, height, width))
-        return torch.cat(decoded, 2)
+            logits.append(grid.transpose(2, 3).float())
+            priors.append(self.priors(index, height, width))
+        return torch.cat(logits, 2), torch.cat(priors, 1)
 
-    def decode(self, probs: Tensor, index: int, height: int, width: int) -> Tensor:
-        """Turn offsets within cells and parts of anchors into pixels, at one stride."""
+    def priors(self, index: int, height: int, width: int) -> Tensor:
+        """Return x, y, stride, width and height of the anchors at one stride, in pixels."""
         stride = float(8 << index)
-        cell_y = torch.arange(height, device=probs.device).repeat_interleave(width)
-        cell_x = torch.arange(width, device=probs.device).repeat(height)
-        cells_xy = torch.stack((cell_x, cell_y), 1) - 0.5
         anchors_wh = self.anchors[index].float().unsqueeze(1) * stride
-        centre = (probs[..., :2] * 2 + cells_xy) * stride
-        size = (probs[..., 2:4] * 2) ** 2 * anchors_wh
-        return torch.cat((centre, size, probs[..., 4:]), 3)
+        cell_y = torch.arange(height, device=anchors_wh.device).repeat_interleave(width)
+        cell_x = torch.arange(width, device=anchors_wh.device).repeat(height)
+        cells = torch.stack((cell_x, cell_y, torch.ones_like(cell_x)), 1).float() * stride
+        count = anchors_wh.size(0)
+        return torch.cat(
+            (
+                cells.unsqueeze(0).expand(count, -1, -1),
+                anchors_wh.expand(-1, height * width, -1),
+            ),
+            2,
+        )
+
+
+def decode(logits: Tensor, priors: Tensor) -> Tensor:
+    """Turn offsets within cells and parts of anchors into pixels.
+
+    Args:
+        logits: (..., 5 + classes).
+        priors: (..., 5), see `Detect`.
+
+    Returns:
+        (..., 5 + classes): box centre and size in pixels, objectness and class probabilities.
+    """
+    probs = logits.sigmoid()
+    centre = priors[..., :2] + (probs[..., :2] * 2 - 0.5) * priors[..., 2:3]
+    size = (probs[..., 2:4] * 2) ** 2 * priors[..., 3:5]
+    return torch.cat((centre, size, probs[..., 4:]), -1)
 
 
 class Yolo(nn.Module):
@@ -124,20 +160,17 @@ class Yolo(nn.Module):
 
     Input: uint8 (B, H, W, 3) letterboxed BGR pictures, H and W multiples of 32.
     Output: float32 (B, K, 6): x0 y0 x1 y1 in letterbox pixels, score, class; best score first,
-    before non-maximum suppression. Each cell answers with the best of its anchors, so K is the
-    smaller of `max_candidates` and the number of cells, and one plate takes a few rows, not dozens.
+    before non-maximum suppression. Each cell answers with the best of its anchors, so one plate
+    takes a few rows, not dozens. A picture of fewer than K cells gets rows of score 0.
 
     Args:
         classes: Kinds of objects.
-        max_candidates: Rows of the answer at most.
+        max_candidates: K, the rows of the answer.
     """
-
-    scale: Tensor
 
     def __init__(self, classes: int = 1, max_candidates: int = 300) -> None:
         super().__init__()
         self.max_candidates = max_candidates
-        self.register_buffer("scale", torch.tensor(1 / 255), persistent=False)
         self.model = nn.ModuleList(
             (
                 nn.Sequential(),  # 0 is set below: the only even kernel
@@ -167,43 +200,48 @@ class Yolo(nn.Module):
                 Detect(classes, (64, 128, 256)),
             )
         )
-        self.model[0] = Conv(3, 16, 6, 2)
+        self.model[0] = Stem(3, 16, 6, 2)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        boxes = self.candidates(pictures)
-        class_scores, classes = (boxes[..., 4:5] * boxes[..., 5:]).max(3, keepdim=True)
-        half = boxes[..., 2:4] / 2
-        corners = (boxes[..., :2] - half, boxes[..., :2] + half)
-        rows = torch.cat((corners[0], corners[1], class_scores, classes.float()), 3)
-        anchor = class_scores.argmax(1, keepdim=True).expand(-1, -1, -1, 6)
-        best_of_cell = rows.gather(1, anchor).squeeze(1)  # (B, cells, 6)
-        count = min(self.max_candidates, best_of_cell.size(1))
-        order = best_of_cell[..., 4].topk(count, 1).indices
-        return best_of_cell.gather(1, order.unsqueeze(2).expand(-1, -1, 6))
+        logits, priors = self.heads(pictures)
+        scores, anchors = (logits[..., 4:5].sigmoid() * logits[..., 5:].sigmoid()).amax(3).max(1)
+        padded = F.pad(scores, [0, self.max_candidates])
+        best, cells = padded.topk(self.max_candidates, 1)
+        cells = cells.clamp(max=scores.size(1) - 1)
+        rows = anchors.gather(1, cells) * scores.size(1) + cells  # only these are decoded
+        chosen = rows.unsqueeze(2).expand(-1, -1, logits.size(3))
+        boxes = decode(logits.flatten(1, 2).gather(1, chosen), priors.flatten(0, 1)[rows])
+        centre, half, classes = boxes[..., :2], boxes[..., 2:4] / 2, boxes[..., 5:].argmax(2)
+        score_class = torch.stack((best, classes.float()), 2)
+        return torch.cat((centre - half, centre + half, score_class), 2)
 
     def candidates(self, pictures: Tensor) -> Tensor:
-        """Decode what the heads predict.
+        """Decode every anchor of every cell.
 
         Args:
             pictures: uint8 (B, H, W, 3) BGR.
 
         Returns:
-            (B, ANCHORS, cells, 5 + classes) float32, see `Detect`.
+            (B, ANCHORS, cells, 5 + classes) float32, see `decode`.
         """
-        rgb = pictures.flip(3).permute(0, 3, 1, 2)
-        levels: Tensor = self.model[24](self.features(rgb.to(self.scale.dtype) * self.scale))
-        return levels
+        logits, priors = self.heads(pictures)
+        return decode(logits, priors)
 
-    def features(self, rgb: Tensor) -> list[Tensor]:
+    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and priors of every anchor of every cell, see `Detect`."""
+        out: tuple[Tensor, Tensor] = self.model[24](self.features(pictures))
+        return out
+
+    def features(self, pictures: Tensor) -> list[Tensor]:
         """Backbone, then down and up the pyramid.
 
         Args:
-            rgb: (B, 3, H, W) in [0, 1].
+            pictures: uint8 (B, H, W, 3) BGR.
 
         Returns:
             Features (B, 64, H / 8, W / 8), (B, 128, H / 16, W / 16), (B, 256, H / 32, W / 32).
         """
-        stride4 = self.model[2](self.model[1](self.model[0](rgb)))
+        stride4 = self.model[2](self.model[1](self.model[0](pictures)))
         stride8 = self.model[4](self.model[3](stride4))
         stride16 = self.model[6](self.model[5](stride8))
         stride32 = self.model[9](self.model[8](self.model[7](stride16)))

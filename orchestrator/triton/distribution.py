@@ -91,11 +91,15 @@ def lay_out_backends(distribution: Distribution, runtime: str) -> Path:
 
 
 def command(
-    options: ServerOptions, distribution: Distribution, backends: Path, shm_prefix: str
+    options: ServerOptions,
+    distribution: Distribution,
+    repository: Path,
+    backends: Path,
+    shm_prefix: str,
 ) -> list[str]:
     """Return tritonserver's command line."""
     flags = {
-        "model-repository": options.repository.resolve(),
+        "model-repository": repository,
         "backend-directory": backends,
         "model-control-mode": "none",
         "strict-readiness": "true",

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.ports import free_ports
 from orchestrator.triton.options import ServerOptions
@@ -15,7 +16,11 @@ from orchestrator.triton.server import running
 
 
 def prepared(
-    repository: Path | None, weights: Path | None, device: str, threads: int
+    repository: Path | None = None,
+    weights: Path | None = None,
+    device: str = "auto",
+    threads: int = 0,
+    engine: Engine = Engine.AUTO,
 ) -> ServerOptions:
     """Export the models that are missing; return the options of a server on the default ports.
 
@@ -23,21 +28,28 @@ def prepared(
         SettingsError: The folder is no repository of our models.
         WeightsError: A weight file is missing or not the listed one.
     """
-    options = ServerOptions(repository=repository or REPOSITORY, device=device, threads=threads)
-    export(options.repository, weights or WEIGHTS)
+    options = ServerOptions(
+        repository=repository or REPOSITORY, device=device, threads=threads, engine=engine
+    )
+    export(options.repository, weights or WEIGHTS, options.chosen_engine())
     return options
 
 
 @contextmanager
 def server_at(
-    url: str | None, repository: Path | None, weights: Path | None, device: str, threads: int
+    url: str | None,
+    repository: Path | None = None,
+    weights: Path | None = None,
+    device: str = "auto",
+    threads: int = 0,
+    engine: Engine = Engine.AUTO,
 ) -> Iterator[str]:
     """Give the URL of the server named, or of one of our own for as long as it is needed."""
     if url:
         yield url
         return
     http, grpc, metrics = free_ports(3)
-    options = prepared(repository, weights, device, threads)
+    options = prepared(repository, weights, device, threads, engine)
     options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
     with running(options):
         yield options.http_url

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import ServerError
+from orchestrator.networks.engines import Engine, chosen
 from orchestrator.triton.repository import REPOSITORY
 
 DEVICES = ("auto", "cpu", "gpu")
@@ -23,7 +24,9 @@ class ServerOptions:
         grpc_port: gRPC port.
         metrics_port: Port of the Prometheus metrics.
         device: `auto` uses GPUs where there are any, `cpu` hides them, `gpu` insists on one.
+        engine: What runs the networks; `auto` fits the machine.
         threads: CPU threads of each network; all cores when 0.
+        pictures: Pictures in work at once; as many as fit the machine when 0.
         start_timeout_s: How long the models may take to load.
     """
 
@@ -33,8 +36,15 @@ class ServerOptions:
     grpc_port: int = 8001
     metrics_port: int = 8002
     device: str = "auto"
+    engine: Engine = Engine.AUTO
     threads: int = 0
+    pictures: int = 0
     start_timeout_s: float = 180.0
+
+    def chosen_engine(self) -> Engine:
+        """Return what runs the networks on this machine."""
+        on_gpu = self.device == "gpu" or (self.device == "auto" and has_gpu())
+        return chosen(self.engine, on_gpu=on_gpu)
 
     @property
     def http_url(self) -> str:
@@ -71,6 +81,11 @@ def check_ports(options: ServerOptions) -> None:
                     f"{name}: wanted a free port, got {port} ({error.strerror}); "
                     f"choose another with --{flag}"
                 ) from error
+
+
+def has_gpu() -> bool:
+    """Tell whether an NVIDIA driver offers a GPU; asking PyTorch would take a second."""
+    return any(Path("/dev").glob("nvidia[0-9]*"))
 
 
 def check_device(device: str) -> None:

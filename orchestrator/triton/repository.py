@@ -1,17 +1,21 @@
-"""The model repository: which models it holds, and whether their exported files are up to date."""
+"""The model repository: its exported files, and what a server gets of it for one engine."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, sha256
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
+CONFIG = "config.pbtxt"
 _CODE = Path(__file__).resolve().parents[1] / "networks"
 
 logger = logging.getLogger(__name__)
@@ -24,15 +28,25 @@ def check(repository: Path) -> None:
         SettingsError: A model has no config.pbtxt there.
     """
     for name in (MODEL, *COMPONENTS):
-        config = repository / name / "config.pbtxt"
+        config = repository / name / CONFIG
         if not config.is_file():
             raise SettingsError(f"model repository: wanted {config}, got no such file")
 
 
 def export(
-    repository: Path = REPOSITORY, weights: Path = WEIGHTS, *, force: bool = False
+    repository: Path = REPOSITORY,
+    weights: Path = WEIGHTS,
+    engine: Engine = Engine.TORCHSCRIPT,
+    *,
+    force: bool = False,
 ) -> list[Path]:
-    """Write the model.pt of each network that is missing or comes from other weights or code.
+    """Write the file of each network that is missing or comes from other weights or code.
+
+    Args:
+        repository: The model repository.
+        weights: Folder of the weights.
+        engine: Which files; not `auto`.
+        force: Write those that are up to date, too.
 
     Returns:
         The files written.
@@ -42,8 +56,9 @@ def export(
         WeightsError: A weight file is missing or not the listed one.
     """
     check(repository)
-    wanted = {name: fingerprint(name, weights) for name in COMPONENTS}
-    stale = [name for name in COMPONENTS if force or _stamp(repository, name) != wanted[name]]
+    wanted = {name: fingerprint(name, weights, engine) for name in COMPONENTS}
+    files = {name: model_file(repository, name, engine) for name in COMPONENTS}
+    stale = [name for name in COMPONENTS if force or _stamp(files[name]) != wanted[name]]
     if not stale:
         return []
     from orchestrator.networks import export  # PyTorch takes seconds to import
@@ -51,36 +66,96 @@ def export(
     for name in stale:
         logger.info("exporting %s", name)
         try:
-            export.export(name, model_file(repository, name), weights)
-            _stamp_file(repository, name).write_text(wanted[name])
+            export.export(name, files[name], weights, engine)
+            _stamp_file(files[name]).write_text(wanted[name])
         except OSError as error:
-            where = model_file(repository, name)
-            raise SettingsError(f"{where}: wanted to write here, got {error.strerror}") from error
-    return [model_file(repository, name) for name in stale]
+            raise SettingsError(
+                f"{files[name]}: wanted to write here, got {error.strerror}"
+            ) from error
+    return [files[name] for name in stale]
 
 
-def model_file(repository: Path, name: str) -> Path:
-    """Return where a network's TorchScript file belongs."""
-    return repository / name / "1" / "model.pt"
+def lay_out(repository: Path, target: Path, engine: Engine, pictures: int = 0) -> Path:
+    """Write the repository that a server gets: exported files and configurations of one engine.
+
+    It is what Triton's own backends of these names take, too.
+
+    Args:
+        repository: Our models, with the engine's exported files.
+        target: The folder to write; model folders in it are replaced.
+        engine: Not `auto`.
+        pictures: How many pictures are in work at once; as config.pbtxt says when 0.
+
+    Raises:
+        SettingsError: The folder is no repository of our models, or cannot be written.
+    """
+    check(repository)
+    for name in (MODEL, *COMPONENTS):
+        folder = target / name
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "1").mkdir(parents=True)
+        config = configuration(repository, name, engine, pictures)
+        (folder / CONFIG).write_text(config, encoding="utf-8")
+        if name == MODEL:
+            shutil.copy(repository / name / "1" / "model.py", folder / "1")
+        else:
+            for file in _files(repository, name, engine):
+                shutil.copy(file, folder / "1")
+    return target
 
 
-def fingerprint(name: str, weights: Path) -> str:
-    """Return what an exported file depends on, as one SHA-256: weights, code, PyTorch.
+def configuration(repository: Path, name: str, engine: Engine, pictures: int = 0) -> str:
+    """Return a model's config.pbtxt for an engine.
+
+    Raises:
+        SettingsError: The file in the repository does not parse.
+    """
+    from google.protobuf import text_format
+    from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
+
+    path = repository / name / CONFIG
+    try:
+        config: Any = text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+    except text_format.ParseError as error:
+        raise SettingsError(f"{path}: wanted a Triton model configuration, got {error}") from error
+    if name != MODEL:
+        config.backend = engine.backend
+    elif pictures:
+        config.instance_group[0].count = pictures
+    if engine.is_openvino and name != MODEL:
+        for group in config.instance_group:
+            group.kind = ModelInstanceGroup.KIND_CPU
+    return str(text_format.MessageToString(config))
+
+
+def model_file(repository: Path, name: str, engine: Engine = Engine.TORCHSCRIPT) -> Path:
+    """Return where a network's exported file belongs."""
+    return repository / name / "1" / ("model.xml" if engine.is_openvino else "model.pt")
+
+
+def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -> str:
+    """Return what an exported file depends on, as one SHA-256: weights, code, libraries, engine.
 
     Raises:
         WeightsError: The weight file is missing or not the listed one.
     """
-    parts = [check_listed(weights / FILES[name]), metadata.version("torch")]
-    parts += [(_CODE / file).read_text() for file in (f"{name}.py", "export.py")]
+    parts = [engine.value, check_listed(weights / FILES[name])]
+    parts += [metadata.version(library) for library in ("torch", "openvino")]
+    parts += [sha256(path) for path in sorted(weights.glob(f"{name}.int8.*"))]
+    parts += [(_CODE / file).read_text() for file in (f"{name}.py", "export.py", "ir.py")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _stamp(repository: Path, name: str) -> str:
-    """Return the fingerprint that the exported file was made with, `""` without a file."""
-    stamp = _stamp_file(repository, name)
-    exists = stamp.is_file() and model_file(repository, name).is_file()
-    return stamp.read_text() if exists else ""
+def _files(repository: Path, name: str, engine: Engine) -> list[Path]:
+    file = model_file(repository, name, engine)
+    return [file, file.with_suffix(".bin")] if engine.is_openvino else [file]
 
 
-def _stamp_file(repository: Path, name: str) -> Path:
-    return model_file(repository, name).with_suffix(".sha256")
+def _stamp(file: Path) -> str:
+    """Return the fingerprint that an exported file was made with, `""` without a file."""
+    stamp = _stamp_file(file)
+    return stamp.read_text() if stamp.is_file() and file.is_file() else ""
+
+
+def _stamp_file(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sha256")

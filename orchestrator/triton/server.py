@@ -27,6 +27,7 @@ from orchestrator.triton.distribution import (
     lay_out_backends,
 )
 from orchestrator.triton.options import ServerOptions, check_device, check_ports
+from orchestrator.triton.repository import lay_out
 
 SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -110,9 +111,14 @@ def start(options: ServerOptions) -> Server:
     check_device(options.device)
     check_ports(options)
     runtime = tempfile.TemporaryDirectory(prefix="plates-")
+    engine = options.chosen_engine()
+    repository = lay_out(
+        options.repository, Path(runtime.name, "repository"), engine, options.pictures
+    )
+    backends = lay_out_backends(distribution, runtime.name)
     shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
     process = subprocess.Popen(
-        command(options, distribution, lay_out_backends(distribution, runtime.name), shm_prefix),
+        command(options, distribution, repository, backends, shm_prefix),
         env=environment(options, distribution),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -1,0 +1,170 @@
+"""What is to be measured, and in which order."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from orchestrator.errors import SettingsError
+
+HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
+IN_PROCESS = "in-process"
+OVER_GRPC = (GRPC, GRPC_SHM)
+TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
+PLATES = (0, 1, 4, 20)
+CONCURRENCIES = (1, 2, 4, 8, 16)
+
+
+class Key(NamedTuple):
+    """One cell of the grid: a picture's name, how it travels, calls at once."""
+
+    picture: str
+    transport: str
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a running server listens; empty where that is not known.
+
+    Attributes:
+        http: host:port.
+        grpc: host:port.
+        metrics: URL of the Prometheus metrics.
+    """
+
+    http: str
+    grpc: str = ""
+    metrics: str = ""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to measure, how long and where to write.
+
+    Attributes:
+        out: Folder for the report.
+        plates: Plates of the rendered pictures, one picture each.
+        pictures: Picture files to measure with instead.
+        transports: Ways in; `in-process` is the bound without a server.
+        concurrencies: Calls at once.
+        seconds: Of each cell in each round, without warm-up.
+        rounds: How often the whole grid is repeated.
+        address: A running server; one of our own when None.
+        device: `auto`, `cpu` or `gpu`.
+        threads: CPU threads of each network; all cores when 0.
+        repository: Model repository of the own server, ours when None.
+        weights: Folder of the weights, ours when None.
+        predecessor: Python interpreter that has what the predecessor's script needs.
+        predecessor_weights: Folder of its weights.
+        against: Report of another run to compare with.
+    """
+
+    out: Path
+    plates: tuple[int, ...] = PLATES
+    pictures: tuple[Path, ...] = ()
+    transports: tuple[str, ...] = TRANSPORTS
+    concurrencies: tuple[int, ...] = CONCURRENCIES
+    seconds: float = 2.0
+    rounds: int = 3
+    address: Address | None = None
+    device: str = "auto"
+    threads: int = 0
+    repository: Path | None = None
+    weights: Path | None = None
+    predecessor: Path | None = None
+    predecessor_weights: Path | None = None
+    against: Path | None = None
+
+    def __post_init__(self) -> None:
+        _check_numbers("plates", self.plates, least=0, most=100)
+        _check_numbers("concurrency", self.concurrencies, least=1, most=256)
+        unknown = [name for name in self.transports if name not in TRANSPORTS]
+        if unknown or not self.transports:
+            raise SettingsError(
+                f"transport: wanted some of {', '.join(TRANSPORTS)}, got {(unknown or ['none'])[0]}"
+            )
+        if not 0.1 <= self.seconds <= 3600:
+            raise SettingsError(f"seconds: wanted 0.1 to 3600, got {self.seconds:g}")
+        if not 1 <= self.rounds <= 1000:
+            raise SettingsError(f"rounds: wanted 1 to 1000, got {self.rounds}")
+        if bool(self.predecessor) != bool(self.predecessor_weights):
+            raise SettingsError(
+                "predecessor: wanted an interpreter and --predecessor-weights, got one of the two"
+            )
+        if self.address and self.repository:
+            raise SettingsError(
+                "model-repository: wanted without --url, because a running server has its own; "
+                "got both"
+            )
+        if self.address and not self.address.grpc and set(self.transports) & set(OVER_GRPC):
+            raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
+
+    @property
+    def is_served(self) -> bool:
+        """Tell whether any transport needs a server."""
+        return self.transports != (IN_PROCESS,)
+
+
+def numbers(text: str, name: str) -> tuple[int, ...]:
+    """Parse `1,2,4`.
+
+    Raises:
+        SettingsError: It is something else.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise SettingsError(f"{name}: wanted whole numbers like 1,2,4, got {text!r}") from None
+
+
+def grid(task: Task, pictures: Sequence[str], round_: int) -> list[Key]:
+    """Return every cell in the order of one round.
+
+    Pictures and concurrencies come in another order each round, so that a slow spell of the machine
+    hits all alike. Their transports stay next to each other, in another order too, because it is
+    these that are divided by one another.
+    """
+    rng = random.Random(round_)
+    blocks = [(name, count) for name in pictures for count in task.concurrencies]
+    rng.shuffle(blocks)
+    return [
+        Key(name, transport, count)
+        for name, count in blocks
+        for transport in rng.sample(task.transports, len(task.transports))
+    ]
+
+
+def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> None:
+    wrong = [value for value in values if not least <= value <= most]
+    if wrong or not values or len(set(values)) < len(values):
+        got = wrong[0] if wrong else ",".join(map(str, values)) or "none"
+        raise SettingsError(f"{name}: wanted different whole numbers, {least} to {most}, got {got}")
+
+
+def address(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
+    """Return where the running server listens; None when there is no `--url`.
+
+    Raises:
+        SettingsError: A URL has another form, or the others are there without `--url`.
+    """
+    if not url:
+        if grpc_url or metrics_url:
+            raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
+        return None
+    for name, one in (("url", url), ("grpc-url", grpc_url)):
+        if one and not re.fullmatch(r"[^/\s]+:\d+", one):
+            raise SettingsError(f"{name}: wanted host:port, got {one}")
+    if metrics_url and not metrics_url.startswith(("http://", "https://")):
+        raise SettingsError(f"metrics-url: wanted http://host:port/metrics, got {metrics_url}")
+    return Address(url, grpc_url or "", metrics_url or "")
+
+
+def transports_of(address: Address | None) -> tuple[str, ...]:
+    """Return every transport that the server's address allows."""
+    has_grpc = address is None or bool(address.grpc)
+    return tuple(name for name in TRANSPORTS if has_grpc or name not in OVER_GRPC)

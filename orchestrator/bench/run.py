@@ -1,0 +1,154 @@
+"""One benchmark from the pictures to the report."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from orchestrator.bench.comparison import SCHEMA, compared, differences, medians, read_report
+from orchestrator.bench.figures import (
+    Figures,
+    bare_figures,
+    cell_figures,
+    predecessor_figures,
+)
+from orchestrator.bench.machine import describe
+from orchestrator.bench.pictures import Picture, read, rendered
+from orchestrator.bench.plan import Task
+from orchestrator.bench.plots import plot
+from orchestrator.bench.ratios import ratios
+from orchestrator.bench.session import Record, measure
+from orchestrator.bench.tables import text_of
+from orchestrator.bench.target import Target
+from orchestrator.errors import DataError
+
+
+def run(task: Task) -> Figures:
+    """Measure and write the report; return it, its text under `text`.
+
+    Raises:
+        DataError: A picture, the report to compare with or the folder cannot be used.
+        WeightsError: Weights cannot be used.
+        ServerError: The server, the pipeline or the predecessor cannot be started or reached.
+    """
+    old = read_report(task.against) if task.against else None
+    pictures = read(task.pictures) if task.pictures else [rendered(n) for n in task.plates]
+    with _writable(task.out):
+        task.out.mkdir(parents=True, exist_ok=True)
+    record = measure(task, pictures)
+    report = figures(task, pictures, record)
+    if old:
+        report["against"] = _against(report, old)
+    text = text_of(report)
+    with _writable(task.out):
+        content = json.dumps(report, indent=2, allow_nan=False)
+        (task.out / "report.json").write_text(content + "\n", encoding="utf-8")
+        (task.out / "report.txt").write_text(text + "\n", encoding="utf-8")
+        if report["cells"]:
+            plot(report["cells"], task.out / "bench.png")
+    return report | {"text": text}
+
+
+def figures(task: Task, pictures: Sequence[Picture], record: Record) -> Figures:
+    """Return the report: what was measured, on what, and every figure."""
+    order = {picture.name: index for index, picture in enumerate(pictures)}
+    keys = sorted(
+        record.samples,
+        key=lambda key: (
+            order[key.picture],
+            task.transports.index(key.transport),
+            key.concurrency,
+        ),
+    )
+    cells = [cell_figures(key, record.samples[key]) for key in keys]
+    bare = [row for name in record.bare for row in bare_figures(name, record.bare[name])]
+    former = [predecessor_figures(name, rounds) for name, rounds in record.predecessor.items()]
+    return {
+        "schema": SCHEMA,
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "machine": describe(record.server.version if record.server else ""),
+        "settings": _settings(task),
+        "server": _server(record.server),
+        "rounds_done": record.rounds,
+        "ended_early": record.ended,
+        "pictures": [_picture(picture) for picture in pictures],
+        "ratios": ratios(cells, bare, former),
+        "cells": cells,
+        "bare": bare,
+        "predecessor": former,
+        "notes": notes(task, pictures, cells, record),
+    }
+
+
+def notes(
+    task: Task, pictures: Sequence[Picture], cells: Sequence[Figures], record: Record
+) -> list[str]:
+    """Return what a reader of the tables must know."""
+    wanted = {picture.name: picture.plates for picture in pictures}
+    found = [f"the run ended early: {record.ended}"] if record.ended else []
+    for name, plates in wanted.items():
+        seen = {cell["plates"] for cell in cells if cell["picture"] == name} - {None}
+        if plates is not None and seen - {plates}:
+            found.append(f"{name}: drawn with {plates}, answers had {_or(seen)}")
+    for cell in cells:
+        if cell["errors"]:
+            where = f"{cell['picture']}, {cell['transport']} x{cell['concurrency']}"
+            found.append(f"{where}: {cell['errors']} errors, the first: {cell['first_error']}")
+    if task.address:
+        found.append("CPU and memory of a server that was not started here are not measured")
+        if not task.address.metrics:
+            found.append("stages are not known without --metrics-url")
+    return found
+
+
+def _settings(task: Task) -> dict[str, Any]:
+    kept = ("plates", "transports", "concurrencies", "seconds", "rounds", "device", "threads")
+    return {name: json.loads(json.dumps(getattr(task, name))) for name in kept} | {
+        "address": asdict(task.address) if task.address else None,
+        "pictures": [path.name for path in task.pictures],
+    }
+
+
+def _server(server: Target | None) -> Figures:
+    return server.options | {"parameters": server.parameters} if server else {}
+
+
+def _picture(picture: Picture) -> Figures:
+    height, width = picture.bgr.shape[:2]
+    return {
+        "name": picture.name,
+        "width_px": width,
+        "height_px": height,
+        "encoded_bytes": len(picture.encoded),
+        "raw_bytes": picture.bgr.nbytes,
+        "sha256": hashlib.sha256(picture.encoded).hexdigest(),
+        "plates": picture.plates,
+    }
+
+
+def _against(report: Figures, old: Figures) -> Figures:
+    rows = compared(report["cells"], old["cells"])
+    return {
+        "date": old["date"],
+        "differences": differences(report, old),
+        "medians": medians(rows),
+        "cells": rows,
+    }
+
+
+def _or(values: set[int]) -> str:
+    return " or ".join(map(str, sorted(values)))
+
+
+@contextmanager
+def _writable(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{folder}: wanted to write here, got {error.strerror}") from error

@@ -1,0 +1,175 @@
+"""A run as text: ratios first, then the cells, the stages and the bare networks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from orchestrator.bench.comparison import COMPARED, IDENTITY
+from orchestrator.bench.figures import Figures
+from orchestrator.bench.plan import HTTP_ENCODED, IN_PROCESS
+from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.evaluation.tables import NOTHING, aligned
+
+STAGED = (1, 4)
+"""Calls at once whose stages are printed; all are in `report.json`."""
+MB = 1e6
+
+
+def text_of(report: Figures) -> str:
+    """Return everything that is printed about a run."""
+    parts = (
+        _head(report),
+        _ratios(report["ratios"]),
+        _against(report.get("against")),
+        _cells(report),
+        _stages(report["cells"]),
+        _bare(report["bare"]),
+        _predecessor(report["predecessor"]),
+        "\n".join(report["notes"]),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """Write a figure with so many digits that mean something, `-` when there is none."""
+    if value is None:
+        return NOTHING
+    whole = len(str(int(abs(value))))
+    return f"{value:.{max(0, digits - whole)}f}"
+
+
+def _head(report: Figures) -> str:
+    machine, settings = report["machine"], report["settings"]
+    gpu = f", {machine['gpu']}" if machine["gpu"] else ""
+    versions = [f"{name} {machine[name]}" for name in ("torch", "openvino") if name in machine]
+    triton = [f"Triton {machine['triton']}"] if machine["triton"] else []
+    return (
+        f"{machine['cores']} cores, {machine['cpu']}{gpu}; {', '.join([*triton, *versions])}\n"
+        f"{report['rounds_done']} of {settings['rounds']} rounds, "
+        f"{settings['seconds']:g} s for each cell; x4: four calls at once"
+    )
+
+
+def _ratios(ratios: Sequence[Figures]) -> str:
+    pictures = list(dict.fromkeys(row["picture"] for row in ratios))
+    values = {(row["title"], row["concurrency"], row["picture"]): row["value"] for row in ratios}
+    rows = [
+        (
+            f"{title}, x{concurrency}",
+            *(figure(values.get((title, concurrency, picture))) for picture in pictures),
+        )
+        for title in dict.fromkeys(row["title"] for row in ratios)
+        for concurrency in sorted({r["concurrency"] for r in ratios if r["title"] == title})
+    ]
+    return aligned([("ratios", *pictures), *rows]) if rows else ""
+
+
+def _against(against: Figures | None) -> str:
+    if against is None:
+        return ""
+    rows = [
+        (transport, *(figure(values[name]) for name in COMPARED))
+        for transport, values in against["medians"].items()
+    ]
+    title = f"new / {against['date']}, median of the cells"
+    table = aligned([(title, *COMPARED.values()), *rows]) if rows else "no cell in common"
+    warnings = [f"differs: {line}" for line in against["differences"]]
+    return "\n".join([table, *warnings])
+
+
+def _cells(report: Figures) -> str:
+    against = report.get("against") or {"cells": []}
+    ratios = {tuple(row[name] for name in IDENTITY): row for row in against["cells"]}
+    header = (
+        "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
+        "p50 ms", "p99 ms", "CPU ms", "client ms", "MB", "shm MB",
+    )  # fmt: skip
+    more = tuple(f"{name} n/o" for name in COMPARED.values()) if ratios else ()
+    rows = []
+    for cell in report["cells"]:
+        row = ratios.get(tuple(cell[name] for name in IDENTITY), {})
+        rows.append(_cell(cell) + tuple(figure(row.get(name)) for name in COMPARED if ratios))
+    return aligned([(*header, *more), *rows]) if rows else ""
+
+
+def _cell(cell: Figures) -> tuple[str, ...]:
+    return (
+        cell["picture"],
+        cell["transport"],
+        f"x{cell['concurrency']}",
+        NOTHING if cell["plates"] is None else str(cell["plates"]),
+        str(cell["calls"]),
+        str(cell["errors"]),
+        str(cell["refused"]),
+        figure(cell["throughput"]),
+        figure(cell["p50_ms"]),
+        figure(cell["p99_ms"]),
+        figure(_scaled(cell["cpu_s_per_call"], 1e3)),
+        figure(_scaled(cell["client_cpu_s_per_call"], 1e3)),
+        figure(_scaled(cell["memory_bytes"], 1 / MB)),
+        figure(_scaled(cell["shm_bytes"], 1 / MB)),
+    )
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _stages(cells: Sequence[Figures]) -> str:
+    served = [cell["transport"] for cell in cells if cell["transport"] != IN_PROCESS]
+    shown = HTTP_ENCODED if HTTP_ENCODED in served else next(iter(served), "")
+    rows = [
+        _stage(cell)
+        for cell in cells
+        if cell["transport"] == shown and cell["concurrency"] in STAGED and cell["stages"]
+    ]
+    columns = [column for name in COMPONENTS for column in (f"{name} queue", "run", "batch")]
+    header = (f"{shown}, ms a picture", "", "queue", "run", "own", *columns)
+    return aligned([header, *rows]) if rows else ""
+
+
+def _stage(cell: Figures) -> tuple[str, ...]:
+    models = cell["stages"]["models"]
+    parts: list[str] = []
+    for name in COMPONENTS:
+        model = models[name]
+        batch = model["batch"] if model["calls"] else None
+        parts += [figure(model["queue_ms"]), figure(model["compute_ms"]), figure(batch)]
+    whole = (figure(models[MODEL]["queue_ms"]), figure(models[MODEL]["compute_ms"]))
+    own = figure(cell["stages"]["own_ms"])
+    return (cell["picture"], f"x{cell['concurrency']}", *whole, own, *parts)
+
+
+def _bare(rows: Sequence[Figures]) -> str:
+    threads = sorted({row["threads"] for row in rows}, reverse=True)
+    pictures = list(dict.fromkeys(row["picture"] for row in rows))
+    times = {(r["picture"], r["stage"], r["rows"], r["threads"]): r["ms"] for r in rows}
+    lines = [
+        (
+            picture,
+            stage,
+            str(count),
+            *(figure(times.get((picture, stage, count, n))) for n in threads),
+        )
+        for picture in pictures
+        for stage, count in dict.fromkeys(
+            (row["stage"], row["rows"]) for row in rows if row["picture"] == picture
+        )
+    ]
+    columns = [f"ms, {n} thread{'s' if n > 1 else ''}" for n in threads]
+    return aligned([("alone, in process", "", "rows", *columns), *lines]) if lines else ""
+
+
+def _predecessor(rows: Sequence[Figures]) -> str:
+    if not rows:
+        return ""
+    names = list(rows[0]["stages_ms"])
+    lines = [
+        (
+            row["picture"],
+            *(figure(row["stages_ms"].get(name)) for name in names),
+            figure(row["total_ms"]),
+        )
+        for row in rows
+    ]
+    return aligned([("predecessor, ms", *names, "total"), *lines])

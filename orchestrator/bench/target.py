@@ -1,0 +1,94 @@
+"""The server that is measured: one of our own, or a running one."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from orchestrator.bench.plan import Address, Task
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
+from orchestrator.ports import free_ports
+from orchestrator.triton.local import prepared
+from orchestrator.triton.server import Server, running
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server under load.
+
+    Attributes:
+        address: Where it listens.
+        version: Triton's.
+        parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
+        options: What it was started with; empty when it is not ours.
+        pid: Its process; None when it is not ours.
+        shm_prefix: Names of its shared memory regions begin so.
+        ended: Why it no longer runs; empty while it does or when it is not ours.
+    """
+
+    address: Address
+    version: str
+    parameters: dict[str, Any]
+    options: dict[str, Any]
+    pid: int | None = None
+    shm_prefix: str = ""
+    ended: Callable[[], str] = lambda: ""
+
+
+@contextmanager
+def target(task: Task) -> Iterator[Target]:
+    """Give the server for the length of a `with` block.
+
+    Raises:
+        ServerError: It cannot be started or reached.
+        WeightsError: Weights cannot be used.
+    """
+    if task.address:
+        yield _described(Target(task.address, "", {}, {}))
+        return
+    http, grpc, metrics = free_ports(3)
+    options = prepared(task.repository, task.weights, task.device, task.threads)
+    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    with running(options) as server:
+        yield _described(
+            Target(
+                address=Address(options.http_url, options.grpc_url, options.metrics_url),
+                version="",
+                parameters={},
+                options={"device": options.device, "threads": options.threads},
+                pid=server.process.pid,
+                shm_prefix=server.shm_prefix,
+                ended=lambda: _end_of(server),
+            )
+        )
+
+
+def _end_of(server: Server) -> str:
+    if server.is_whole():
+        return ""
+    if server.is_running():
+        return "one of the server's workers died"
+    return f"tritonserver ended: {server.reason()}"
+
+
+def _described(bare: Target) -> Target:
+    """Add what the server says about itself."""
+    config = _get(bare.address, f"v2/models/{MODEL}/config")
+    version = str(_get(bare.address, "v2").get("version", ""))
+    return replace(bare, version=version, parameters=config.get("parameters", {}))
+
+
+def _get(address: Address, path: str) -> dict[str, Any]:
+    url = f"http://{address.http}/{path}"
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            parsed: dict[str, Any] = json.loads(answer.read())
+    except (OSError, ValueError, urllib.error.URLError) as error:
+        raise ServerError(f"{url}: wanted an answer, got {error}") from error
+    return parsed

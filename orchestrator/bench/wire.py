@@ -1,0 +1,198 @@
+"""Calls that cost the client as little as can be: it runs on the cores that it measures.
+
+Each request is built once; an answer's status is looked at, its plates only when asked for.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]
+import numpy as np
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.grpc import service_pb2
+from tritonclient.utils import InferenceServerException, shared_memory
+
+from orchestrator.bench.pictures import Picture
+from orchestrator.bench.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
+from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
+from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
+
+TIMEOUT_S = 60.0
+HEADER = "Inference-Header-Content-Length"
+METHOD = "/inference.GRPCInferenceService/ModelInfer"
+LOCAL = ("connect", "socket", "transport", "dns")
+"""In what gRPC says when UNAVAILABLE is its own word and not the server's."""
+REGION = f"plates_bench_{os.getpid()}_"
+"""Names of our shared memory regions begin so."""
+
+Call = Callable[[], bytes]
+_numbers = itertools.count()
+
+
+@contextmanager
+def connected(
+    transport: str, picture: Picture, address: Address, saw: Callable[[int], object]
+) -> Iterator[Call]:
+    """Open a connection of one caller; gives what makes one call and returns the answer's bytes.
+
+    Args:
+        transport: How the picture travels.
+        picture: What is sent.
+        address: The server.
+        saw: Told how many plates the first answer has.
+
+    Raises:
+        ServerError: The server cannot take a shared memory region.
+    """
+    opened = _grpc if transport in OVER_GRPC else _http
+    unseen = [saw]
+    with opened(transport, picture, address) as (infer, count):
+
+        def call() -> bytes:
+            content = infer()
+            if unseen:
+                unseen.pop()(count(content))
+            return content
+
+        yield call
+
+
+@contextmanager
+def _http(
+    transport: str, picture: Picture, address: Address
+) -> Iterator[tuple[Call, Callable[[bytes], int]]]:
+    inputs = [_http_input(picture, is_encoded=transport == HTTP_ENCODED)]
+    outputs = [tritonclient.http.InferRequestedOutput(name) for name in OUTPUTS]
+    client = tritonclient.http.InferenceServerClient
+    body, header_length = client.generate_request_body(inputs, outputs=outputs)
+    headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
+    connection = http.client.HTTPConnection(address.http, timeout=TIMEOUT_S)
+    last: dict[str, str | None] = {}
+
+    def call() -> bytes:
+        answer, content = _post(connection, body, headers)
+        if answer.status != 200:
+            raise _http_error(answer.status, content)
+        last[HEADER] = answer.getheader(HEADER)
+        return content
+
+    def count(content: bytes) -> int:
+        header = json.loads(content[: int(last[HEADER] or len(content))])
+        return int(header["outputs"][0]["shape"][0])
+
+    try:
+        yield call, count
+    finally:
+        connection.close()
+
+
+def _post(
+    connection: http.client.HTTPConnection, body: bytes, headers: dict[str, str]
+) -> tuple[http.client.HTTPResponse, bytes]:
+    try:
+        connection.request("POST", f"/v2/models/{MODEL}/infer", body, headers)
+        answer = connection.getresponse()
+        return answer, answer.read()
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()  # the next call opens it again
+        raise ServerError(f"{connection.host}: wanted an answer, got {error!r}") from error
+
+
+def _http_error(status: int, content: bytes) -> PlateError:
+    try:
+        message = str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        message = content[:200].decode(errors="replace")
+    return Overloaded(message) if status == 503 else ModelError(f"HTTP {status}: {message}")
+
+
+@contextmanager
+def _grpc(
+    transport: str, picture: Picture, address: Address
+) -> Iterator[tuple[Call, Callable[[bytes], int]]]:
+    options = {
+        "grpc.max_send_message_length": -1,
+        "grpc.max_receive_message_length": -1,
+        "grpc.use_local_subchannel_pool": 1,  # a connection of its own for each caller
+    }
+    with ExitStack() as stack:
+        channel = stack.enter_context(grpc.insecure_channel(address.grpc, list(options.items())))
+        is_shared = transport == GRPC_SHM
+        region = stack.enter_context(_region(picture, address)) if is_shared else ""
+        request = _grpc_request(picture, region)
+        infer = channel.unary_unary(METHOD)  # bytes in, bytes out
+
+        def call() -> bytes:
+            try:
+                answer: bytes = infer(request, timeout=TIMEOUT_S)
+            except grpc.RpcError as error:
+                raise _grpc_error(error) from error
+            return answer
+
+        yield call, _grpc_count
+
+
+def _grpc_request(picture: Picture, region: str) -> bytes:
+    """Return a ModelInferRequest whose picture is in the message, or in the region if named."""
+    request = service_pb2.ModelInferRequest(model_name=MODEL)
+    tensor = request.inputs.add(name=PICTURE, datatype="UINT8", shape=picture.bgr.shape)
+    if region:
+        tensor.parameters["shared_memory_region"].string_param = region
+        tensor.parameters["shared_memory_byte_size"].int64_param = picture.bgr.nbytes
+    else:
+        request.raw_input_contents.append(picture.bgr.tobytes())
+    for name in OUTPUTS:
+        request.outputs.add(name=name)
+    return bytes(request.SerializeToString())
+
+
+def _grpc_count(content: bytes) -> int:
+    return int(service_pb2.ModelInferResponse.FromString(content).outputs[0].shape[0])
+
+
+def _grpc_error(error: Any) -> PlateError:
+    message = str(error.details())
+    if error.code() == grpc.StatusCode.UNAVAILABLE:
+        is_local = any(word in message.lower() for word in LOCAL)
+        return ServerError(message) if is_local else Overloaded(message)
+    return ModelError(f"gRPC {error.code().name}: {message}")
+
+
+@contextmanager
+def _region(picture: Picture, address: Address) -> Iterator[str]:
+    """Put a picture into a shared memory region that the server knows; gives its name."""
+    name = f"{REGION}{next(_numbers)}"
+    with ExitStack() as stack:
+        try:
+            size = picture.bgr.nbytes
+            region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
+            stack.callback(shared_memory.destroy_shared_memory_region, region)
+            shared_memory.set_shared_memory_region(region, [picture.bgr])
+            client = tritonclient.grpc.InferenceServerClient(address.grpc)
+            stack.callback(client.close)
+            client.register_system_shared_memory(name, name, size)
+        except (InferenceServerException, shared_memory.SharedMemoryException, OSError) as error:
+            raise ServerError(f"shared memory: wanted {size} bytes there, got {error}") from error
+        stack.callback(_unregister, client, name)
+        yield name
+
+
+def _unregister(client: Any, name: str) -> None:
+    with suppress(InferenceServerException):  # a server that died has forgotten it already
+        client.unregister_system_shared_memory(name)
+
+
+def _http_input(picture: Picture, *, is_encoded: bool) -> Any:
+    if is_encoded:
+        tensor = tritonclient.http.InferInput(ENCODED, [1], "BYTES")
+        return tensor.set_data_from_numpy(np.array([picture.encoded], dtype=np.object_))
+    tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
+    return tensor.set_data_from_numpy(picture.bgr)

@@ -1,0 +1,43 @@
+"""Networks in 8-bit integers: `weights/NAME.int8.xml` and `.bin`, made by `plates quantize`."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import openvino
+
+from orchestrator.networks.ir import weights_of
+from orchestrator.networks.weights import FILES, WEIGHTS, check_listed
+
+SOURCE = ["plates", "weights_sha256"]
+"""Where a quantised network says which weights it comes from."""
+
+logger = logging.getLogger(__name__)
+
+
+def file_of(name: str, weights: Path = WEIGHTS) -> Path:
+    """Return where the quantised form of `yolo`, `stn` or `lprnet` belongs."""
+    return weights / f"{name}.int8.xml"
+
+
+def read(name: str, weights: Path = WEIGHTS) -> openvino.Model | None:
+    """Read the quantised form of a network; None where there is none of these weights.
+
+    Raises:
+        WeightsError: A file is not the one that SHA256SUMS lists.
+    """
+    path = file_of(name, weights)
+    if not path.is_file():
+        return None
+    for file in (path, weights_of(path)):
+        check_listed(file)
+    model = openvino.Core().read_model(path)
+    if model.get_rt_info(SOURCE).astype(str) == check_listed(weights / FILES[name]):
+        return model
+    logger.warning(
+        "%s: made from other weights than %s, which is served in float32; run plates quantize",
+        path,
+        FILES[name],
+    )
+    return None

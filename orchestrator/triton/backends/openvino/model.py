@@ -1,0 +1,38 @@
+"""A Python-based Triton backend named `openvino`: serves OpenVINO files where the server has none.
+
+A model repository made for Triton's own OpenVINO backend (config.pbtxt, 1/model.xml, 1/model.bin)
+works with this one unchanged.
+
+Source: Triton Inference Server, "Python-based Backends" and "OpenVINO Backend".
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+from orchestrator.networks.ir import Array, Compiled
+from orchestrator.triton.batches import BatchingModel
+
+
+class TritonPythonModel(BatchingModel[Array]):
+    def initialize(self, args: Mapping[str, str]) -> None:
+        path = self.configure(args, "model.xml")
+        self.model = Compiled(path, threads=int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+    def take(self, tensor: Any) -> Array:
+        array: Array = tensor.as_numpy()
+        return array
+
+    def join(self, parts: Sequence[Array]) -> Array:
+        return np.concatenate(parts)
+
+    def infer(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+        return self.model(*inputs)
+
+    def give(self, name: str, array: Array) -> Any:
+        return pb_utils.Tensor(name, array)

@@ -1,0 +1,72 @@
+"""A few seconds of load on a real server, every transport."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator import cli
+from orchestrator.bench.plan import TRANSPORTS
+from orchestrator.bench.wire import REGION
+from orchestrator.contract import COMPONENTS, MODEL
+
+SHM = Path("/dev/shm")
+SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")
+
+
+def regions() -> set[Path]:
+    """Shared memory of this process and of its servers."""
+    return {path for mark in (REGION, f"plates_{os.getpid()}_") for path in SHM.glob(f"{mark}*")}
+
+
+def bench(out: Path, *arguments: str):
+    return CliRunner().invoke(cli.app, ["bench", *SMALL, "--out", str(out), *arguments])
+
+
+def report_of(out: Path) -> dict:
+    return json.loads((out / "report.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
+    """A run against the server that is up, with its metrics."""
+    out = tmp_path_factory.mktemp("bench")
+    options = server.options
+    urls = ("--url", options.http_url, "--grpc-url", options.grpc_url)
+    return bench(out, *urls, "--metrics-url", options.metrics_url), out
+
+
+def test_every_transport_finds_the_plate(done) -> None:
+    result, out = done
+    assert result.exit_code == 0, result.output
+    cells = report_of(out)["cells"]
+    assert [cell["transport"] for cell in cells] == list(TRANSPORTS)
+    assert [(cell["plates"], cell["errors"]) for cell in cells] == [(1, 0)] * len(TRANSPORTS)
+    assert all(cell["calls"] >= 2 and cell["throughput"] > 0 for cell in cells)
+    assert all(cell["p50_ms"] <= cell["p99_ms"] for cell in cells)
+
+
+def test_the_servers_own_times_are_read(done) -> None:
+    _, out = done
+    served = report_of(out)["cells"][:-1]
+    for stages in [cell["stages"] for cell in served]:
+        assert stages["models"][MODEL]["calls"] == 1
+        assert [stages["models"][name]["batch"] >= 1 for name in COMPONENTS] == [True] * 3
+        assert 0 < stages["own_ms"] < stages["models"][MODEL]["compute_ms"]
+
+
+def test_no_shared_memory_is_left(done) -> None:
+    assert not list(SHM.glob(f"{REGION}*"))
+
+
+def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
+    before = regions()
+    result = bench(tmp_path, "--transport", "http-encoded", "--transport", "grpc-shm")
+    assert result.exit_code == 0, result.output
+    for cell in report_of(tmp_path)["cells"]:
+        assert cell["cpu_s_per_call"] > cell["client_cpu_s_per_call"] > 0
+        assert cell["memory_bytes"] > 100_000_000
+        assert cell["shm_bytes"] > 0
+    assert regions() == before

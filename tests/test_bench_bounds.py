@@ -1,0 +1,148 @@
+"""Programs that measure on demand: the protocol, the predecessor, and the pipeline in process."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.bench import bounds
+from orchestrator.bench.child import running
+from orchestrator.bench.pictures import rendered
+from orchestrator.bench.plan import IN_PROCESS, Key, Task
+from orchestrator.bench.sampling import in_process
+from orchestrator.errors import ServerError
+
+STAGES = """\
+import json, sys
+print("ready", flush=True)
+for line in sys.stdin:
+    ms = {"detector": 90.5, "stn": 5, "lprnet": float(len(line.strip()))}
+    print(json.dumps(ms), flush=True)
+"""
+
+
+def program(folder: Path, text: str) -> Path:
+    path = folder / "predecessor.py"
+    path.write_text(text)
+    return path
+
+
+def task(folder: Path, **changed: object) -> Task:
+    return Task(folder, predecessor=Path(sys.executable), predecessor_weights=folder, **changed)
+
+
+def test_without_a_predecessor_there_is_no_child(tmp_path: Path) -> None:
+    with bounds.predecessor(Task(tmp_path)) as child:
+        assert child is None
+
+
+def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path) -> None:
+    with bounds.predecessor(task(tmp_path), program(tmp_path, STAGES)) as child:
+        assert bounds.stages_ms(child, Path("a.jpg")) == {"detector": 90.5, "stn": 5, "lprnet": 5}
+        assert bounds.stages_ms(child, Path("ab.jpg"))["lprnet"] == 6
+        pid = child.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_the_predecessor_is_given_its_weights_and_threads(tmp_path: Path) -> None:
+    text = "import os, sys; sys.exit(str(sys.argv[1:]) + ' ' + os.environ['OMP_NUM_THREADS'])"
+    script = program(tmp_path, text)
+    with (
+        pytest.raises(ServerError, match=rf"its end: \['--weights', '{tmp_path}'\] 3"),
+        bounds.predecessor(task(tmp_path, threads=3), script),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param('{"detector": "slow"}', "wanted milliseconds for each stage", id="text"),
+        pytest.param("{}", "wanted milliseconds for each stage", id="nothing"),
+        pytest.param("[1]", "wanted a JSON object, got '\\[1\\]'", id="list"),
+        pytest.param("warming up", "wanted a JSON object, got 'warming up'", id="chatter"),
+    ],
+)
+def test_another_answer_is_an_error(tmp_path: Path, answer: str, message: str) -> None:
+    text = f"print('ready', flush=True)\ninput()\nprint({answer!r}, flush=True)\ninput()"
+    with (
+        bounds.predecessor(task(tmp_path), program(tmp_path, text)) as child,
+        pytest.raises(ServerError, match=f"predecessor: {message}"),
+    ):
+        bounds.stages_ms(child, Path("a.jpg"))
+
+
+def test_a_missing_script_is_an_error(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match=r"wanted the script none\.py"),
+        bounds.predecessor(task(tmp_path), tmp_path / "none.py"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("print('hello')", "fake: wanted 'ready', got 'hello'", id="no greeting"),
+        pytest.param("raise OSError('no weights')", "its end: OSError: no weights", id="dies"),
+        pytest.param("", "its end: it left no message", id="silent"),
+    ],
+)
+def test_a_child_that_does_not_become_ready_is_an_error(text: str, message: str) -> None:
+    with (
+        pytest.raises(ServerError, match=message),
+        running("fake", [sys.executable, "-c", text], {}),
+    ):
+        pass
+
+
+def test_a_program_that_is_none_is_an_error(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match="wanted a program, got No such file"),
+        running("fake", [str(tmp_path / "python")], {}),
+    ):
+        pass
+
+
+def test_a_child_that_ends_between_questions_is_an_error() -> None:
+    text = "print('ready', flush=True); input(); raise SystemExit('out of memory')"
+    with running("fake", [sys.executable, "-c", text], {}) as child:
+        with pytest.raises(ServerError, match="its end: out of memory"):
+            child.ask("go")
+        with pytest.raises(ServerError, match="its end: out of memory"):
+            child.ask({"do": "go"})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    path = tmp_path_factory.mktemp("pictures") / "one.jpg"
+    path.write_bytes(rendered(1).encoded)
+    return {"one": path}
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory):
+    one_thread = Task(tmp_path_factory.mktemp("out"), threads=1, device="cpu")
+    parameters = {"max_plates": {"string_value": "5"}}
+    with bounds.worker(one_thread, parameters) as child:
+        yield child
+
+
+def test_the_pipeline_is_loaded(worker, files) -> None:
+    sample = in_process(Key("one", IN_PROCESS, 2), files, worker, 0.2)
+    assert sample.plates == 1
+    assert len(sample.latencies_ms) >= 2
+    assert sample.throughput > 0
+    assert sample.cpu_s > 0
+    assert sample.memory_bytes > 50_000_000
+    assert (sample.errors, sample.client_cpu_s) == (0, None)
+
+
+def test_stages_are_timed_alone(worker, files) -> None:
+    answer = worker.ask({"do": "bare", "picture": str(files["one"])})
+    stages = [(row["stage"], row["rows"], row["threads"]) for row in answer["bare"]]
+    names = ("decode", "letterbox", "yolo", "stn", "lprnet")
+    assert stages == [(name, 1, 1) for name in names]
+    assert all(row["ms"] > 0 for row in answer["bare"])

@@ -1,0 +1,119 @@
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from orchestrator.bench.load import WARM_UP_CALLS, Loop, closed_loop
+from orchestrator.errors import ModelError, Overloaded, ServerError
+
+CALL_S = 0.01
+
+
+class Service:
+    """Takes its time for each call; `fails` says by number which calls fail, and how."""
+
+    def __init__(self, fails: Callable[[int], Exception | None] = lambda number: None) -> None:
+        self.calls = itertools.count()
+        self.open: set[int] = set()
+        self.most_open = 0
+        self.fails = fails
+
+    @contextmanager
+    def caller(self) -> Iterator[Callable[[], object]]:
+        self.open.add(threading.get_ident())
+        self.most_open = max(self.most_open, len(self.open))
+        try:
+            yield self.call
+        finally:
+            self.open.discard(threading.get_ident())
+
+    def call(self) -> None:
+        time.sleep(CALL_S)
+        if error := self.fails(next(self.calls)):
+            raise error
+
+
+def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Loop[float]:
+    return closed_loop(service.caller, concurrency, seconds, snapshot=time.perf_counter)
+
+
+def test_calls_after_the_warm_up_are_counted() -> None:
+    service = Service()
+    loop = measured(service)
+    assert 2 <= len(loop.latencies_ms) <= 11
+    assert min(loop.latencies_ms) >= 1e3 * CALL_S
+    assert next(service.calls) >= WARM_UP_CALLS + len(loop.latencies_ms)
+    assert (loop.errors, loop.refused, loop.first_error) == (0, 0, "")
+
+
+def test_time_is_that_between_the_snapshots() -> None:
+    loop = measured(Service())
+    assert loop.seconds >= 0.1
+    assert loop.after - loop.before == pytest.approx(loop.seconds, abs=0.05)
+
+
+def test_every_caller_calls_and_is_closed_in_the_end() -> None:
+    service = Service()
+    loop = measured(service, concurrency=4)
+    assert service.most_open == 4
+    assert service.open == set()
+    assert len(loop.latencies_ms) >= 4
+
+
+def test_slow_calls_make_it_last_until_as_many_as_callers_have_ended() -> None:
+    assert len(measured(Service(), concurrency=3, seconds=0.0).latencies_ms) >= 3
+
+
+def test_what_is_slow_to_read_is_read_outside_of_the_time() -> None:
+    moments: list[float] = []
+    loop = closed_loop(
+        Service().caller,
+        1,
+        0.05,
+        snapshot=time.perf_counter,
+        aside=lambda: moments.append(time.perf_counter()),
+    )
+    assert moments[0] < loop.before < loop.after < moments[1]
+
+
+def test_refused_calls_are_no_failures() -> None:
+    loop = measured(Service(lambda number: Overloaded("full") if number % 2 else None))
+    assert loop.refused > 0
+    assert loop.errors == 0
+    assert len(loop.latencies_ms) > 0
+
+
+def test_failures_are_counted_and_the_first_is_kept() -> None:
+    failures = {0: ModelError("one"), 1: ModelError("two")}
+    loop = measured(Service(failures.get))
+    assert (loop.errors, loop.first_error) == (2, "one")
+
+
+def test_a_service_that_always_fails_ends_too() -> None:
+    loop = measured(Service(lambda number: ModelError("broken")), concurrency=2)
+    assert loop.latencies_ms == ()
+    assert loop.errors > 0
+
+
+def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
+    @contextmanager
+    def caller() -> Iterator[Callable[[], object]]:
+        raise ServerError("nobody there")
+        yield
+
+    loop = closed_loop(caller, 2, 0.1, snapshot=time.perf_counter)
+    assert (loop.errors, loop.first_error) == (2, "nobody there")
+
+
+def test_an_interrupt_closes_every_caller() -> None:
+    service = Service()
+
+    def interrupted() -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        closed_loop(service.caller, 3, 0.1, snapshot=interrupted)
+    assert service.open == set()

@@ -1,0 +1,71 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from orchestrator.bench.processes import TICKS_PER_S, cpu_s, files_bytes, memory_bytes, tree
+
+
+def add(proc: Path, pid: int, parent: int, *, name: str = "x", ticks: tuple = (0, 0)) -> Path:
+    """Make a process: the fields before user and system time are the kernel's, in its order."""
+    folder = proc / str(pid)
+    folder.mkdir()
+    state = "S"
+    before = " ".join(["0"] * 9)
+    folder.joinpath("stat").write_text(
+        f"{pid} ({name}) {state} {parent} {before} {ticks[0]} {ticks[1]} 0 0"
+    )
+    return folder
+
+
+@pytest.fixture
+def proc(tmp_path: Path) -> Path:
+    add(tmp_path, 1, 0)
+    add(tmp_path, 10, 1, name="triton) (server", ticks=(100, 20))
+    add(tmp_path, 11, 10, ticks=(30, 0))
+    add(tmp_path, 12, 11, ticks=(0, 5))
+    add(tmp_path, 20, 1, ticks=(1000, 1000))
+    return tmp_path
+
+
+def test_a_tree_is_a_process_and_all_below(proc: Path) -> None:
+    assert tree(10, proc) == {10, 11, 12}
+
+
+def test_a_process_that_ended_has_no_tree(proc: Path) -> None:
+    assert tree(99, proc) == set()
+
+
+def test_cpu_is_user_and_system_time_of_all(proc: Path) -> None:
+    assert cpu_s(frozenset({10, 11, 12}), proc) == 155 / TICKS_PER_S
+
+
+def test_a_process_that_ended_adds_nothing(proc: Path) -> None:
+    assert cpu_s(frozenset({11, 99}), proc) == 30 / TICKS_PER_S
+
+
+def test_memory_is_the_proportional_part_of_each(proc: Path) -> None:
+    for pid, pss in ((10, 300), (11, 20)):
+        rollup = f"00-ff ---p 00 00:00 0 [rollup]\nRss: 999 kB\nPss: {pss} kB\nPss_Dirty: 5 kB\n"
+        (proc / str(pid) / "smaps_rollup").write_text(rollup)
+    assert memory_bytes(frozenset({10, 11, 99}), proc) == 320 * 1024
+
+
+def test_resident_pages_are_taken_where_there_is_nothing_better(proc: Path) -> None:
+    (proc / "10" / "statm").write_text("500 7 3 1 0 4 0")
+    assert memory_bytes(frozenset({10}), proc) == 7 * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_this_process_is_found_and_measured() -> None:
+    mine = tree(os.getpid())
+    assert os.getpid() in mine
+    assert cpu_s(mine) > 0
+    assert memory_bytes(mine) > 1_000_000
+
+
+def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:
+    for name in ("ours_1", "ours_2", "theirs"):
+        (tmp_path / name).write_bytes(b"x" * 5000)
+    blocks = (tmp_path / "theirs").stat().st_blocks * 512
+    assert files_bytes(tmp_path, ("ours_", "other_")) == 2 * blocks
+    assert files_bytes(tmp_path, ("none",)) == 0
