@@ -1,4 +1,4 @@
-"""The command line: `plates serve`, `recognize`, `export`, `evaluate`, `train`."""
+"""The command line: `plates serve`, `recognize`, `export`, `evaluate`, `bench`, `train`."""
 
 from __future__ import annotations
 
@@ -224,8 +224,24 @@ def export(
         fitting = options.chosen_engine()
         written = repository.export(folder, weights or WEIGHTS, fitting, force=force)
         if out:
-            written = [repository.lay_out(folder, out, fitting, pictures)]
+            written = [repository.lay_out(folder, out, fitting, options.capacity())]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+
+
+@app.command()
+def quantize(
+    *,
+    weights: WeightsOption = None,
+    pictures: Annotated[int, typer.Option(min=1, help="Rendered pictures to calibrate with.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="Of these pictures.")] = 77,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write the detector in 8-bit integers beside its weights; needs `make train-env`."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.training.quantization import quantize as written
+
+        typer.echo(written(weights or WEIGHTS, pictures, seed))
 
 
 def _pictures(sources: list[Path]) -> list[Path]:

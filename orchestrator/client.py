@@ -19,6 +19,9 @@ from orchestrator.errors import ModelError, Overloaded, PictureError, RequestErr
 from orchestrator.plates import Plates
 from orchestrator.settings import Roi
 
+NO_ANSWER = ("connect", "socket", "transport", "dns")
+"""Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
+
 Picture = str | Path | bytes | npt.NDArray[np.uint8]
 
 
@@ -151,7 +154,10 @@ def _error_of(error: InferenceServerException, url: str) -> Exception:
     status, message = str(error.status() or ""), error.message()
     if status in {"400", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "404"}:
         return RequestError(message)
-    if status in {"503", "StatusCode.RESOURCE_EXHAUSTED"}:
+    unheard = any(word in message.lower() for word in NO_ANSWER)
+    if status in {"503", "StatusCode.RESOURCE_EXHAUSTED"} or (
+        status == "StatusCode.UNAVAILABLE" and not unheard
+    ):
         return Overloaded(message)
     if status in {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "499"}:
         return ServerError(f"{url}: wanted an answer, got {message}")

@@ -33,7 +33,9 @@ DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or i
 EngineOption = Annotated[
     Engine, typer.Option(help="What runs the networks; auto: what is fastest on this machine.")
 ]
-ThreadsOption = Annotated[int, typer.Option(min=0, help="CPU threads a network; 0: all cores.")]
+ThreadsOption = Annotated[
+    int, typer.Option(min=0, help="CPU threads of one inference; 0: what fits the machine.")
+]
 PicturesOption = Annotated[
     int, typer.Option(min=0, max=64, help="Pictures in work at once; 0: what fits the machine.")
 ]

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -235,19 +234,18 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
     char = char + _merge(beams, codes, grown)
     scores = np.concatenate((blank + char, grown), axis=1)
     keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]
-    none = np.take_along_axis(scores, keep, 1) == 0
-
-    def kept(stay: npt.NDArray[Any], grow: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        grow = np.broadcast_to(grow, alive.shape).reshape(flat)
-        return np.take_along_axis(np.concatenate((stay, grow), axis=1), keep, 1)
-
+    none = scores[rows, keep] == 0
+    grew = keep >= width
+    parent, child = np.divmod(np.maximum(keep - width, 0), likely.shape[1])
+    parent = np.where(grew, parent, np.minimum(keep, width - 1))
+    code = np.where(grew, codes[rows, keep - width], beams.code[rows, parent])
     return _Beams(
-        code=np.where(none, -1, kept(beams.code, codes.reshape(alive.shape))),
-        length=np.where(none, 0, kept(beams.length, beams.length[:, :, None] + 1)),
-        last=kept(beams.last, classes),
-        alive=kept(beams.alive, alive),
-        blank=kept(blank, np.zeros(1)),
-        char=kept(char, grown.reshape(alive.shape)),
+        code=np.where(none, -1, code),
+        length=np.where(none, 0, beams.length[rows, parent] + grew),
+        last=np.where(grew, likely[rows, child], beams.last[rows, parent]),
+        alive=np.where(grew, alive[rows, parent, child], beams.alive[rows, parent]),
+        blank=np.where(grew, 0.0, blank[rows, parent]),
+        char=np.where(grew, grown[rows, keep - width], char[rows, parent]),
     )
 
 

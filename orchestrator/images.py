@@ -157,9 +157,7 @@ def _resized(picture: Tensor, size_hw: tuple[int, int], mode: str) -> Tensor:
         planes = picture.permute(2, 0, 1)[None].float()
         return F.interpolate(planes, size_hw, mode=mode).round_()[0].permute(1, 2, 0).byte()
     interpolation = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
-    return torch.from_numpy(
-        cv2.resize(picture.numpy(), size_hw[::-1], interpolation=interpolation)
-    )
+    return torch.from_numpy(cv2.resize(picture.numpy(), size_hw[::-1], interpolation=interpolation))
 
 
 def crop_plates(

@@ -22,6 +22,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 OLDEST, NEWEST = (3, 10), (3, 13)
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
+UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
 UV = "uv>=0.8,<1"  # knows where PyTorch keeps its CPU builds
 
 
@@ -71,6 +72,7 @@ def install(groups: list[str]) -> None:
         package
         for package in locked
         if set(package["groups"]) & set(groups)
+        and package["name"] not in UNWANTED
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
     lines = [requirement(package) for package in one_version_each(wanted, groups)]

@@ -6,11 +6,20 @@ from pathlib import Path
 import pytest
 
 from orchestrator.bench.comparison import compared, differences, medians, read_report
-from orchestrator.bench.figures import bare_figures, cell_figures, percentile, predecessor_figures
-from orchestrator.bench.metrics import Counter
+from orchestrator.bench.figures import (
+    PREDECESSOR,
+    SCALING,
+    SERVED,
+    SPREAD,
+    TAX,
+    bare_figures,
+    cell_figures,
+    percentile,
+    predecessor_figures,
+    ratios,
+)
+from orchestrator.bench.load import Sample
 from orchestrator.bench.plan import Key
-from orchestrator.bench.ratios import PREDECESSOR, SCALING, SERVED, SPREAD, TAX, ratios
-from orchestrator.bench.sampling import Sample
 from orchestrator.contract import MODEL
 from orchestrator.errors import DataError
 
@@ -43,13 +52,18 @@ class TestCell:
 
     def test_cpu_is_divided_by_all_calls(self) -> None:
         samples = [
-            Sample(1.0, (1.0,), cpu_s=0.3, client_cpu_s=0.01, memory_bytes=5, shm_bytes=3),
-            Sample(1.0, (1.0, 1.0), cpu_s=0.3, client_cpu_s=0.02, memory_bytes=9, shm_bytes=1),
+            Sample(
+                1.0,
+                (1.0,) * calls,
+                used={"cpu_s": 0.3, "client_cpu_s": calls / 100},
+                peaks={"memory_bytes": 5 * calls, "shm_bytes": 4 - calls},
+            )
+            for calls in (1, 2)
         ]
         figures = cell_figures(KEY, samples)
         assert figures["cpu_s_per_call"] == pytest.approx(0.2)
         assert figures["client_cpu_s_per_call"] == pytest.approx(0.01)
-        assert (figures["memory_bytes"], figures["shm_bytes"]) == (9, 3)
+        assert (figures["memory_bytes"], figures["shm_bytes"]) == (10, 3)
 
     def test_what_was_not_measured_is_none(self) -> None:
         figures = cell_figures(KEY, [Sample(1.0, ())])
@@ -68,12 +82,10 @@ class TestCell:
 
     def test_counters_of_the_rounds_become_stages(self) -> None:
         counters = {
-            Counter(MODEL, "request_success"): 2.0,
-            Counter(MODEL, "compute_infer_duration_us"): 3000.0,
+            (MODEL, "request_success"): 2.0,
+            (MODEL, "compute_infer_duration_us"): 3000.0,
         }
-        figures = cell_figures(
-            KEY, [Sample(1.0, (1.0,), counters=counters, whole_counters=counters)] * 2
-        )
+        figures = cell_figures(KEY, [Sample(1.0, (1.0,), counters=counters)] * 2)
         assert figures["stages"]["models"][MODEL]["compute_ms"] == 1.5
         assert figures["stages"]["own_ms"] == 1.5
 
@@ -84,9 +96,9 @@ def test_percentiles_lie_between_values() -> None:
 
 
 def test_bare_stages_are_medians_of_the_rounds() -> None:
-    rounds = [[{"stage": "yolo", "rows": 1, "threads": 2, "ms": ms}] for ms in (1.0, 9.0, 2.0)]
+    rounds = [[{"stage": "yolo", "rows": 1, "ms": ms}] for ms in (1.0, 9.0, 2.0)]
     assert bare_figures("street", rounds) == [
-        {"picture": "street", "stage": "yolo", "rows": 1, "threads": 2, "ms": 2.0}
+        {"picture": "street", "stage": "yolo", "rows": 1, "ms": 2.0}
     ]
 
 
@@ -124,10 +136,9 @@ class TestRatios:
 
     def test_one_call_is_set_against_its_parts(self) -> None:
         bare = [
-            {"picture": "street", "stage": "decode", "rows": 1, "threads": 2, "ms": 5.0},
-            {"picture": "street", "stage": "yolo", "rows": 1, "threads": 2, "ms": 60.0},
-            {"picture": "street", "stage": "yolo", "rows": 1, "threads": 1, "ms": 90.0},
-            {"picture": "other", "stage": "yolo", "rows": 1, "threads": 2, "ms": 70.0},
+            {"picture": "street", "stage": "decode", "rows": 1, "ms": 5.0},
+            {"picture": "street", "stage": "yolo", "rows": 1, "ms": 60.0},
+            {"picture": "other", "stage": "yolo", "rows": 1, "ms": 70.0},
         ]
         former = [{"picture": "street", "total_ms": 400.0}]
         assert self.found([cell("http-encoded", 1, 10)], bare, former) == {
@@ -189,7 +200,7 @@ class TestComparison:
             pytest.param("{", "wanted a JSON report", id="half"),
             pytest.param("[]", "wanted a report of plates bench, got other JSON", id="list"),
             pytest.param('{"name": "ours"}', "wanted a report of plates bench", id="evaluation"),
-            pytest.param('{"cells": [], "schema": 9}', "wanted schema 1, got 9", id="future"),
+            pytest.param('{"cells": [], "schema": 9}', "wanted schema 2, got 9", id="future"),
         ],
     )
     def test_other_files_are_refused(self, tmp_path: Path, text: str, message: str) -> None:
@@ -204,5 +215,5 @@ class TestComparison:
 
     def test_a_report_is_read(self, tmp_path: Path) -> None:
         path = tmp_path / "report.json"
-        path.write_text(json.dumps({"cells": [], "schema": 1}))
-        assert read_report(path) == {"cells": [], "schema": 1}
+        path.write_text(json.dumps({"cells": [], "schema": 2}))
+        assert read_report(path) == {"cells": [], "schema": 2}

@@ -6,10 +6,14 @@ from contextlib import contextmanager
 
 import pytest
 
-from orchestrator.bench.load import WARM_UP_CALLS, Loop, closed_loop
+from orchestrator.bench.load import LOOK_S, Sample, closed_loop
 from orchestrator.errors import ModelError, Overloaded, ServerError
 
 CALL_S = 0.01
+
+
+def clock() -> dict[str, float]:
+    return {"s": time.perf_counter()}
 
 
 class Service:
@@ -22,7 +26,7 @@ class Service:
         self.fails = fails
 
     @contextmanager
-    def caller(self) -> Iterator[Callable[[], object]]:
+    def caller(self) -> Iterator[Callable[[], int]]:
         self.open.add(threading.get_ident())
         self.most_open = max(self.most_open, len(self.open))
         try:
@@ -30,14 +34,15 @@ class Service:
         finally:
             self.open.discard(threading.get_ident())
 
-    def call(self) -> None:
+    def call(self) -> int:
         time.sleep(CALL_S)
         if error := self.fails(next(self.calls)):
             raise error
+        return 3
 
 
-def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Loop[float]:
-    return closed_loop(service.caller, concurrency, seconds, snapshot=time.perf_counter)
+def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Sample:
+    return closed_loop(service.caller, concurrency, seconds, usage=clock)
 
 
 def test_calls_after_the_warm_up_are_counted() -> None:
@@ -45,14 +50,19 @@ def test_calls_after_the_warm_up_are_counted() -> None:
     loop = measured(service)
     assert 2 <= len(loop.latencies_ms) <= 11
     assert min(loop.latencies_ms) >= 1e3 * CALL_S
-    assert next(service.calls) >= WARM_UP_CALLS + len(loop.latencies_ms)
+    assert next(service.calls) >= 1 + len(loop.latencies_ms)
     assert (loop.errors, loop.refused, loop.first_error) == (0, 0, "")
 
 
-def test_time_is_that_between_the_snapshots() -> None:
+def test_time_is_that_between_two_calls_and_usage_that_of_this_time() -> None:
     loop = measured(Service())
     assert loop.seconds >= 0.1
-    assert loop.after - loop.before == pytest.approx(loop.seconds, abs=0.05)
+    assert loop.used["s"] == pytest.approx(loop.seconds, abs=0.05)
+    assert sum(loop.latencies_ms) == pytest.approx(1e3 * loop.seconds, rel=0.1)
+
+
+def test_the_plates_of_an_answer_are_told() -> None:
+    assert measured(Service()).plates == 3
 
 
 def test_every_caller_calls_and_is_closed_in_the_end() -> None:
@@ -67,16 +77,10 @@ def test_slow_calls_make_it_last_until_as_many_as_callers_have_ended() -> None:
     assert len(measured(Service(), concurrency=3, seconds=0.0).latencies_ms) >= 3
 
 
-def test_what_is_slow_to_read_is_read_outside_of_the_time() -> None:
+def test_memory_is_looked_at_all_the_time() -> None:
     moments: list[float] = []
-    loop = closed_loop(
-        Service().caller,
-        1,
-        0.05,
-        snapshot=time.perf_counter,
-        aside=lambda: moments.append(time.perf_counter()),
-    )
-    assert moments[0] < loop.before < loop.after < moments[1]
+    closed_loop(Service().caller, 2, 2.5 * LOOK_S, look=lambda: moments.append(time.perf_counter()))
+    assert len(moments) >= 3
 
 
 def test_refused_calls_are_no_failures() -> None:
@@ -94,26 +98,26 @@ def test_failures_are_counted_and_the_first_is_kept() -> None:
 
 def test_a_service_that_always_fails_ends_too() -> None:
     loop = measured(Service(lambda number: ModelError("broken")), concurrency=2)
-    assert loop.latencies_ms == ()
+    assert list(loop.latencies_ms) == []
     assert loop.errors > 0
 
 
 def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
     @contextmanager
-    def caller() -> Iterator[Callable[[], object]]:
+    def caller() -> Iterator[Callable[[], int]]:
         raise ServerError("nobody there")
         yield
 
-    loop = closed_loop(caller, 2, 0.1, snapshot=time.perf_counter)
+    loop = closed_loop(caller, 2, 0.1, usage=clock)
     assert (loop.errors, loop.first_error) == (2, "nobody there")
 
 
 def test_an_interrupt_closes_every_caller() -> None:
     service = Service()
 
-    def interrupted() -> float:
+    def interrupted() -> dict[str, float]:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        closed_loop(service.caller, 3, 0.1, snapshot=interrupted)
+        closed_loop(service.caller, 3, 0.1, usage=interrupted)
     assert service.open == set()

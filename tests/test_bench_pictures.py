@@ -31,7 +31,7 @@ def test_files_are_named_by_their_stems(tmp_path: Path) -> None:
 
 
 def test_two_files_of_one_name_are_refused() -> None:
-    with pytest.raises(DataError, match="picture: wanted files of different names, got car twice"):
+    with pytest.raises(DataError, match="file: wanted pictures of different names, got car twice"):
         read([Path("a/car.jpg"), Path("b/car.png")])
 
 

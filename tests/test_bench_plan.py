@@ -42,8 +42,13 @@ def test_other_text_than_numbers_is_refused(text: str) -> None:
         pytest.param({"predecessor": OUT}, "predecessor: wanted .* got one", id="half a bound"),
         pytest.param(
             {"address": Address("a:1", "a:2"), "repository": OUT},
-            "model-repository: wanted without --url",
+            "model-repository, pictures: wanted without",
             id="whose models",
+        ),
+        pytest.param(
+            {"address": Address("a:1", "a:2"), "pictures": 2},
+            "pictures: wanted without --url",
+            id="whose pictures",
         ),
         pytest.param(
             {"address": Address("a:1"), "transports": (GRPC,)},
@@ -62,6 +67,13 @@ def test_every_round_has_every_cell_once() -> None:
     first, second = (grid(task, ["a", "b"], round_) for round_ in (0, 1))
     assert len(set(first)) == len(first) == 2 * 2 * 3
     assert set(first) == set(second)
+
+
+def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
+    keys = grid(Task(OUT, thin=True), ["a"], 0)
+    assert {key.concurrency for key in keys if key.transport == GRPC} == {1, 4}
+    assert {key.concurrency for key in keys if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
+    assert len(keys) == 2 * 5 + 3 * 2
 
 
 def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:

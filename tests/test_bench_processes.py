@@ -1,9 +1,19 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from orchestrator.bench.processes import TICKS_PER_S, cpu_s, files_bytes, memory_bytes, tree
+from orchestrator.bench.processes import (
+    PAGE,
+    TICKS_PER_S,
+    Watch,
+    cpu_s,
+    files_bytes,
+    private_bytes,
+    shared_bytes,
+    tree,
+)
 
 
 def add(proc: Path, pid: int, parent: int, *, name: str = "x", ticks: tuple = (0, 0)) -> Path:
@@ -44,23 +54,48 @@ def test_a_process_that_ended_adds_nothing(proc: Path) -> None:
     assert cpu_s(frozenset({11, 99}), proc) == 30 / TICKS_PER_S
 
 
-def test_memory_is_the_proportional_part_of_each(proc: Path) -> None:
-    for pid, pss in ((10, 300), (11, 20)):
-        rollup = f"00-ff ---p 00 00:00 0 [rollup]\nRss: 999 kB\nPss: {pss} kB\nPss_Dirty: 5 kB\n"
+def test_private_pages_are_those_that_are_not_shared(proc: Path) -> None:
+    (proc / "10" / "statm").write_text("500 70 30 1 0 4 0")
+    (proc / "11" / "statm").write_text("500 9 8 1 0 4 0")
+    assert private_bytes(frozenset({10, 11, 99}), proc) == 41 * PAGE
+
+
+def test_shared_pages_are_the_proportional_part_of_each(proc: Path) -> None:
+    for pid, file, shm in ((10, 300, 40), (11, 20, 2)):
+        rollup = f"00-ff ---p 00 [rollup]\nPss: 999 kB\nPss_File: {file} kB\nPss_Shmem: {shm} kB\n"
         (proc / str(pid) / "smaps_rollup").write_text(rollup)
-    assert memory_bytes(frozenset({10, 11, 99}), proc) == 320 * 1024
+    assert shared_bytes(frozenset({10, 11, 99}), proc) == 362 * 1024
 
 
-def test_resident_pages_are_taken_where_there_is_nothing_better(proc: Path) -> None:
-    (proc / "10" / "statm").write_text("500 7 3 1 0 4 0")
-    assert memory_bytes(frozenset({10}), proc) == 7 * os.sysconf("SC_PAGE_SIZE")
+def test_the_most_shared_pages_are_taken_where_there_is_nothing_better(proc: Path) -> None:
+    (proc / "10" / "statm").write_text("500 70 30 1 0 4 0")
+    (proc / "11" / "statm").write_text("500 9 8 1 0 4 0")
+    assert shared_bytes(frozenset({10, 11}), proc) == 30 * PAGE
+
+
+def test_a_peak_is_kept_when_memory_is_given_back() -> None:
+    watch = Watch(frozenset({os.getpid()}))
+    watch.look()
+    low = watch.peaks()["memory_bytes"]
+    ballast = np.ones(50_000_000, np.uint8)
+    watch.look()
+    del ballast
+    watch.look()
+    assert watch.peaks()["memory_bytes"] - low > 40_000_000
+
+
+def test_without_processes_there_are_no_peaks() -> None:
+    watch = Watch(frozenset(), ("",))
+    watch.look()
+    assert watch.peaks() == {}
 
 
 def test_this_process_is_found_and_measured() -> None:
     mine = tree(os.getpid())
     assert os.getpid() in mine
     assert cpu_s(mine) > 0
-    assert memory_bytes(mine) > 1_000_000
+    assert private_bytes(mine) > 1_000_000
+    assert shared_bytes(mine) > 1_000_000
 
 
 def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:

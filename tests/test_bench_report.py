@@ -8,26 +8,24 @@ from typer.testing import CliRunner
 
 from orchestrator import cli
 from orchestrator.bench import plan, run
-from orchestrator.bench.metrics import Counter
+from orchestrator.bench.load import Sample
 from orchestrator.bench.plan import Key, Task, grid
-from orchestrator.bench.sampling import Sample
 from orchestrator.bench.session import Record
 from orchestrator.bench.tables import figure
 from orchestrator.bench.target import Target
 from orchestrator.contract import MODEL
 
 COUNTERS = {
-    Counter(MODEL, "request_success"): 4.0,
-    Counter(MODEL, "exec_count"): 4.0,
-    Counter(MODEL, "compute_infer_duration_us"): 80_000.0,
-    Counter("yolo", "request_success"): 4.0,
-    Counter("yolo", "exec_count"): 2.0,
-    Counter("yolo", "request_duration_us"): 60_000.0,
+    (MODEL, "request_success"): 4.0,
+    (MODEL, "exec_count"): 4.0,
+    (MODEL, "compute_infer_duration_us"): 80_000.0,
+    ("yolo", "request_success"): 4.0,
+    ("yolo", "exec_count"): 2.0,
+    ("yolo", "request_duration_us"): 60_000.0,
 }
 BARE = [
-    {"stage": "decode", "rows": 1, "threads": 2, "ms": 5.0},
-    {"stage": "yolo", "rows": 1, "threads": 2, "ms": 60.0},
-    {"stage": "yolo", "rows": 1, "threads": 1, "ms": 90.0},
+    {"stage": "decode", "rows": 1, "ms": 5.0},
+    {"stage": "yolo", "rows": 1, "ms": 60.0},
 ]
 
 
@@ -36,14 +34,15 @@ def sample(key: Key, *, ms: float = 100.0, **changed: object) -> Sample:
         "seconds": 2.0,
         "latencies_ms": (ms,) * 4 * key.concurrency,
         "plates": int(key.picture.split()[0]),
-        "cpu_s": 0.8,
-        "client_cpu_s": 0.01,
-        "memory_bytes": 10**9,
-        "shm_bytes": 4 * 10**7,
+        "used": {"cpu_s": 0.8, "client_cpu_s": 0.01},
+        "peaks": {"memory_bytes": 10**9, "shm_bytes": 4 * 10**7},
         "counters": COUNTERS,
-        "whole_counters": COUNTERS,
     }
     return Sample(**values | changed)
+
+
+def options(task: Task) -> dict[str, object]:
+    return {"engine": task.engine.value, "threads": 0}
 
 
 @pytest.fixture
@@ -59,7 +58,7 @@ def bench(monkeypatch, tmp_path: Path):
                     record.samples.setdefault(key, []).append(sample(key, **changed))
             record.bare = {name: [BARE] for name in names}
             record.predecessor = {name: [{"detector": 400.0, "stn": 100.0}] for name in names}
-            record.server = Target(plan.Address("x:1"), "2.51.0", {}, {"threads": 0}, pid=1)
+            record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task), pid=1)
             return record
 
         monkeypatch.setattr(run, "measure", measure)
@@ -95,8 +94,8 @@ def test_cells_stages_and_bounds_are_printed(bench) -> None:
     printed = lines(result)
     assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.62 1000 40.0" in printed
     assert "0 plates x4 0.00 20.0 5.00 0.00 0.00 2.00 0.00 0.00 - 0.00 0.00 -" in printed
-    assert "0 plates yolo 1 60.0 90.0" in printed
-    assert "0 plates decode 1 5.00 -" in printed
+    assert "0 plates yolo 1 60.0" in printed
+    assert "0 plates decode 1 5.00" in printed
     assert "0 plates 400 100 500" in printed
 
 
@@ -106,7 +105,7 @@ def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
     assert (folder / "report.txt").read_text() == result.stdout
     assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
     report = json.loads((folder / "report.json").read_text())
-    assert report["schema"] == 1
+    assert report["schema"] == 2
     assert len(report["cells"]) == 5 * 3
     assert report["machine"]["triton"] == "2.51.0"
     assert report["settings"]["concurrencies"] == [1, 4, 16]
@@ -138,11 +137,17 @@ def test_an_interrupted_run_reports_what_it_has(bench) -> None:
 
 def test_a_running_server_leaves_columns_empty_and_says_so(bench) -> None:
     result = bench(
-        "--url", "x:1", "--transport", "http-raw", cpu_s=None, memory_bytes=None, counters={}
+        "--url",
+        "x:1",
+        "--transport",
+        "http-raw",
+        used={"client_cpu_s": 0.01},
+        peaks={},
+        counters={},
     )
     assert "CPU and memory of a server that was not started here are not measured" in result.stdout
     assert "stages are not known without --metrics-url" in result.stdout
-    assert "0 plates http-raw x4 0 48 0 0 8.00 100 100 - 0.62 - 40.0" in lines(result)
+    assert "0 plates http-raw x4 0 48 0 0 8.00 100 100 - 0.62 - -" in lines(result)
 
 
 def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
@@ -154,6 +159,24 @@ def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
     assert "differs: settings seconds: 2.0 then, 3.0 now" in printed
     cell = "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.62 1000 40.0 2.00 0.50 1.00"
     assert cell in printed
+
+
+def test_another_engine_or_number_of_pictures_is_told_of(bench, tmp_path: Path) -> None:
+    bench("--transport", "grpc", "--engine", "openvino", out="old")
+    old = tmp_path / "old" / "report.json"
+    other = ("--engine", "torchscript", "--pictures", "3")
+    printed = lines(bench("--transport", "grpc", *other, "--against", old))
+    assert "differs: settings engine: openvino then, torchscript now" in printed
+    assert "differs: settings pictures: 0 then, 3 now" in printed
+    assert "differs: server engine: openvino then, torchscript now" in printed
+
+
+def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
+    def cells(*arguments: str) -> int:
+        CliRunner().invoke(cli.app, ["bench", "--plates", "0", "--out", str(tmp_path), *arguments])
+        return len(json.loads((tmp_path / "report.json").read_text())["cells"])
+
+    assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [16, 25, 10]
 
 
 def test_a_run_without_common_cells_says_so(bench, tmp_path: Path) -> None:
@@ -173,7 +196,7 @@ def test_a_run_that_measured_nothing_is_written_too(bench) -> None:
     [
         pytest.param(("--plates", "many"), "plates: wanted whole numbers", id="plates"),
         pytest.param(("--transport", "post"), "transport: wanted some of", id="transport"),
-        pytest.param(("--picture", "none.jpg"), "none.jpg: wanted a readable file", id="picture"),
+        pytest.param(("--file", "none.jpg"), "none.jpg: wanted a readable file", id="file"),
         pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
         pytest.param(("--url", "x"), "url: wanted host:port, got x", id="url"),
         pytest.param(("--out", "/dev/null/x"), "/dev/null/x: wanted to write here", id="out"),

@@ -19,9 +19,8 @@ LOAD = {
     "errors": 0,
     "first_error": "",
     "plates": 1,
-    "before": 1.0,
-    "after": 1.5,
-    "memory_bytes": 7,
+    "used": {"cpu_s": 0.5},
+    "peaks": {"memory_bytes": 7},
 }
 
 
@@ -59,7 +58,7 @@ class FakeStart:
         files = {picture.name: Path(f"{picture.name}.jpg") for picture in pictures}
         by_name = {picture.name: picture for picture in pictures}
         try:
-            yield Session(None, self.worker, None, self.former, by_name, files)
+            yield Session(None, self.worker, self.former, by_name, files)
         finally:
             self.is_stopped = True
 
@@ -88,7 +87,7 @@ def test_the_predecessor_is_told_the_file() -> None:
 def test_figures_of_the_worker_become_a_sample() -> None:
     record = measure(task(rounds=1), PICTURES, FakeStart(FakeWorker()))
     sample = record.samples[Key("a", IN_PROCESS, 4)][0]
-    assert (sample.throughput, sample.cpu_s, sample.memory_bytes, sample.plates) == (1, 0.5, 7, 1)
+    assert (sample.throughput, sample.used["cpu_s"], sample.plates) == (1, 0.5, 1)
 
 
 def test_progress_is_told(capsys) -> None:

@@ -74,4 +74,5 @@ def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None
     assert digests["yolo"] == check_listed(WEIGHTS / FILES["yolo"])
     assert all(len(digest) == 64 for digest in digests.values())
     assert all(check_listed(folder / file) for file in FILES.values())
+    assert check_listed(folder / "yolo.int8.xml") == check_listed(WEIGHTS / "yolo.int8.xml")
     assert torch.equal(load_state("stn", folder)[next(iter(theirs))], next(iter(theirs.values())))

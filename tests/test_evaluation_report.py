@@ -8,6 +8,7 @@ from pathlib import Path
 
 import cv2
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from orchestrator import cli
@@ -58,8 +59,9 @@ def evaluate(*arguments: object):
 def done(data: Path, tmp_path_factory):
     out = tmp_path_factory.mktemp("report") / "new"
     result = evaluate(
-        data, "--detection", data / "detection", "--out", out, "--threads", 1, "--name", "first"
-    )
+        data, "--detection", data / "detection", "--out", out, "--threads", 1, "--name", "first",
+        "--engine", "torchscript",
+    )  # fmt: skip
     return result, out
 
 
@@ -72,6 +74,7 @@ class TestRenderedScenes:
     def test_the_tables_are_printed(self, done) -> None:
         result, _ = done
         assert result.exit_code == 0, result.output
+        assert result.stdout.startswith("in process, engine torchscript\n")
         assert "Reading: 1 of 3 standard plates read exactly, 33.3 %" in result.stdout
         assert "8 as 9 1" in result.stdout
         assert "Detection: 2 plates in 2 pictures, mAP50 1.000" in result.stdout
@@ -91,6 +94,7 @@ class TestRenderedScenes:
         assert report["settings"]["text_threshold"] == 0.5
         assert set(report["weights_sha256"]) == {"yolo", "stn", "lprnet"}
         assert report["name"] == "first"
+        assert (report["way"], report["engine"]) == ("in process", "torchscript")
 
     def test_every_labelled_plate_has_a_row(self, done) -> None:
         _, out = done
@@ -153,6 +157,11 @@ class TestRenderedScenes:
         pytest.param(
             ("x", "--url", "x:1", "--stn", "y.pth"), "url: wanted without triton", id="url and stn"
         ),
+        pytest.param(
+            ("x", "--url", "x:1", "--engine", "openvino"),
+            "url: wanted without",
+            id="url and engine",
+        ),
         pytest.param(("x", "--url", "x:1", "--triton"), "url: wanted without triton", id="both"),
     ],
 )
@@ -171,6 +180,19 @@ def test_another_setting_is_measured_with(data: Path, tmp_path: Path) -> None:
     arguments = (data, "--out", tmp_path, "--threads", 1, "--limit", 1)
     assert evaluate(*arguments, "--set", "detector_side_px=640").exit_code == 0
     assert read_report(tmp_path / "report.json")["settings"]["detector_side_px"] == 640
+
+
+def test_our_own_detector_runs_in_8_bits_and_anothers_in_float32(
+    data: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    arguments = (data, "--out", tmp_path, "--limit", 1, "--engine", "openvino-int8")
+    assert evaluate(*arguments, "--threads", 1).exit_code == 0
+    assert read_report(tmp_path / "report.json")["engine"] == "openvino-int8"
+    assert "made from other weights" not in caplog.text
+    other = tmp_path / "other.pt"
+    torch.save(torch.load(WEIGHTS / "yolo.pt", weights_only=True), other)
+    assert evaluate(*arguments, "--threads", 1, "--yolo", other).exit_code == 0
+    assert "made from other weights than yolo.pt" in caplog.text
 
 
 @pytest.mark.parametrize(

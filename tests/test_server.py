@@ -69,7 +69,7 @@ def test_the_cpu_device_hides_the_gpus(distribution) -> None:
     assert variables["CUDA_VISIBLE_DEVICES"] == ""
 
 
-def test_threads_are_those_asked_for_or_all_cores(distribution, monkeypatch) -> None:
+def test_threads_are_those_asked_for_or_what_fits(distribution, monkeypatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     threads = [
         wheel.environment(ServerOptions(threads=count), distribution)["OMP_NUM_THREADS"]
@@ -86,21 +86,24 @@ def test_idle_threads_do_not_spin_unless_asked_to(distribution, monkeypatch) -> 
 
 
 def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
-    backends = wheel.lay_out_backends(distribution, str(tmp_path))
+    backends = wheel.lay_out_backends(distribution, tmp_path)
     files = {str(path.relative_to(backends)) for path in backends.rglob("*") if path.is_file()}
     assert files >= {
         "python/libtriton_python.so",
         "python/triton_python_backend_utils.py",
         "python/triton_python_backend_stub",
+        "openvino/model.py",
         "pytorch/model.py",
     }
 
 
 def test_the_command_has_every_option(distribution) -> None:
-    options = ServerOptions(Path("/models"), "0.0.0.0", 1, 2, 3)
-    line = " ".join(wheel.command(options, distribution, Path("/backends"), "prefix_"))
+    options = ServerOptions(host="0.0.0.0", http_port=1, grpc_port=2, metrics_port=3)
+    line = " ".join(
+        wheel.command(options, distribution, Path("/laid-out"), Path("/backends"), "prefix_")
+    )
     for flag in (
-        "--model-repository=/models",
+        "--model-repository=/laid-out",
         "--http-address=0.0.0.0",
         "--http-port=1",
         "--grpc-port=2",

@@ -1,18 +1,26 @@
-"""A program that measures on demand: it says `ready`, then answers each line with one of JSON."""
+"""Programs measured beside the server, the pipeline in process and the predecessor.
+
+Each says `ready`, then answers every line with one of JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-import threading
-from collections import deque
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
+from orchestrator.bench.plan import Task
 from orchestrator.errors import ServerError
+from orchestrator.networks.weights import WEIGHTS
 
+PROJECT = Path(__file__).resolve().parents[2]
+SCRIPT = PROJECT / "benchmarks" / "predecessor.py"
 READY = "ready"
 GOODBYE_S = 5.0
 
@@ -20,13 +28,14 @@ GOODBYE_S = 5.0
 class Child:
     """A running child; use `running`. It sleeps in a read while it is not asked."""
 
-    def __init__(self, name: str, process: subprocess.Popen[str]) -> None:
+    def __init__(self, name: str, process: subprocess.Popen[str], complaints: IO[str]) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
         self.name = name
         self.pid = process.pid
         self._process = process
-        self._complaints: deque[str] = deque(maxlen=20)
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-        self._listener.start()
+        self._questions, self._answers = process.stdin, process.stdout
+        self._complaints = complaints
 
     def ask(self, question: Mapping[str, Any] | str) -> dict[str, Any]:
         """Send a line, or an object as a line of JSON, and wait for the answer.
@@ -34,87 +43,132 @@ class Child:
         Raises:
             ServerError: The child ended, or its answer is no JSON object.
         """
-        assert self._process.stdin is not None
         line = question if isinstance(question, str) else json.dumps(question)
         with suppress(BrokenPipeError):  # then there is no answer either
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-        answer = self._line()
+            self._questions.write(line + "\n")
+            self._questions.flush()
+        answer = self.line()
         with suppress(ValueError):
             parsed = json.loads(answer)
             if isinstance(parsed, dict):
                 return parsed
         raise ServerError(f"{self.name}: wanted a JSON object, got {answer[:80]!r}")
 
-    def wait_until_ready(self) -> None:
-        """Return when the child says so.
-
-        Raises:
-            ServerError: It ended, or said something else.
-        """
-        line = self._line()
-        if line != READY:
-            raise ServerError(f"{self.name}: wanted {READY!r}, got {line[:80]!r}")
-
     def stop(self) -> None:
         """Close the child's input, which ends it, and see that it ends."""
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(GOODBYE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-        finally:
-            self._process.wait()
-            self._listener.join(GOODBYE_S)
-            if self._process.stdout:
-                self._process.stdout.close()
+        with self._process:
+            with suppress(BrokenPipeError):
+                self._questions.close()
+            try:
+                self._process.wait(GOODBYE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
 
-    def _line(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            self._process.wait(GOODBYE_S)
-            self._listener.join(GOODBYE_S)
-            last = next((one for one in reversed(self._complaints) if one), "it left no message")
-            raise ServerError(f"{self.name}: wanted an answer, got its end: {last}")
-        return line.strip()
+    def line(self) -> str:
+        """Wait for a line.
 
-    def _listen(self) -> None:
-        assert self._process.stderr is not None
-        with self._process.stderr as lines:
-            self._complaints.extend(line.strip() for line in lines)
+        Raises:
+            ServerError: The child ended; the message is the last that it left.
+        """
+        line = self._answers.readline()
+        if line:
+            return line.strip()
+        self._process.wait(GOODBYE_S)
+        self._complaints.seek(0)
+        last = [*filter(None, map(str.strip, self._complaints))][-1:] or ["it left no message"]
+        raise ServerError(f"{self.name}: wanted an answer, got its end: {last[0]}")
 
 
 @contextmanager
 def running(name: str, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Child]:
     """Run a child for the length of a `with` block, ready from the start.
 
-    Args:
-        name: Of the child, in errors.
-        command: The program and its arguments.
-        variables: Added to the environment.
-
     Raises:
         ServerError: It cannot be started or does not become ready.
     """
-    try:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **variables},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C is ours to handle
-        )
-    except OSError as error:
-        raise ServerError(f"{command[0]}: wanted a program, got {error.strerror}") from error
-    child = Child(name, process)
-    try:
-        child.wait_until_ready()
+    with tempfile.TemporaryFile("w+", errors="replace") as complaints:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, **variables},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
+        except OSError as error:
+            raise ServerError(f"{command[0]}: wanted a program, got {error.strerror}") from error
+        child = Child(name, process, complaints)
+        try:
+            if (line := child.line()) != READY:
+                raise ServerError(f"{name}: wanted {READY!r}, got {line[:80]!r}")
+            yield child
+        finally:
+            child.stop()
+
+
+@contextmanager
+def worker(task: Task, parameters: Mapping[str, Any]) -> Iterator[Child]:
+    """Run the pipeline in a process of its own, as the server runs it.
+
+    Args:
+        task: What is measured.
+        parameters: Of the model `plate_recognition`, as its config has them.
+    """
+    given = {
+        "weights": str((task.weights or WEIGHTS).resolve()),
+        "device": task.device,
+        "engine": task.engine.value,
+        "threads": _threads(task),
+        "parameters": parameters,
+    }
+    command = [sys.executable, "-m", "orchestrator.bench.worker", json.dumps(given)]
+    with running("in-process", command, _variables(task)) as child:
         yield child
-    finally:
-        child.stop()
+
+
+@contextmanager
+def predecessor(task: Task, script: Path = SCRIPT) -> Iterator[Child | None]:
+    """Run the predecessor's script with its own interpreter; None when none is wanted.
+
+    Raises:
+        ServerError: There is no such script, or it does not become ready.
+    """
+    if task.predecessor is None:
+        yield None
+        return
+    if not script.is_file():
+        raise ServerError(f"predecessor: wanted the script {script.name}, got none in its folder")
+    command = [str(task.predecessor), str(script), "--weights", str(task.predecessor_weights)]
+    with running("predecessor", command, _variables(task)) as child:
+        yield child
+
+
+def stages_ms(child: Child, picture: Path) -> dict[str, float]:
+    """Let the predecessor run once; it is told the picture's file. Return ms for each stage.
+
+    Raises:
+        ServerError: It ended or answered with something else.
+    """
+    answer = child.ask(str(picture))
+    if not answer or not all(isinstance(ms, int | float) for ms in answer.values()):
+        raise ServerError(f"predecessor: wanted milliseconds for each stage, got {answer}")
+    return {str(name): float(ms) for name, ms in answer.items()}
+
+
+def _threads(task: Task) -> int:
+    """Return the CPU threads of a network, the number a server of our own takes."""
+    return task.threads or len(os.sched_getaffinity(0))
+
+
+def _variables(task: Task) -> dict[str, str]:
+    return {
+        "OMP_NUM_THREADS": str(_threads(task)),
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),  # idle means idle
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")])
+        ),
+        **({"CUDA_VISIBLE_DEVICES": ""} if task.device == "cpu" else {}),
+    }

@@ -7,15 +7,19 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.bench import plan
 from orchestrator.command import (
     Device,
     DeviceOption,
+    EngineOption,
+    PicturesOption,
     RepositoryOption,
     ThreadsOption,
     VerboseOption,
     WeightsOption,
     plain_errors,
 )
+from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
 
@@ -25,7 +29,7 @@ def bench(
     plates: Annotated[
         str, typer.Option(help="Plates of the rendered pictures, one picture each.")
     ] = "0,1,4,20",
-    picture: Annotated[
+    file: Annotated[
         list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
     ] = None,
     transport: Annotated[
@@ -34,9 +38,15 @@ def bench(
             help="http-raw, http-encoded, grpc, grpc-shm or in-process; repeatable; default: all."
         ),
     ] = None,
-    concurrency: Annotated[str, typer.Option(help="Calls at once.")] = "1,2,4,8,16",
-    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = 2.0,
-    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 3,
+    concurrency: Annotated[
+        str | None, typer.Option(help="Calls at once; default: 1,2,4,8,16.")
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Every transport at every concurrency, where none is named."),
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
+    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("bench"),
     against: Annotated[
         Path | None, typer.Option(help="The report.json of another run to compare with.")
@@ -54,7 +64,9 @@ def bench(
     ] = None,
     predecessor_weights: Annotated[Path | None, typer.Option(help="Folder of its weights.")] = None,
     device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
@@ -64,21 +76,25 @@ def bench(
     docs/benchmark.md explains every column.
     """
     with plain_errors(verbose=verbose):
-        from orchestrator.bench import plan
         from orchestrator.bench.run import run
 
         address = plan.address(url, grpc_url, metrics_url)
         task = plan.Task(
             out=out,
             plates=plan.numbers(plates, "plates"),
-            pictures=tuple(picture or ()),
+            files=tuple(file or ()),
             transports=tuple(transport or plan.transports_of(address)),
-            concurrencies=plan.numbers(concurrency, "concurrency"),
+            concurrencies=(
+                plan.numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
+            ),
+            thin=not (full or transport or concurrency),
             seconds=seconds,
             rounds=rounds,
             address=address,
             device=device.value,
+            engine=engine,
             threads=threads,
+            pictures=pictures,
             repository=model_repository,
             weights=weights,
             predecessor=predecessor,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 from orchestrator.bench.figures import Figures
 from orchestrator.errors import DataError
+from orchestrator.evaluation.report import read_json
 
-SCHEMA = 1
+SCHEMA = 2
 COMPARED = {"throughput": "pictures/s", "p50_ms": "p50", "cpu_s_per_call": "CPU"}
 """Figures of a cell that are divided, and what the tables call them."""
-SELECTION = ("plates", "pictures", "transports", "concurrencies")
+SELECTION = ("plates", "files", "transports", "concurrencies", "thin")
 """Settings that say which cells there are, and nothing about a cell."""
 IDENTITY = ("picture", "transport", "concurrency")
 
@@ -25,17 +25,12 @@ def read_report(path: Path) -> Figures:
     Raises:
         DataError: It is no report of this command, or one of another version.
     """
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: wanted a readable report, got {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{path}: wanted a JSON report, got {error}") from error
+    report = read_json(path)
     if not isinstance(report, dict) or "cells" not in report:
         raise DataError(f"{path}: wanted a report of plates bench, got other JSON")
     if report.get("schema") != SCHEMA:
         raise DataError(f"{path}: wanted schema {SCHEMA}, got {report.get('schema')}")
-    return report
+    return dict(report)
 
 
 def compared(new: Sequence[Figures], old: Sequence[Figures]) -> list[Figures]:

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import NamedTuple
 
 from orchestrator.errors import Overloaded, PlateError
 
-Caller = AbstractContextManager[Callable[[], object]]
-"""Gives a function that makes one call, and closes the connection behind it."""
-T = TypeVar("T")
+Caller = AbstractContextManager[Callable[[], int]]
+"""Gives a function that makes one call and returns the plates; closes the connection behind it."""
 
-WARM_UP_CALLS = 1
-"""Of each caller, before anything counts; more would take longer than what is measured."""
+LOOK_S = 0.2
+"""How often memory is looked at while callers are at work."""
 BACK_OFF_S = 0.01
 """A caller waits as long after a call that failed or was refused, instead of hammering."""
 
 
+class _Mark(NamedTuple):
+    moment: float
+    latencies: int
+    refused: int
+    attempts: int
+
+
 @dataclass(frozen=True)
-class Loop(Generic[T]):
-    """What a closed loop saw while it was in its stride.
+class Sample:
+    """What one round saw of a cell.
 
     Attributes:
         seconds: From the first moment that counts to the last.
@@ -31,17 +38,26 @@ class Loop(Generic[T]):
         refused: Calls that the server had no capacity for.
         errors: Calls that failed, those of the warm-up too.
         first_error: What the first of them said.
-        before: The snapshot taken at the first moment.
-        after: The one taken at the last.
+        plates: In the last answer; None where there was none.
+        used: What was used up in this time, CPU seconds for example, by name.
+        peaks: The most of what was looked at, bytes by name.
+        counters: The server's own, over the whole load.
     """
 
     seconds: float
-    latencies_ms: tuple[float, ...]
-    refused: int
-    errors: int
-    first_error: str
-    before: T
-    after: T
+    latencies_ms: Sequence[float]
+    refused: int = 0
+    errors: int = 0
+    first_error: str = ""
+    plates: int | None = None
+    used: Mapping[str, float] = field(default_factory=dict)
+    peaks: Mapping[str, int] = field(default_factory=dict)
+    counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    @property
+    def throughput(self) -> float:
+        """Pictures a second."""
+        return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
 
 
 def closed_loop(
@@ -49,47 +65,36 @@ def closed_loop(
     concurrency: int,
     seconds: float,
     *,
-    snapshot: Callable[[], T],
-    aside: Callable[[], object] = lambda: None,
-) -> Loop[T]:
+    usage: Callable[[], Mapping[str, float]] = dict,
+    look: Callable[[], object] = lambda: None,
+) -> Sample:
     """Call for a while and measure in the middle of it.
 
-    Time begins when every caller is warm and runs for `seconds`, longer where fewer calls than
-    callers have ended by then. It ends with the end of a call, while the others go on: a
-    queue that fills or drains is not part of it.
+    Time begins when every caller has made a call and runs for `seconds`, longer where fewer calls
+    than callers have ended by then. It ends with the end of a call, while the others go on: a queue
+    that fills or drains is not part of it.
 
     Args:
         caller: Opens the connection of one caller, in its thread.
         concurrency: Callers at once, a thread each.
         seconds: Least time.
-        snapshot: Reads counters that are to be subtracted; taken at both ends.
-        aside: Called under load before and after the time that counts, for what is slow to read.
+        usage: Reads what only grows; read at both ends.
+        look: Called every `LOOK_S` under load; must be quick.
     """
     crowd = _Crowd(concurrency)
     with crowd.at_work(caller):
-        crowd.wait(lambda: crowd.warm >= concurrency)
-        aside()
-        start, before = crowd.mark(), snapshot()
-        crowd.wait(lambda: crowd.has_done(start, seconds))
-        end, after = crowd.mark(), snapshot()
-        aside()
-    return Loop(
-        end.moment - start.moment,
-        tuple(crowd.latencies_ms[start.ended : end.ended]),
-        end.refused - start.refused,
-        crowd.errors,
-        crowd.first_error,
-        before,
-        after,
+        start, before = crowd.wait(lambda: crowd.warm >= concurrency, look), usage()
+        look()
+        end, after = crowd.wait(lambda: crowd.has_done(start, seconds), look), usage()
+    return Sample(
+        seconds=end.moment - start.moment,
+        latencies_ms=crowd.latencies_ms[start.latencies : end.latencies],
+        refused=end.refused - start.refused,
+        errors=crowd.errors,
+        first_error=crowd.first_error,
+        plates=crowd.plates,
+        used={name: after[name] - before[name] for name in after},
     )
-
-
-@dataclass(frozen=True)
-class _Mark:
-    moment: float
-    ended: int
-    refused: int
-    attempts: int
 
 
 @dataclass
@@ -98,89 +103,78 @@ class _Crowd:
 
     callers: int
     changed: threading.Condition = field(default_factory=threading.Condition)
-    stop: threading.Event = field(default_factory=threading.Event)
+    is_over: bool = False
     latencies_ms: list[float] = field(default_factory=list)
+    plates: int | None = None
     warm: int = 0
     gone: int = 0
     refused: int = 0
     errors: int = 0
-    attempts: int = 0
     first_error: str = ""
+    attempts: int = 0
+    moment: float = field(default_factory=time.perf_counter)  # of the last attempt's end
 
     @contextmanager
     def at_work(self, caller: Callable[[], Caller]) -> Iterator[None]:
         """Let every caller call for the length of a `with` block."""
-        threads = [
-            threading.Thread(target=self.drive, args=(caller,), daemon=True)
-            for _ in range(self.callers)
-        ]
-        try:
-            for thread in threads:
-                thread.start()
-            yield
-        finally:
-            self.stop.set()
-            for thread in threads:
-                if thread.ident is not None:  # it was started
-                    thread.join()
+        with ThreadPoolExecutor(self.callers) as pool:
+            try:
+                for _ in range(self.callers):
+                    pool.submit(self.drive, caller)
+                yield
+            finally:
+                self.is_over = True
 
     def drive(self, caller: Callable[[], Caller]) -> None:
         """Be one caller until told to stop."""
-        attempts = 0
+        is_warm = False
         try:
             with caller() as call:
-                while not self.stop.is_set():
-                    self._try(call)
-                    attempts += 1
-                    if attempts == WARM_UP_CALLS:
-                        with self.changed:
-                            self.warm += 1
-                            self.changed.notify()
+                while not self.is_over:
+                    self.attempt(call)
+                    with self.changed:
+                        self.warm += not is_warm
+                        self.changed.notify()
+                    is_warm = True
         except Exception as error:  # shown to the user, counted as a failure
-            self._failed(error)
+            self.ended(error)
         finally:
             with self.changed:
-                self.warm += attempts < WARM_UP_CALLS
+                self.warm += not is_warm
                 self.gone += 1
                 self.changed.notify()
 
-    def _try(self, call: Callable[[], object]) -> None:
+    def attempt(self, call: Callable[[], int]) -> None:
         began = time.perf_counter()
         try:
-            call()
-        except Overloaded:
-            with self.changed:
-                self.refused += 1
-                self._attempted()
-            time.sleep(BACK_OFF_S)
+            plates = call()
         except PlateError as error:
-            self._failed(error)
+            self.ended(error)
             time.sleep(BACK_OFF_S)
-        else:
-            with self.changed:
-                self.latencies_ms.append(1e3 * (time.perf_counter() - began))
-                self._attempted()
-
-    def _failed(self, error: Exception) -> None:
+            return
         with self.changed:
-            self.errors += 1
-            self.first_error = self.first_error or str(error) or type(error).__name__
-            self._attempted()
+            self.plates = plates
+            self.ended(None)
+            self.latencies_ms.append(1e3 * (self.moment - began))
 
-    def _attempted(self) -> None:
-        self.attempts += 1
-        self.changed.notify()
+    def ended(self, error: Exception | None) -> None:
+        with self.changed:
+            self.attempts += 1
+            self.moment = time.perf_counter()
+            if isinstance(error, Overloaded):
+                self.refused += 1
+            elif error:
+                self.errors += 1
+                self.first_error = self.first_error or str(error) or type(error).__name__
 
-    def wait(self, is_reached: Callable[[], bool]) -> None:
+    def wait(self, is_reached: Callable[[], bool], look: Callable[[], object]) -> _Mark:
         """Return when it is so, or when every caller is gone."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.gone == self.callers or is_reached())
-
-    def mark(self) -> _Mark:
-        with self.changed:
-            counts = len(self.latencies_ms), self.refused, self.attempts
-            return _Mark(time.perf_counter(), *counts)
+        while True:
+            with self.changed:
+                if self.changed.wait_for(lambda: self.gone == self.callers or is_reached(), LOOK_S):
+                    return _Mark(self.moment, len(self.latencies_ms), self.refused, self.attempts)
+            look()
 
     def has_done(self, start: _Mark, seconds: float) -> bool:
-        is_late = time.perf_counter() - start.moment >= seconds
+        is_late = self.moment - start.moment >= seconds
         return is_late and self.attempts - start.attempts >= self.callers

@@ -43,7 +43,8 @@ def rendered(count: int) -> Picture:
     texts = [random_text(rng)[0] for _ in range(count)]
     drawn = scene(texts, SIZE_WH, seed=SEED)
     _, jpeg = cv2.imencode(".jpg", drawn.picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    return _picture(f"{count} plates" if count != 1 else "1 plate", jpeg.tobytes(), count)
+    name = f"{count} plates" if count != 1 else "1 plate"
+    return Picture(name, jpeg.tobytes(), decode(jpeg.tobytes()).numpy(), count)
 
 
 def read(paths: Sequence[Path]) -> list[Picture]:
@@ -55,18 +56,15 @@ def read(paths: Sequence[Path]) -> list[Picture]:
     names = [path.stem for path in paths]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise DataError(f"picture: wanted files of different names, got {twice[0]} twice")
+        raise DataError(f"file: wanted pictures of different names, got {twice[0]} twice")
     return [_read(path) for path in paths]
 
 
 def _read(path: Path) -> Picture:
     try:
-        return _picture(path.stem, path.read_bytes(), None)
+        encoded = path.read_bytes()
+        return Picture(path.stem, encoded, decode(encoded).numpy())
     except OSError as error:
         raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
     except PictureError as error:
         raise DataError(f"{path}: {error}") from error
-
-
-def _picture(name: str, encoded: bytes, plates: int | None) -> Picture:
-    return Picture(name, encoded, decode(encoded).numpy(), plates)

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+from orchestrator.tables import check_range
 
 HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
 IN_PROCESS = "in-process"
@@ -17,6 +19,9 @@ OVER_GRPC = (GRPC, GRPC_SHM)
 TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
 PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
+SECONDS, ROUNDS = 1.5, 3
+THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
+"""What a thin grid keeps: these transports at every concurrency, the others at these two."""
 
 
 class Key(NamedTuple):
@@ -49,14 +54,17 @@ class Task:
     Attributes:
         out: Folder for the report.
         plates: Plates of the rendered pictures, one picture each.
-        pictures: Picture files to measure with instead.
+        files: Picture files to measure with instead.
         transports: Ways in; `in-process` is the bound without a server.
         concurrencies: Calls at once.
         seconds: Of each cell in each round, without warm-up.
         rounds: How often the whole grid is repeated.
+        thin: Leave out the cells that tell least.
         address: A running server; one of our own when None.
         device: `auto`, `cpu` or `gpu`.
+        engine: What runs the networks; `auto` fits the machine.
         threads: CPU threads of each network; all cores when 0.
+        pictures: Pictures in work at once in the own server; what fits the machine when 0.
         repository: Model repository of the own server, ours when None.
         weights: Folder of the weights, ours when None.
         predecessor: Python interpreter that has what the predecessor's script needs.
@@ -66,14 +74,17 @@ class Task:
 
     out: Path
     plates: tuple[int, ...] = PLATES
-    pictures: tuple[Path, ...] = ()
+    files: tuple[Path, ...] = ()
     transports: tuple[str, ...] = TRANSPORTS
     concurrencies: tuple[int, ...] = CONCURRENCIES
-    seconds: float = 2.0
-    rounds: int = 3
+    seconds: float = SECONDS
+    rounds: int = ROUNDS
+    thin: bool = False
     address: Address | None = None
     device: str = "auto"
+    engine: Engine = Engine.AUTO
     threads: int = 0
+    pictures: int = 0
     repository: Path | None = None
     weights: Path | None = None
     predecessor: Path | None = None
@@ -88,18 +99,16 @@ class Task:
             raise SettingsError(
                 f"transport: wanted some of {', '.join(TRANSPORTS)}, got {(unknown or ['none'])[0]}"
             )
-        if not 0.1 <= self.seconds <= 3600:
-            raise SettingsError(f"seconds: wanted 0.1 to 3600, got {self.seconds:g}")
-        if not 1 <= self.rounds <= 1000:
-            raise SettingsError(f"rounds: wanted 1 to 1000, got {self.rounds}")
+        check_range("seconds", self.seconds, 0.1, 3600)
+        check_range("rounds", self.rounds, 1, 1000)
         if bool(self.predecessor) != bool(self.predecessor_weights):
             raise SettingsError(
                 "predecessor: wanted an interpreter and --predecessor-weights, got one of the two"
             )
-        if self.address and self.repository:
+        if self.address and (self.repository or self.pictures):
             raise SettingsError(
-                "model-repository: wanted without --url, because a running server has its own; "
-                "got both"
+                "model-repository, pictures: wanted without --url, because a running server has "
+                "its own; got both"
             )
         if self.address and not self.address.grpc and set(self.transports) & set(OVER_GRPC):
             raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
@@ -136,6 +145,7 @@ def grid(task: Task, pictures: Sequence[str], round_: int) -> list[Key]:
         Key(name, transport, count)
         for name, count in blocks
         for transport in rng.sample(task.transports, len(task.transports))
+        if not task.thin or transport in THIN_TRANSPORTS or count in THIN_CONCURRENCIES
     ]
 
 

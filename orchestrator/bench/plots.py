@@ -12,10 +12,10 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from orchestrator.bench.figures import Figures
 from orchestrator.bench.plan import IN_PROCESS
+from orchestrator.evaluation.plots import save
 
 SIZE_IN = (4.8, 3.6)
 """Of each diagram."""
-DPI = 120
 COLOURS = {
     "http-encoded": "#1f4e79",
     "http-raw": "#5b9bd5",
@@ -39,7 +39,7 @@ def plot(cells: Sequence[Figures], path: Path) -> None:
         right.set(title=f"{picture}: p50 solid, p99 dashed", ylabel="ms", yscale="log")
         for axes in (left, right):
             _dress(axes, sorted({cell["concurrency"] for cell in mine}))
-    figure.savefig(path, dpi=DPI)
+    save(figure, [axes for row in rows for axes in row], path)
 
 
 def _lines(left: Axes, right: Axes, cells: Sequence[Figures]) -> None:
@@ -61,8 +61,5 @@ def _dress(axes: Axes, counts: Sequence[int]) -> None:
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(ScalarFormatter())
         axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.grid(alpha=0.3)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     if axes.lines:
         axes.legend(fontsize="small")

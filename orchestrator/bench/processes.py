@@ -8,21 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
+SHM = Path("/dev/shm")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-
-
-def cpu_s(pids: frozenset[int], proc: Path = PROC) -> float:
-    """Return the CPU seconds, user and system, that the processes have used so far."""
-    return sum(_ticks(proc / str(pid) / "stat") for pid in pids) / TICKS_PER_S
-
-
-def memory_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
-    """Return the memory of the processes together.
-
-    Shared pages count once: each process has its proportional part (PSS), where the
-    kernel tells it. Where it does not, resident pages (RSS) are added up, which is too much.
-    """
-    return sum(_memory_bytes(proc / str(pid)) for pid in pids)
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def tree(root: int, proc: Path = PROC) -> frozenset[int]:
@@ -35,6 +23,48 @@ def tree(root: int, proc: Path = PROC) -> frozenset[int]:
         found |= below
         grown = bool(below)
     return frozenset(found)
+
+
+def cpu_s(pids: frozenset[int], proc: Path = PROC) -> float:
+    """Return the CPU seconds, user and system, that the processes have used so far."""
+    return sum(_ticks(proc / str(pid) / "stat") for pid in pids) / TICKS_PER_S
+
+
+def private_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
+    """Return the resident pages that belong to one process alone; reading them costs nothing."""
+    return sum(resident - shared for resident, shared in _pages(pids, proc)) * PAGE
+
+
+def shared_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
+    """Return the resident pages of files and shared memory, each once; takes milliseconds.
+
+    Each process counts its proportional part (PSS), where the kernel tells it; otherwise the
+    process with the most of them counts alone.
+    """
+    rollups = [_rollup(proc / str(pid) / "smaps_rollup") for pid in pids]
+    if any(rollups):
+        return sum(one.get("Pss_File", 0) + one.get("Pss_Shmem", 0) for one in rollups)
+    return max((shared for _, shared in _pages(pids, proc)), default=0) * PAGE
+
+
+class Watch:
+    """The most memory that processes have while it looks."""
+
+    def __init__(self, pids: frozenset[int], shm_prefixes: tuple[str, ...] = ()) -> None:
+        self.pids = pids
+        self._shm_prefixes = shm_prefixes
+        self._private = self._shm = 0
+
+    def look(self) -> None:
+        self._private = max(self._private, private_bytes(self.pids))
+        if self.pids and self._shm_prefixes:
+            self._shm = max(self._shm, files_bytes(SHM, self._shm_prefixes))
+
+    def peaks(self) -> dict[str, int]:
+        """Return the peaks by name; none where no process was watched."""
+        if not self.pids:
+            return {}
+        return {"memory_bytes": self._private + shared_bytes(self.pids), "shm_bytes": self._shm}
 
 
 def files_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:
@@ -67,11 +97,16 @@ def _ticks(stat: Path) -> int:
     return 0
 
 
-def _memory_bytes(process: Path) -> int:
+def _pages(pids: frozenset[int], proc: Path) -> Iterator[tuple[int, int]]:
+    """Give each process's resident pages, and those of them that others may share."""
+    for pid in pids:
+        with suppress(OSError):
+            _, resident, shared = (proc / str(pid) / "statm").read_text().split()[:3]
+            yield int(resident), int(shared)
+
+
+def _rollup(path: Path) -> dict[str, int]:
     with suppress(OSError):
-        for line in (process / "smaps_rollup").read_text().splitlines():
-            if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024
-    with suppress(OSError):
-        return int((process / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0
+        rows = (line.split() for line in path.read_text().splitlines()[1:])
+        return {row[0].rstrip(":"): 1024 * int(row[1]) for row in rows}
+    return {}

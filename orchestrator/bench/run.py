@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import platform
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from orchestrator.bench.comparison import SCHEMA, compared, differences, medians, read_report
 from orchestrator.bench.figures import (
@@ -17,16 +22,18 @@ from orchestrator.bench.figures import (
     bare_figures,
     cell_figures,
     predecessor_figures,
+    ratios,
 )
-from orchestrator.bench.machine import describe
 from orchestrator.bench.pictures import Picture, read, rendered
 from orchestrator.bench.plan import Task
 from orchestrator.bench.plots import plot
-from orchestrator.bench.ratios import ratios
 from orchestrator.bench.session import Record, measure
 from orchestrator.bench.tables import text_of
 from orchestrator.bench.target import Target
-from orchestrator.errors import DataError
+from orchestrator.evaluation.report import writable, write_report
+
+PROC = Path("/proc")
+PACKAGES = ("torch", "openvino", "numpy", "opencv-python-headless")
 
 
 def run(task: Task) -> Figures:
@@ -38,17 +45,16 @@ def run(task: Task) -> Figures:
         ServerError: The server, the pipeline or the predecessor cannot be started or reached.
     """
     old = read_report(task.against) if task.against else None
-    pictures = read(task.pictures) if task.pictures else [rendered(n) for n in task.plates]
-    with _writable(task.out):
+    pictures = read(task.files) if task.files else [rendered(n) for n in task.plates]
+    with writable(task.out):
         task.out.mkdir(parents=True, exist_ok=True)
     record = measure(task, pictures)
     report = figures(task, pictures, record)
     if old:
         report["against"] = _against(report, old)
     text = text_of(report)
-    with _writable(task.out):
-        content = json.dumps(report, indent=2, allow_nan=False)
-        (task.out / "report.json").write_text(content + "\n", encoding="utf-8")
+    with writable(task.out):
+        write_report(report, "", task.out)
         (task.out / "report.txt").write_text(text + "\n", encoding="utf-8")
         if report["cells"]:
             plot(report["cells"], task.out / "bench.png")
@@ -108,10 +114,13 @@ def notes(
 
 
 def _settings(task: Task) -> dict[str, Any]:
-    kept = ("plates", "transports", "concurrencies", "seconds", "rounds", "device", "threads")
+    kept = (
+        "plates", "transports", "concurrencies", "thin", "seconds", "rounds",
+        "device", "engine", "threads", "pictures",
+    )  # fmt: skip
     return {name: json.loads(json.dumps(getattr(task, name))) for name in kept} | {
         "address": asdict(task.address) if task.address else None,
-        "pictures": [path.name for path in task.pictures],
+        "files": [path.name for path in task.files],
     }
 
 
@@ -146,9 +155,25 @@ def _or(values: set[int]) -> str:
     return " or ".join(map(str, sorted(values)))
 
 
-@contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{folder}: wanted to write here, got {error.strerror}") from error
+def describe(triton_version: str, proc: Path = PROC) -> Figures:
+    """Return what is known about the machine."""
+    return {
+        "cpu": _after(proc / "cpuinfo", "model name") or platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": 1024 * int(_after(proc / "meminfo", "MemTotal").partition(" ")[0] or 0),
+        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "triton": triton_version or None,
+        **{name: metadata.version(name) for name in PACKAGES},
+    }
+
+
+def _after(path: Path, name: str) -> str:
+    """Return the value of the first line `name: value`."""
+    with suppress(OSError):
+        for line in path.read_text(errors="replace").splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return ""

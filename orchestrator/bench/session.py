@@ -11,14 +11,20 @@ from tempfile import TemporaryDirectory
 
 import typer
 
-from orchestrator.bench import bounds, sampling
+from orchestrator.bench import child
 from orchestrator.bench.child import Child
 from orchestrator.bench.figures import Figures
+from orchestrator.bench.load import Sample, closed_loop
+from orchestrator.bench.metrics import difference, scrape
 from orchestrator.bench.pictures import Picture
 from orchestrator.bench.plan import IN_PROCESS, Key, Task, grid
-from orchestrator.bench.sampling import Sample
+from orchestrator.bench.processes import Watch, cpu_s, tree
 from orchestrator.bench.target import Target, target
+from orchestrator.bench.wire import REGION, connected
 from orchestrator.errors import PlateError, ServerError
+
+SETTLED_S = 0.05
+"""After an answer, until the server has counted it."""
 
 
 @dataclass
@@ -46,7 +52,6 @@ class Session:
     Attributes:
         server: The server under load; None where no transport needs one.
         worker: The pipeline in process.
-        single: The same with one thread, for the bare stages; None where `worker` has no more.
         predecessor: Its script; None when none is wanted.
         pictures: By name.
         files: The same pictures as files.
@@ -54,7 +59,6 @@ class Session:
 
     server: Target | None
     worker: Child
-    single: Child | None
     predecessor: Child | None
     pictures: Mapping[str, Picture]
     files: Mapping[str, Path]
@@ -66,12 +70,40 @@ class Session:
             ServerError: What is measured has ended.
         """
         if key.transport == IN_PROCESS:
-            return sampling.in_process(key, self.files, self.worker, seconds)
+            question = {"do": "load", "picture": str(self.files[key.picture])}
+            asked = question | {"concurrency": key.concurrency, "seconds": seconds}
+            return Sample(**self.worker.ask(asked))
         assert self.server is not None
-        sample = sampling.served(key, self.pictures[key.picture], self.server, seconds)
+        sample = served(key, self.pictures[key.picture], self.server, seconds)
         if reason := self.server.ended():
             raise ServerError(reason)
         return sample
+
+
+def served(key: Key, picture: Picture, server: Target, seconds: float) -> Sample:
+    """Measure one cell of a server; of one that is not ours only what it tells.
+
+    Raises:
+        ServerError: The server's metrics cannot be read.
+    """
+    pids = tree(server.pid) if server.pid else frozenset()
+    watch = Watch(pids, (server.shm_prefix, REGION))
+
+    def usage() -> dict[str, float]:
+        own = {"cpu_s": cpu_s(pids)} if pids else {}
+        return own | {"client_cpu_s": time.process_time()}
+
+    before = scrape(server.address.metrics)
+    sample = closed_loop(
+        lambda: connected(key.transport, picture, server.address),
+        key.concurrency,
+        seconds,
+        usage=usage,
+        look=watch.look,
+    )
+    time.sleep(SETTLED_S)
+    counters = difference(before, scrape(server.address.metrics))
+    return replace(sample, peaks=watch.peaks(), counters=counters)
 
 
 @contextmanager
@@ -87,14 +119,9 @@ def opened(task: Task, pictures: Sequence[Picture]) -> Iterator[Session]:
         for one in pictures:
             files[one.name].write_bytes(one.encoded)
         server = stack.enter_context(target(task)) if task.is_served else None
-        parameters = server.parameters if server else {}
-        worker = stack.enter_context(bounds.worker(task, parameters))
-        single = None
-        if bounds.threads_of(task) > 1:
-            single = stack.enter_context(bounds.worker(replace(task, threads=1), parameters))
-        predecessor = stack.enter_context(bounds.predecessor(task))
-        by_name = {picture.name: picture for picture in pictures}
-        yield Session(server, worker, single, predecessor, by_name, files)
+        worker = stack.enter_context(child.worker(task, server.parameters if server else {}))
+        former = stack.enter_context(child.predecessor(task))
+        yield Session(server, worker, former, {one.name: one for one in pictures}, files)
 
 
 Start = Callable[[Task, Sequence[Picture]], AbstractContextManager[Session]]
@@ -126,41 +153,29 @@ def measure(task: Task, pictures: Sequence[Picture], start: Start = opened) -> R
 
 
 def _rounds(task: Task, session: Session, record: Record) -> None:
-    progress = _Progress(task.rounds * len(grid(task, list(session.pictures), 0)))
+    names = list(session.files)
+    cells = task.rounds * len(grid(task, names, 0))
+    started, done = time.monotonic(), 0
     for round_ in range(task.rounds):
         for name, file in session.files.items():
-            question = {"do": "bare", "picture": str(file)}
-            workers = filter(None, (session.worker, session.single))
-            rows = [row for child in workers for row in child.ask(question)["bare"]]
-            record.bare.setdefault(name, []).append(rows)
+            answer = session.worker.ask({"do": "bare", "picture": str(file)})
+            record.bare.setdefault(name, []).append(answer["bare"])
             if session.predecessor:
-                stages = bounds.stages_ms(session.predecessor, file)
+                stages = child.stages_ms(session.predecessor, file)
                 record.predecessor.setdefault(name, []).append(stages)
-        for key in grid(task, list(session.pictures), round_):
+        for key in grid(task, names, round_):
             sample = session.sample(key, task.seconds)
             record.samples.setdefault(key, []).append(sample)
-            progress.show(key, sample)
+            done += 1
+            rest_s = (time.monotonic() - started) * (cells - done) / done
+            typer.echo(f"{done}/{cells}  {_progress(key, sample, rest_s)}", err=True)
         record.rounds += 1
 
 
-@dataclass
-class _Progress:
-    """Tells on stderr what was measured and how long the rest takes."""
-
-    cells: int
-    done: int = 0
-    started: float = field(default_factory=time.monotonic)
-
-    def show(self, key: Key, sample: Sample) -> None:
-        self.done += 1
-        rest_s = (time.monotonic() - self.started) * (self.cells - self.done) / self.done
-        failed = f", {sample.errors} errors" if sample.errors else ""
-        typer.echo(
-            f"{self.done}/{self.cells}  {key.picture}, {key.transport} x{key.concurrency}: "
-            f"{sample.throughput:.1f} pictures/s{failed}; {_minutes(rest_s)} left",
-            err=True,
-        )
-
-
-def _minutes(seconds: float) -> str:
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {seconds:.0f} s"
+def _progress(key: Key, sample: Sample, rest_s: float) -> str:
+    failed = f", {sample.errors} errors" if sample.errors else ""
+    left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
+    return (
+        f"{key.picture}, {key.transport} x{key.concurrency}: "
+        f"{sample.throughput:.1f} pictures/s{failed}; about {left} left"
+    )

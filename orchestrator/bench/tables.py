@@ -12,7 +12,6 @@ from orchestrator.evaluation.tables import NOTHING, aligned
 
 STAGED = (1, 4)
 """Calls at once whose stages are printed; all are in `report.json`."""
-MB = 1e6
 
 
 def text_of(report: Figures) -> str:
@@ -43,8 +42,10 @@ def _head(report: Figures) -> str:
     gpu = f", {machine['gpu']}" if machine["gpu"] else ""
     versions = [f"{name} {machine[name]}" for name in ("torch", "openvino") if name in machine]
     triton = [f"Triton {machine['triton']}"] if machine["triton"] else []
+    engine = [report["server"]["engine"]] if "engine" in report["server"] else []
+    software = ", ".join([*triton, *versions, *engine])
     return (
-        f"{machine['cores']} cores, {machine['cpu']}{gpu}; {', '.join([*triton, *versions])}\n"
+        f"{machine['cores']} cores, {machine['cpu']}{gpu}; {software}\n"
         f"{report['rounds_done']} of {settings['rounds']} rounds, "
         f"{settings['seconds']:g} s for each cell; x4: four calls at once"
     )
@@ -93,26 +94,15 @@ def _cells(report: Figures) -> str:
 
 
 def _cell(cell: Figures) -> tuple[str, ...]:
-    return (
-        cell["picture"],
-        cell["transport"],
-        f"x{cell['concurrency']}",
-        NOTHING if cell["plates"] is None else str(cell["plates"]),
-        str(cell["calls"]),
-        str(cell["errors"]),
-        str(cell["refused"]),
-        figure(cell["throughput"]),
-        figure(cell["p50_ms"]),
-        figure(cell["p99_ms"]),
-        figure(_scaled(cell["cpu_s_per_call"], 1e3)),
-        figure(_scaled(cell["client_cpu_s_per_call"], 1e3)),
-        figure(_scaled(cell["memory_bytes"], 1 / MB)),
-        figure(_scaled(cell["shm_bytes"], 1 / MB)),
-    )
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
+    scaled = (
+        ("throughput", 1.0), ("p50_ms", 1.0), ("p99_ms", 1.0), ("cpu_s_per_call", 1e3),
+        ("client_cpu_s_per_call", 1e3), ("memory_bytes", 1e-6), ("shm_bytes", 1e-6),
+    )  # fmt: skip
+    found = NOTHING if cell["plates"] is None else str(cell["plates"])
+    counts = (str(cell[name]) for name in ("calls", "errors", "refused"))
+    figures = (None if cell[name] is None else cell[name] * factor for name, factor in scaled)
+    place = (cell["picture"], cell["transport"], f"x{cell['concurrency']}")
+    return (*place, found, *counts, *map(figure, figures))
 
 
 def _stages(cells: Sequence[Figures]) -> str:
@@ -141,23 +131,8 @@ def _stage(cell: Figures) -> tuple[str, ...]:
 
 
 def _bare(rows: Sequence[Figures]) -> str:
-    threads = sorted({row["threads"] for row in rows}, reverse=True)
-    pictures = list(dict.fromkeys(row["picture"] for row in rows))
-    times = {(r["picture"], r["stage"], r["rows"], r["threads"]): r["ms"] for r in rows}
-    lines = [
-        (
-            picture,
-            stage,
-            str(count),
-            *(figure(times.get((picture, stage, count, n))) for n in threads),
-        )
-        for picture in pictures
-        for stage, count in dict.fromkeys(
-            (row["stage"], row["rows"]) for row in rows if row["picture"] == picture
-        )
-    ]
-    columns = [f"ms, {n} thread{'s' if n > 1 else ''}" for n in threads]
-    return aligned([("alone, in process", "", "rows", *columns), *lines]) if lines else ""
+    lines = [(row["picture"], row["stage"], str(row["rows"]), figure(row["ms"])) for row in rows]
+    return aligned([("alone, in process", "", "rows", "ms"), *lines]) if lines else ""
 
 
 def _predecessor(rows: Sequence[Figures]) -> str:
@@ -165,11 +140,7 @@ def _predecessor(rows: Sequence[Figures]) -> str:
         return ""
     names = list(rows[0]["stages_ms"])
     lines = [
-        (
-            row["picture"],
-            *(figure(row["stages_ms"].get(name)) for name in names),
-            figure(row["total_ms"]),
-        )
+        (row["picture"], *map(figure, map(row["stages_ms"].get, names)), figure(row["total_ms"]))
         for row in rows
     ]
     return aligned([("predecessor, ms", *names, "total"), *lines])

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from orchestrator.bench.plan import Address, Task
@@ -33,9 +33,9 @@ class Target:
     """
 
     address: Address
-    version: str
-    parameters: dict[str, Any]
-    options: dict[str, Any]
+    version: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
     pid: int | None = None
     shm_prefix: str = ""
     ended: Callable[[], str] = lambda: ""
@@ -50,18 +50,19 @@ def target(task: Task) -> Iterator[Target]:
         WeightsError: Weights cannot be used.
     """
     if task.address:
-        yield _described(Target(task.address, "", {}, {}))
+        yield _described(Target(task.address))
         return
     http, grpc, metrics = free_ports(3)
-    options = prepared(task.repository, task.weights, task.device, task.threads)
-    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    options = prepared(task.repository, task.weights, task.device, task.threads, task.engine)
+    options = replace(
+        options, http_port=http, grpc_port=grpc, metrics_port=metrics, pictures=task.pictures
+    )
+    shown = {"device": options.device, "engine": options.chosen_engine().value}
     with running(options) as server:
         yield _described(
             Target(
                 address=Address(options.http_url, options.grpc_url, options.metrics_url),
-                version="",
-                parameters={},
-                options={"device": options.device, "threads": options.threads},
+                options=shown | {"threads": options.threads, "pictures": options.pictures},
                 pid=server.process.pid,
                 shm_prefix=server.shm_prefix,
                 ended=lambda: _end_of(server),
@@ -88,7 +89,6 @@ def _get(address: Address, path: str) -> dict[str, Any]:
     url = f"http://{address.http}/{path}"
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
-            parsed: dict[str, Any] = json.loads(answer.read())
+            return dict(json.loads(answer.read()))
     except (OSError, ValueError, urllib.error.URLError) as error:
         raise ServerError(f"{url}: wanted an answer, got {error}") from error
-    return parsed

@@ -1,6 +1,6 @@
 """Calls that cost the client as little as can be: it runs on the cores that it measures.
 
-Each request is built once; an answer's status is looked at, its plates only when asked for.
+Each request is built once; of an answer only the status and the number of plates are looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]
@@ -28,82 +28,59 @@ from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
 TIMEOUT_S = 60.0
 HEADER = "Inference-Header-Content-Length"
 METHOD = "/inference.GRPCInferenceService/ModelInfer"
+GRPC_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own for each caller
+)
 LOCAL = ("connect", "socket", "transport", "dns")
 """In what gRPC says when UNAVAILABLE is its own word and not the server's."""
 REGION = f"plates_bench_{os.getpid()}_"
 """Names of our shared memory regions begin so."""
 
-Call = Callable[[], bytes]
 _numbers = itertools.count()
 
 
 @contextmanager
-def connected(
-    transport: str, picture: Picture, address: Address, saw: Callable[[int], object]
-) -> Iterator[Call]:
-    """Open a connection of one caller; gives what makes one call and returns the answer's bytes.
-
-    Args:
-        transport: How the picture travels.
-        picture: What is sent.
-        address: The server.
-        saw: Told how many plates the first answer has.
+def connected(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+    """Open a connection of one caller; gives what makes one call and returns how many plates.
 
     Raises:
         ServerError: The server cannot take a shared memory region.
     """
     opened = _grpc if transport in OVER_GRPC else _http
-    unseen = [saw]
-    with opened(transport, picture, address) as (infer, count):
-
-        def call() -> bytes:
-            content = infer()
-            if unseen:
-                unseen.pop()(count(content))
-            return content
-
+    with opened(transport, picture, address) as call:
         yield call
 
 
 @contextmanager
-def _http(
-    transport: str, picture: Picture, address: Address
-) -> Iterator[tuple[Call, Callable[[bytes], int]]]:
-    inputs = [_http_input(picture, is_encoded=transport == HTTP_ENCODED)]
+def _http(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+    if transport == HTTP_ENCODED:
+        encoded = np.array([picture.encoded], dtype=np.object_)
+        tensor = tritonclient.http.InferInput(ENCODED, [1], "BYTES").set_data_from_numpy(encoded)
+    else:
+        tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
+        tensor.set_data_from_numpy(picture.bgr)
     outputs = [tritonclient.http.InferRequestedOutput(name) for name in OUTPUTS]
     client = tritonclient.http.InferenceServerClient
-    body, header_length = client.generate_request_body(inputs, outputs=outputs)
+    body, header_length = client.generate_request_body([tensor], outputs=outputs)
     headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
-    connection = http.client.HTTPConnection(address.http, timeout=TIMEOUT_S)
-    last: dict[str, str | None] = {}
 
-    def call() -> bytes:
-        answer, content = _post(connection, body, headers)
+    def call() -> int:
+        try:
+            connection.request("POST", f"/v2/models/{MODEL}/infer", body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()  # the next call opens it again
+            raise ServerError(f"{connection.host}: wanted an answer, got {error!r}") from error
         if answer.status != 200:
             raise _http_error(answer.status, content)
-        last[HEADER] = answer.getheader(HEADER)
-        return content
+        head = json.loads(content[: int(answer.getheader(HEADER) or len(content))])
+        return int(head["outputs"][0]["shape"][0])
 
-    def count(content: bytes) -> int:
-        header = json.loads(content[: int(last[HEADER] or len(content))])
-        return int(header["outputs"][0]["shape"][0])
-
-    try:
-        yield call, count
-    finally:
-        connection.close()
-
-
-def _post(
-    connection: http.client.HTTPConnection, body: bytes, headers: dict[str, str]
-) -> tuple[http.client.HTTPResponse, bytes]:
-    try:
-        connection.request("POST", f"/v2/models/{MODEL}/infer", body, headers)
-        answer = connection.getresponse()
-        return answer, answer.read()
-    except (OSError, http.client.HTTPException) as error:
-        connection.close()  # the next call opens it again
-        raise ServerError(f"{connection.host}: wanted an answer, got {error!r}") from error
+    with closing(http.client.HTTPConnection(address.http, timeout=TIMEOUT_S)) as connection:
+        yield call
 
 
 def _http_error(status: int, content: bytes) -> PlateError:
@@ -115,29 +92,22 @@ def _http_error(status: int, content: bytes) -> PlateError:
 
 
 @contextmanager
-def _grpc(
-    transport: str, picture: Picture, address: Address
-) -> Iterator[tuple[Call, Callable[[bytes], int]]]:
-    options = {
-        "grpc.max_send_message_length": -1,
-        "grpc.max_receive_message_length": -1,
-        "grpc.use_local_subchannel_pool": 1,  # a connection of its own for each caller
-    }
+def _grpc(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
     with ExitStack() as stack:
-        channel = stack.enter_context(grpc.insecure_channel(address.grpc, list(options.items())))
+        channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
         is_shared = transport == GRPC_SHM
         region = stack.enter_context(_region(picture, address)) if is_shared else ""
         request = _grpc_request(picture, region)
         infer = channel.unary_unary(METHOD)  # bytes in, bytes out
 
-        def call() -> bytes:
+        def call() -> int:
             try:
-                answer: bytes = infer(request, timeout=TIMEOUT_S)
+                answer = infer(request, timeout=TIMEOUT_S)
             except grpc.RpcError as error:
                 raise _grpc_error(error) from error
-            return answer
+            return int(service_pb2.ModelInferResponse.FromString(answer).outputs[0].shape[0])
 
-        yield call, _grpc_count
+        yield call
 
 
 def _grpc_request(picture: Picture, region: str) -> bytes:
@@ -154,10 +124,6 @@ def _grpc_request(picture: Picture, region: str) -> bytes:
     return bytes(request.SerializeToString())
 
 
-def _grpc_count(content: bytes) -> int:
-    return int(service_pb2.ModelInferResponse.FromString(content).outputs[0].shape[0])
-
-
 def _grpc_error(error: Any) -> PlateError:
     message = str(error.details())
     if error.code() == grpc.StatusCode.UNAVAILABLE:
@@ -169,10 +135,9 @@ def _grpc_error(error: Any) -> PlateError:
 @contextmanager
 def _region(picture: Picture, address: Address) -> Iterator[str]:
     """Put a picture into a shared memory region that the server knows; gives its name."""
-    name = f"{REGION}{next(_numbers)}"
+    name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
     with ExitStack() as stack:
         try:
-            size = picture.bgr.nbytes
             region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
             stack.callback(shared_memory.destroy_shared_memory_region, region)
             shared_memory.set_shared_memory_region(region, [picture.bgr])
@@ -188,11 +153,3 @@ def _region(picture: Picture, address: Address) -> Iterator[str]:
 def _unregister(client: Any, name: str) -> None:
     with suppress(InferenceServerException):  # a server that died has forgotten it already
         client.unregister_system_shared_memory(name)
-
-
-def _http_input(picture: Picture, *, is_encoded: bool) -> Any:
-    if is_encoded:
-        tensor = tritonclient.http.InferInput(ENCODED, [1], "BYTES")
-        return tensor.set_data_from_numpy(np.array([picture.encoded], dtype=np.object_))
-    tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
-    return tensor.set_data_from_numpy(picture.bgr)

@@ -66,5 +66,7 @@ def assemble(checkpoints: Mapping[str, Path], base: Path, folder: Path) -> dict[
         else:
             digests[name] = check_listed(base / file)
             shutil.copyfile(base / file, folder / file)
+        for small in base.glob(f"{name}.int8.*"):  # of other weights: told of when it is served
+            shutil.copyfile(small, folder / small.name)
     list_sums(folder)
     return digests

@@ -11,6 +11,7 @@ from orchestrator.command import (
     DetectionThresholdOption,
     Device,
     DeviceOption,
+    EngineOption,
     MaxPlatesOption,
     TextThresholdOption,
     ThreadsOption,
@@ -18,6 +19,7 @@ from orchestrator.command import (
     WeightsOption,
     plain_errors,
 )
+from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
 
@@ -60,6 +62,7 @@ def evaluate(
         typer.Option("--set", help="NAME=VALUE of another setting, in this process; repeatable."),
     ] = None,
     device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
     verbose: VerboseOption = False,
 ) -> None:
@@ -77,12 +80,13 @@ def evaluate(
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        engine = EngineOptions(
+        options = EngineOptions(
             url=url,
             triton=triton,
             weights=weights,
             checkpoints={key: path for key, path in checkpoints.items() if path},
             device=device.value,
+            engine=engine,
             threads=threads,
             parameters={key: value for key, value in parameters.items() if value is not None},
             changed=parsed(changed or []),
@@ -97,5 +101,5 @@ def evaluate(
             against=tuple(against or ()),
             limit=limit,
         )
-        typer.echo(run(task, engine))
+        typer.echo(run(task, options))
         typer.echo(f"\nreport in {out}", err=True)

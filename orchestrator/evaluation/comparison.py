@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from orchestrator.errors import DataError
 from orchestrator.evaluation.figures import PRECISION, Figures
+from orchestrator.evaluation.report import read_json
 from orchestrator.evaluation.tables import NOTHING, number, percent
 
 
@@ -60,15 +60,10 @@ def read_report(path: Path) -> Figures:
     Raises:
         DataError: It is no report.
     """
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: wanted a readable report, got {error.strerror}") from error
-    except ValueError as error:
-        raise DataError(f"{path}: wanted a JSON report, got {error}") from error
+    report = read_json(path)
     if not isinstance(report, dict) or "name" not in report:
         raise DataError(f"{path}: wanted a report of plates evaluate, got other JSON")
-    return report
+    return dict(report)
 
 
 def side_by_side(reports: Sequence[Figures]) -> str:

@@ -19,12 +19,15 @@ from orchestrator.contract import FROM_DETECTION, MODEL, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.evaluation.checkpoints import assemble
+from orchestrator.networks.engines import Engine as NetworkEngine
+from orchestrator.networks.engines import chosen
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.triton.local import server_at
+from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.repository import REPOSITORY
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
@@ -57,6 +60,7 @@ class Engine:
         read: Finds and reads the plates with these settings.
         detect: Only finds them, down to the lowest scores.
         weights: SHA-256 of each network's weights; empty where they are not known.
+        networks: What runs the networks; None where that is not known.
     """
 
     kind: str
@@ -64,6 +68,7 @@ class Engine:
     read: Callable[[Tensor], Answer]
     detect: Callable[[Tensor], Plates]
     weights: Mapping[str, str] = field(default_factory=dict)
+    networks: NetworkEngine | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class EngineOptions:
         weights: Folder of the weights, ours when None.
         checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
         device: `auto`, `cpu` or `gpu`.
+        engine: What runs the networks; `auto` fits the machine.
         threads: CPU threads; all cores when 0.
         parameters: Request parameters that override the settings.
         changed: Other settings than the shipped ones, in process only.
@@ -86,15 +92,17 @@ class EngineOptions:
     weights: Path | None = None
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
+    engine: NetworkEngine = NetworkEngine.AUTO
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.url and (self.triton or self.weights or self.checkpoints):
+        chooses = self.weights or self.checkpoints or self.engine is not NetworkEngine.AUTO
+        if self.url and (self.triton or chooses):
             raise SettingsError(
-                "url: wanted without triton, weights and checkpoints, because a running server "
-                "has its own; got both"
+                "url: wanted without triton, engine, weights and checkpoints, because a running "
+                "server has its own; got both"
             )
         if self.changed and (self.url or self.triton):
             raise SettingsError(
@@ -121,7 +129,8 @@ def opened(options: EngineOptions) -> Iterator[Engine]:
             yield replace(_in_process(options, weights), weights=digests)
             return
         with _own_server(options, weights) as url, _served(url, options.parameters) as engine:
-            yield replace(engine, weights=digests)
+            networks = ServerOptions(device=options.device, engine=options.engine).chosen_engine()
+            yield replace(engine, weights=digests, networks=networks)
 
 
 def _in_process(options: EngineOptions, weights: Path) -> Engine:
@@ -129,11 +138,12 @@ def _in_process(options: EngineOptions, weights: Path) -> Engine:
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
     if options.device == "gpu" and not on_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
-    infer = load_networks(weights, "cuda" if on_gpu else "cpu")
+    networks = chosen(options.engine, on_gpu=on_gpu)
+    infer = load_networks(weights, "cuda" if on_gpu else "cpu", networks, options.threads)
     settings = Settings.from_config(
         {name: {"string_value": value} for name, value in options.changed.items()}
     )
-    return in_process(infer, settings.updated(options.parameters))
+    return replace(in_process(infer, settings.updated(options.parameters)), networks=networks)
 
 
 def parsed(assignments: Sequence[str]) -> dict[str, str]:
@@ -182,9 +192,10 @@ def _own_server(options: EngineOptions, weights: Path) -> Iterator[str]:
     """Serve the weights from a model repository of their own; gives the server's URL."""
     with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
         models = Path(folder) / "model_repository"
-        exported = shutil.ignore_patterns("model.pt", "model.sha256", "model.part", "__pycache__")
+        exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
         shutil.copytree(REPOSITORY, models, ignore=exported)
-        with server_at(None, models, weights, options.device, options.threads) as url:
+        own = (models, weights, options.device, options.threads, options.engine)
+        with server_at(None, *own) as url:
             yield url
 
 

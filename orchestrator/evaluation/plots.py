@@ -29,7 +29,7 @@ def plot_precision_recall(curve: Curve, threshold: float, map50: float, path: Pa
         axes.legend(loc="lower left")
     axes.set(xlim=(0, 1.02), ylim=(0, 1.02), xlabel="recall", ylabel="precision")
     axes.set_title(f"Detection at IoU 0.5: mAP50 {map50:.3f}")
-    _save(figure, [axes], path)
+    save(figure, [axes], path)
 
 
 def plot_coverage(curve: Sequence[Coverage], threshold: float, path: Path) -> None:
@@ -51,7 +51,7 @@ def plot_coverage(curve: Sequence[Coverage], threshold: float, path: Path) -> No
     left.set(xlim=(0, 101), ylim=(0, max([2.0, *error]) * 1.05))
     left.legend(loc="upper left")
     right.legend(loc="center left")
-    _save(figure, [left, right], path)
+    save(figure, [left, right], path)
 
 
 def plot_reliability(diagram: Sequence[ScoreBin], ece: float | None, path: Path) -> None:
@@ -73,10 +73,11 @@ def plot_reliability(diagram: Sequence[ScoreBin], ece: float | None, path: Path)
     bottom.bar_label(bars)
     bottom.set(xlim=(0, 1), xlabel="text score", ylabel="plates")
     bottom.margins(y=0.25)
-    _save(figure, [top, bottom], path)
+    save(figure, [top, bottom], path)
 
 
-def _save(figure: Figure, all_axes: Sequence[Axes], path: Path) -> None:
+def save(figure: Figure, all_axes: Sequence[Axes], path: Path) -> None:
+    """Write a figure, its diagrams with a faint grid and without a box."""
     for axes in all_axes:
         axes.grid(alpha=0.3)
         axes.set_axisbelow(True)

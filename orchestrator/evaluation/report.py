@@ -4,11 +4,27 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.errors import DataError
 from orchestrator.evaluation.figures import Figures
+
+
+def read_json(path: Path) -> Any:
+    """Read a report of whichever command.
+
+    Raises:
+        DataError: The file cannot be read or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable report, got {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{path}: wanted a JSON report, got {error}") from error
 
 
 def write_report(report: Figures, comparison: str, folder: Path) -> None:
@@ -25,3 +41,16 @@ def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, An
         table = csv.DictWriter(file, columns)
         table.writeheader()
         table.writerows(rows)
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Say plainly that a folder cannot be written.
+
+    Raises:
+        DataError: It cannot.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{folder}: wanted to write here, got {error.strerror}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +20,7 @@ from orchestrator.evaluation.engines import Engine, EngineOptions, opened
 from orchestrator.evaluation.figures import Figures, detection_figures, reading_figures
 from orchestrator.evaluation.outcomes import Outcome, detect_all, judge_scenes
 from orchestrator.evaluation.reading_files import write_reading
-from orchestrator.evaluation.report import write_report
+from orchestrator.evaluation.report import writable, write_report
 from orchestrator.evaluation.tables import text_of
 
 T = TypeVar("T")
@@ -67,7 +66,7 @@ def run(task: Task, options: EngineOptions) -> str:
     boxed: list[BoxedPicture] = []
     if task.detection:
         boxed = read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)
-    with _writable(task.out):
+    with writable(task.out):
         _prepare(task.out)
     with opened(options) as engine:
         started = time.monotonic()
@@ -76,7 +75,7 @@ def run(task: Task, options: EngineOptions) -> str:
         seconds = time.monotonic() - started
     report = figures(task, engine, outcomes, detected) | {"seconds": round(seconds, 1)}
     comparison = side_by_side([report, *others]) if others else ""
-    with _writable(task.out):
+    with writable(task.out):
         write_report(report, comparison, task.out)
         if outcomes:
             write_reading(report, outcomes, task.out)
@@ -91,7 +90,8 @@ def figures(
     """Return the report: what was measured, how, and every figure."""
     report: Figures = {
         "name": task.name,
-        "engine": engine.kind,
+        "way": engine.kind,
+        "engine": engine.networks.value if engine.networks else None,
         "settings": asdict(engine.settings),
         "weights_sha256": dict(engine.weights),
         "data": {
@@ -122,11 +122,3 @@ def _prepare(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if is_new:
         (folder / ".gitignore").write_text("*\n")
-
-
-@contextmanager
-def _writable(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{folder}: wanted to write here, got {error.strerror}") from error

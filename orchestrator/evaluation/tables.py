@@ -13,7 +13,7 @@ NOTHING = "-"
 
 def text_of(report: Figures) -> str:
     """Return the tables of a report."""
-    parts = []
+    parts = [f"{report['way']}, engine {report['engine'] or 'unknown'}"] if "way" in report else []
     if "reading" in report:
         parts += _reading(report["reading"])
     if "detection" in report:

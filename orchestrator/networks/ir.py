@@ -42,6 +42,7 @@ class Compiled:
             "NUM_STREAMS": streams,
             # The default is bfloat16 where the CPU has it: quicker, and two plates of 214 lost.
             "INFERENCE_PRECISION_HINT": "f32",
+            "ENABLE_CPU_PINNING": False,  # others work on these cores, too
         }
         core = openvino.Core()
         self._network = core.compile_model(model, "CPU", options)

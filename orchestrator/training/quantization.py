@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import openvino
@@ -27,12 +28,12 @@ from orchestrator.settings import Settings
 from orchestrator.training.streets import streets
 
 DETECTOR = "yolo"
-PICTURES, SEED = 60, 77
+
 
 log = logging.getLogger(__name__)
 
 
-def quantize(weights: Path = WEIGHTS, pictures: int = PICTURES, seed: int = SEED) -> Path:
+def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
     """Write the detector of a folder of weights in 8-bit integers, beside them.
 
     Args:
@@ -44,10 +45,11 @@ def quantize(weights: Path = WEIGHTS, pictures: int = PICTURES, seed: int = SEED
         SettingsError: The package `nncf` is not installed.
         WeightsError: The weight file is missing or not the listed one.
     """
+    nncf = _nncf()  # tell at once that it is missing
     source = check_listed(weights / FILES[DETECTOR])
     model = ir.convert(DETECTOR, load(DETECTOR, weights))
     log.info("rendering %d pictures", pictures)
-    small = integers(model, letterboxed(pictures, seed))
+    small = integers(nncf, model, letterboxed(pictures, seed))
     small.set_rt_info(source, quantized.SOURCE)
     path = quantized.file_of(DETECTOR, weights)
     ir.save(small, path)
@@ -62,22 +64,26 @@ def letterboxed(count: int, seed: int) -> list[NDArray[np.uint8]]:
     return [letterbox(torch.from_numpy(picture), side).net.numpy() for picture in pictures]
 
 
-def integers(model: openvino.Model, inputs: Sequence[NDArray[np.uint8]]) -> openvino.Model:
-    """Quantise a network.
-
-    Args:
-        model: In float32.
-        inputs: What it is calibrated with.
-
-    Raises:
-        SettingsError: The package `nncf` is not installed.
-    """
+def _nncf() -> Any:
     try:
         import nncf
     except ImportError as error:
         raise SettingsError(
             "nncf: wanted the package, got none installed; run in the environment of make train-env"
         ) from error
+    return nncf
+
+
+def integers(
+    nncf: Any, model: openvino.Model, inputs: Sequence[NDArray[np.uint8]]
+) -> openvino.Model:
+    """Quantise a network.
+
+    Args:
+        nncf: The package.
+        model: In float32.
+        inputs: What it is calibrated with.
+    """
     return nncf.quantize(
         model,
         nncf.Dataset(inputs),

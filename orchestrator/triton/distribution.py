@@ -73,12 +73,12 @@ def _libpython_folder() -> Path:
     return folder
 
 
-def lay_out_backends(distribution: Distribution, runtime: str) -> Path:
+def lay_out_backends(distribution: Distribution, runtime: Path) -> Path:
     """Make the backend directory: the wheel's Python backend, its worker, and our backends.
 
     These are copies, a few megabytes, because Triton refuses links that leave the folder.
     """
-    backends = Path(runtime, "backends")
+    backends = runtime / "backends"
     python = backends / "python"
     python.mkdir(parents=True)
     shipped = distribution.root / "backends" / "python"
@@ -132,7 +132,8 @@ def command(
 def environment(options: ServerOptions, distribution: Distribution) -> dict[str, str]:
     """Return the environment of the server and its workers."""
     libraries = [str(folder) for folder in distribution.libraries]
-    threads = options.threads or len(os.sched_getaffinity(0))
+    capacity = options.capacity()
+    threads = capacity.threads if capacity else len(os.sched_getaffinity(0))
     return {
         **os.environ,
         "LD_LIBRARY_PATH": os.pathsep.join(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine, chosen
+from orchestrator.triton.capacity import Capacity, fitting
 from orchestrator.triton.repository import REPOSITORY
 
 DEVICES = ("auto", "cpu", "gpu")
@@ -25,7 +26,7 @@ class ServerOptions:
         metrics_port: Port of the Prometheus metrics.
         device: `auto` uses GPUs where there are any, `cpu` hides them, `gpu` insists on one.
         engine: What runs the networks; `auto` fits the machine.
-        threads: CPU threads of each network; all cores when 0.
+        threads: CPU threads of one inference; as many as fit the machine when 0.
         pictures: Pictures in work at once; as many as fit the machine when 0.
         start_timeout_s: How long the models may take to load.
     """
@@ -43,8 +44,16 @@ class ServerOptions:
 
     def chosen_engine(self) -> Engine:
         """Return what runs the networks on this machine."""
-        on_gpu = self.device == "gpu" or (self.device == "auto" and has_gpu())
-        return chosen(self.engine, on_gpu=on_gpu)
+        return chosen(self.engine, on_gpu=self.on_gpu())
+
+    def capacity(self) -> Capacity | None:
+        """Return what fits this machine's cores; None on a GPU, where config.pbtxt says it."""
+        if self.on_gpu() and not self.chosen_engine().is_openvino:
+            return None
+        return fitting(threads=self.threads, pictures=self.pictures)
+
+    def on_gpu(self) -> bool:
+        return self.device == "gpu" or (self.device == "auto" and has_gpu())
 
     @property
     def http_url(self) -> str:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import cv2
 import torch
 import triton_python_backend_utils as pb_utils
 from torch import Tensor
@@ -27,6 +28,7 @@ class TritonPythonModel:
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(1)  # the networks have the cores
+        cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
 
     @torch.inference_mode()

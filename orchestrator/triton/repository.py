@@ -9,10 +9,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import COMPONENTS, DETECTOR, MODEL, READER, RECTIFIER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, sha256
+from orchestrator.triton.capacity import Capacity
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 CONFIG = "config.pbtxt"
@@ -75,7 +76,9 @@ def export(
     return [files[name] for name in stale]
 
 
-def lay_out(repository: Path, target: Path, engine: Engine, pictures: int = 0) -> Path:
+def lay_out(
+    repository: Path, target: Path, engine: Engine, capacity: Capacity | None = None
+) -> Path:
     """Write the repository that a server gets: exported files and configurations of one engine.
 
     It is what Triton's own backends of these names take, too.
@@ -84,27 +87,34 @@ def lay_out(repository: Path, target: Path, engine: Engine, pictures: int = 0) -
         repository: Our models, with the engine's exported files.
         target: The folder to write; model folders in it are replaced.
         engine: Not `auto`.
-        pictures: How many pictures are in work at once; as config.pbtxt says when 0.
+        capacity: How many instances of each model; as config.pbtxt says when None.
 
     Raises:
         SettingsError: The folder is no repository of our models, or cannot be written.
     """
     check(repository)
     for name in (MODEL, *COMPONENTS):
-        folder = target / name
-        shutil.rmtree(folder, ignore_errors=True)
-        (folder / "1").mkdir(parents=True)
-        config = configuration(repository, name, engine, pictures)
-        (folder / CONFIG).write_text(config, encoding="utf-8")
-        if name == MODEL:
-            shutil.copy(repository / name / "1" / "model.py", folder / "1")
-        else:
-            for file in _files(repository, name, engine):
-                shutil.copy(file, folder / "1")
+        config = configuration(repository, name, engine, capacity)
+        try:
+            _write_model(target / name, config, _files(repository, name, engine))
+        except OSError as error:
+            raise SettingsError(
+                f"{target / name}: wanted to write here, got {error.strerror}"
+            ) from error
     return target
 
 
-def configuration(repository: Path, name: str, engine: Engine, pictures: int = 0) -> str:
+def _write_model(folder: Path, config: str, files: list[Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "1").mkdir(parents=True)
+    (folder / CONFIG).write_text(config, encoding="utf-8")
+    for file in files:
+        shutil.copy(file, folder / "1")
+
+
+def configuration(
+    repository: Path, name: str, engine: Engine, capacity: Capacity | None = None
+) -> str:
     """Return a model's config.pbtxt for an engine.
 
     Raises:
@@ -118,13 +128,18 @@ def configuration(repository: Path, name: str, engine: Engine, pictures: int = 0
         config: Any = text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
     except text_format.ParseError as error:
         raise SettingsError(f"{path}: wanted a Triton model configuration, got {error}") from error
+    group = config.instance_group[0]
     if name != MODEL:
         config.backend = engine.backend
-    elif pictures:
-        config.instance_group[0].count = pictures
-    if engine.is_openvino and name != MODEL:
-        for group in config.instance_group:
+        if engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU
+    if capacity:
+        group.count = {
+            MODEL: capacity.pictures,
+            DETECTOR: capacity.instances,
+            RECTIFIER: 1,  # too quick to be waited for
+            READER: capacity.instances,
+        }[name]
     return str(text_format.MessageToString(config))
 
 
@@ -147,8 +162,18 @@ def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -
 
 
 def _files(repository: Path, name: str, engine: Engine) -> list[Path]:
+    """Return what belongs into a model's version folder."""
+    if name == MODEL:
+        return [repository / name / "1" / "model.py"]
     file = model_file(repository, name, engine)
-    return [file, file.with_suffix(".bin")] if engine.is_openvino else [file]
+    files = [file, file.with_suffix(".bin")] if engine.is_openvino else [file]
+    for one in files:
+        if not one.is_file():
+            raise SettingsError(
+                f"{one}: wanted the exported network, got no such file; "
+                f"run plates export --engine {engine.value}"
+            )
+    return files
 
 
 def _stamp(file: Path) -> str:

@@ -21,6 +21,7 @@ from pathlib import Path
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ServerError
 from orchestrator.triton.distribution import (
+    Distribution,
     command,
     environment,
     find_distribution,
@@ -111,13 +112,31 @@ def start(options: ServerOptions) -> Server:
     check_device(options.device)
     check_ports(options)
     runtime = tempfile.TemporaryDirectory(prefix="plates-")
-    engine = options.chosen_engine()
-    repository = lay_out(
-        options.repository, Path(runtime.name, "repository"), engine, options.pictures
-    )
-    backends = lay_out_backends(distribution, runtime.name)
     shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
-    process = subprocess.Popen(
+    try:
+        process = _launch(options, distribution, Path(runtime.name), shm_prefix)
+    except BaseException:
+        runtime.cleanup()
+        raise
+    server = Server(options, process, runtime, shm_prefix)
+    threading.Thread(target=_follow, args=(server,), daemon=True).start()
+    try:
+        server.wait_until_ready()
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+def _launch(
+    options: ServerOptions, distribution: Distribution, runtime: Path, shm_prefix: str
+) -> subprocess.Popen[str]:
+    """Lay out what the server reads, and start its process."""
+    repository = lay_out(
+        options.repository, runtime / "repository", options.chosen_engine(), options.capacity()
+    )
+    backends = lay_out_backends(distribution, runtime)
+    return subprocess.Popen(
         command(options, distribution, repository, backends, shm_prefix),
         env=environment(options, distribution),
         stdin=subprocess.DEVNULL,
@@ -128,14 +147,6 @@ def start(options: ServerOptions) -> Server:
         start_new_session=True,  # Ctrl-C is ours to handle
         preexec_fn=_end_with_parent,
     )
-    server = Server(options, process, runtime, shm_prefix)
-    threading.Thread(target=_follow, args=(server,), daemon=True).start()
-    try:
-        server.wait_until_ready()
-    except BaseException:
-        server.stop()
-        raise
-    return server
 
 
 @contextlib.contextmanager

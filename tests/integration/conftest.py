@@ -1,14 +1,13 @@
 """One real Triton server for all integration tests of a run."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.ports import free_ports
-from orchestrator.triton import repository
-from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.local import prepared
 from orchestrator.triton.server import Server, running
 
 
@@ -20,9 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    repository.export()
     http, grpc, metrics = free_ports(3)
-    options = ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
+    options = replace(prepared(), http_port=http, grpc_port=grpc, metrics_port=metrics)
     with running(options) as started:
         yield started
 

@@ -63,7 +63,7 @@ def here(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
 
 def test_a_running_server_gives_the_same_figures(here, data, tmp_path, wire) -> None:
     there = report_of(data, tmp_path, EngineOptions(url=wire.url))
-    assert there["engine"] == "triton"
+    assert (there["way"], there["engine"]) == ("triton", None)
     assert there["settings"] == here["settings"]
     assert there["weights_sha256"] == {}
     assert without_free_beam(there) == approximately(without_free_beam(here))

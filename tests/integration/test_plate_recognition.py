@@ -1,6 +1,8 @@
 """`plate_recognition` on a real Triton server, over HTTP and gRPC."""
 
 import csv
+import threading
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 from orchestrator import PlateClient, load_networks, recognize
 from orchestrator.boxes import iou
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE, from_arrays
-from orchestrator.errors import RequestError, ServerError
+from orchestrator.errors import Overloaded, RequestError, ServerError
 from orchestrator.training.scenery import scene
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -148,6 +150,27 @@ class TestAnswers:
         with ThreadPoolExecutor(6) as pool:
             answers = list(pool.map(call, range(24)))
         assert answers == [list(streets[i % len(streets)].texts) for i in range(24)]
+
+    def test_more_callers_than_the_queue_holds_are_told_so_and_the_others_answered(
+        self, wire
+    ) -> None:
+        everybody = threading.Barrier(100)
+
+        def call(_: int) -> str:
+            with PlateClient(wire.url) as mine:
+                everybody.wait()
+                try:
+                    return f"{len(mine.recognize(GREY))} plates"
+                except Overloaded as error:
+                    return str(error)
+
+        with ThreadPoolExecutor(100) as pool:
+            answers = Counter(pool.map(call, range(100)))
+        (refusal,) = set(answers) - {"0 plates"}
+        assert "Exceeds maximum queue size" in refusal
+        assert answers["0 plates"] >= 64
+        with PlateClient(wire.url) as client:
+            assert len(client.recognize(GREY)) == 0
 
 
 class TestBadRequests:

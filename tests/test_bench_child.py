@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.bench import bounds
-from orchestrator.bench.child import running
+from orchestrator.bench import child
+from orchestrator.bench.load import Sample
 from orchestrator.bench.pictures import rendered
-from orchestrator.bench.plan import IN_PROCESS, Key, Task
-from orchestrator.bench.sampling import in_process
+from orchestrator.bench.plan import Task
 from orchestrator.errors import ServerError
+from orchestrator.networks.engines import Engine
 
 STAGES = """\
 import json, sys
@@ -33,15 +33,15 @@ def task(folder: Path, **changed: object) -> Task:
 
 
 def test_without_a_predecessor_there_is_no_child(tmp_path: Path) -> None:
-    with bounds.predecessor(Task(tmp_path)) as child:
-        assert child is None
+    with child.predecessor(Task(tmp_path)) as former:
+        assert former is None
 
 
 def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path) -> None:
-    with bounds.predecessor(task(tmp_path), program(tmp_path, STAGES)) as child:
-        assert bounds.stages_ms(child, Path("a.jpg")) == {"detector": 90.5, "stn": 5, "lprnet": 5}
-        assert bounds.stages_ms(child, Path("ab.jpg"))["lprnet"] == 6
-        pid = child.pid
+    with child.predecessor(task(tmp_path), program(tmp_path, STAGES)) as former:
+        assert child.stages_ms(former, Path("a.jpg")) == {"detector": 90.5, "stn": 5, "lprnet": 5}
+        assert child.stages_ms(former, Path("ab.jpg"))["lprnet"] == 6
+        pid = former.pid
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -51,7 +51,7 @@ def test_the_predecessor_is_given_its_weights_and_threads(tmp_path: Path) -> Non
     script = program(tmp_path, text)
     with (
         pytest.raises(ServerError, match=rf"its end: \['--weights', '{tmp_path}'\] 3"),
-        bounds.predecessor(task(tmp_path, threads=3), script),
+        child.predecessor(task(tmp_path, threads=3), script),
     ):
         pass
 
@@ -68,16 +68,16 @@ def test_the_predecessor_is_given_its_weights_and_threads(tmp_path: Path) -> Non
 def test_another_answer_is_an_error(tmp_path: Path, answer: str, message: str) -> None:
     text = f"print('ready', flush=True)\ninput()\nprint({answer!r}, flush=True)\ninput()"
     with (
-        bounds.predecessor(task(tmp_path), program(tmp_path, text)) as child,
+        child.predecessor(task(tmp_path), program(tmp_path, text)) as former,
         pytest.raises(ServerError, match=f"predecessor: {message}"),
     ):
-        bounds.stages_ms(child, Path("a.jpg"))
+        child.stages_ms(former, Path("a.jpg"))
 
 
 def test_a_missing_script_is_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(ServerError, match=r"wanted the script none\.py"),
-        bounds.predecessor(task(tmp_path), tmp_path / "none.py"),
+        child.predecessor(task(tmp_path), tmp_path / "none.py"),
     ):
         pass
 
@@ -93,7 +93,7 @@ def test_a_missing_script_is_an_error(tmp_path: Path) -> None:
 def test_a_child_that_does_not_become_ready_is_an_error(text: str, message: str) -> None:
     with (
         pytest.raises(ServerError, match=message),
-        running("fake", [sys.executable, "-c", text], {}),
+        child.running("fake", [sys.executable, "-c", text], {}),
     ):
         pass
 
@@ -101,48 +101,58 @@ def test_a_child_that_does_not_become_ready_is_an_error(text: str, message: str)
 def test_a_program_that_is_none_is_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(ServerError, match="wanted a program, got No such file"),
-        running("fake", [str(tmp_path / "python")], {}),
+        child.running("fake", [str(tmp_path / "python")], {}),
     ):
         pass
 
 
 def test_a_child_that_ends_between_questions_is_an_error() -> None:
     text = "print('ready', flush=True); input(); raise SystemExit('out of memory')"
-    with running("fake", [sys.executable, "-c", text], {}) as child:
+    with child.running("fake", [sys.executable, "-c", text], {}) as fake:
         with pytest.raises(ServerError, match="its end: out of memory"):
-            child.ask("go")
+            fake.ask("go")
         with pytest.raises(ServerError, match="its end: out of memory"):
-            child.ask({"do": "go"})
+            fake.ask({"do": "go"})
 
 
 @pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def picture(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("pictures") / "one.jpg"
     path.write_bytes(rendered(1).encoded)
-    return {"one": path}
+    return str(path)
 
 
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory):
-    one_thread = Task(tmp_path_factory.mktemp("out"), threads=1, device="cpu")
+@pytest.fixture(scope="module", params=[Engine.TORCHSCRIPT, Engine.OPENVINO])
+def worker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
+    out = tmp_path_factory.mktemp("out")
+    one_thread = Task(out, threads=1, device="cpu", engine=request.param)
     parameters = {"max_plates": {"string_value": "5"}}
-    with bounds.worker(one_thread, parameters) as child:
-        yield child
+    with child.worker(one_thread, parameters) as started:
+        yield started
 
 
-def test_the_pipeline_is_loaded(worker, files) -> None:
-    sample = in_process(Key("one", IN_PROCESS, 2), files, worker, 0.2)
+def test_the_pipeline_is_loaded(worker, picture) -> None:
+    question = {"do": "load", "picture": picture, "concurrency": 2, "seconds": 0.2}
+    sample = Sample(**worker.ask(question))
     assert sample.plates == 1
     assert len(sample.latencies_ms) >= 2
     assert sample.throughput > 0
-    assert sample.cpu_s > 0
-    assert sample.memory_bytes > 50_000_000
-    assert (sample.errors, sample.client_cpu_s) == (0, None)
+    assert sample.used["cpu_s"] > 0
+    assert sample.peaks["memory_bytes"] > 50_000_000
+    assert sample.errors == 0
 
 
-def test_stages_are_timed_alone(worker, files) -> None:
-    answer = worker.ask({"do": "bare", "picture": str(files["one"])})
-    stages = [(row["stage"], row["rows"], row["threads"]) for row in answer["bare"]]
+def test_stages_are_timed_alone(worker, picture) -> None:
+    answer = worker.ask({"do": "bare", "picture": picture})
+    stages = [(row["stage"], row["rows"]) for row in answer["bare"]]
     names = ("decode", "letterbox", "yolo", "stn", "lprnet")
-    assert stages == [(name, 1, 1) for name in names]
+    assert stages == [(name, 1) for name in names]
     assert all(row["ms"] > 0 for row in answer["bare"])
+
+
+def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match=r"in-process: wanted an answer, .*WeightsError"),
+        child.worker(Task(tmp_path, weights=tmp_path, threads=1), {}),
+    ):
+        pass

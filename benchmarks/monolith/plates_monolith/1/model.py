@@ -1,0 +1,5 @@
+"""Triton's entry to the monolith."""
+
+from benchmarks.models import Monolith as TritonPythonModel
+
+__all__ = ["TritonPythonModel"]

@@ -1,0 +1,133 @@
+"""One server with all three forms: the BLS model, the ensemble and the monolith.
+
+The networks' folders are those of the main server, and BLS model and ensemble share them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.ports import free_ports
+from orchestrator.triton import repository
+from orchestrator.triton.distribution import (
+    command,
+    environment,
+    find_distribution,
+    lay_out_backends,
+)
+from orchestrator.triton.local import prepared
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.server import Server
+
+FOLDER = Path(__file__).resolve().parent
+CONFIG = "config.pbtxt"
+BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
+MODELS = {BLS: MODEL, ENSEMBLE: "plates_ensemble", MONOLITH: "plates_monolith"}
+"""The model to call of each form."""
+WORKERS = {BLS: (MODEL,), ENSEMBLE: ("prepare", "crop", "decode"), MONOLITH: ("plates_monolith",)}
+"""The Python models of each form, which have processes of their own."""
+
+
+def lay_out(options: ServerOptions, target: Path) -> Path:
+    """Write the repository of all forms, with as many pictures in work and the same settings."""
+    engine = options.chosen_engine()
+    repository.lay_out(options.repository, target, engine, options.capacity())
+    ours = _read(target / MODEL / CONFIG)
+    for source in (*(FOLDER / ENSEMBLE).iterdir(), *(FOLDER / MONOLITH).iterdir()):
+        (target / source.name / "1").mkdir(parents=True)  # Triton wants one of the ensemble, too
+        config = _read(source / CONFIG)
+        if config.backend:
+            shutil.copy(source / "1" / "model.py", target / source.name / "1")
+            _adapt(config, ours, engine)
+        (target / source.name / CONFIG).write_text(text_format.MessageToString(config))
+    return target
+
+
+def _read(path: Path) -> Any:
+    return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+
+
+def _adapt(config: Any, ours: Any, engine: Engine) -> None:
+    """Give a rival's model the instances and the settings of the BLS model."""
+    config.instance_group.add().CopyFrom(ours.instance_group[0])
+    for name, value in ours.parameters.items():
+        config.parameters[name].CopyFrom(value)
+    config.parameters["FORCE_CPU_ONLY_INPUT_TENSORS"].string_value = "yes"
+    config.parameters["ENGINE"].string_value = engine.value
+    config.parameters["WEIGHTS"].string_value = str(WEIGHTS)
+
+
+@contextmanager
+def running(
+    engine: Engine = Engine.AUTO, *, pictures: int = 0, threads: int = 0
+) -> Iterator[Server]:
+    """Run a server with all forms, on the CPU, for the length of a `with` block.
+
+    Args:
+        engine: What runs the networks.
+        pictures: In work at once, of each form; as many as the service has when 0.
+        threads: CPU threads of one inference; as many as the service has when 0.
+
+    Raises:
+        ServerError: It cannot be started; the message says why.
+    """
+    http, grpc, metrics = free_ports(3)
+    options = replace(
+        prepared(device="cpu", engine=engine, threads=threads),
+        http_port=http,
+        grpc_port=grpc,
+        metrics_port=metrics,
+        pictures=pictures,
+    )
+    server = _started(options, TemporaryDirectory(prefix="plates-forms-"))
+    try:
+        _wait_until_ready(server)
+        yield server
+    finally:
+        server.stop()
+
+
+def _started(options: ServerOptions, runtime: TemporaryDirectory[str]) -> Server:
+    distribution = find_distribution()
+    models = lay_out(options, Path(runtime.name, "repository"))
+    backends = lay_out_backends(distribution, Path(runtime.name))
+    shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
+    with _log(runtime).open("w") as log:
+        process = subprocess.Popen(
+            command(options, distribution, models, backends, shm_prefix),
+            env=environment(options, distribution),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            text=True,
+            start_new_session=True,  # Ctrl-C is ours to handle
+        )
+    return Server(options, process, runtime, shm_prefix)
+
+
+def _log(runtime: TemporaryDirectory[str]) -> Path:
+    return Path(runtime.name, "log")
+
+
+def _wait_until_ready(server: Server) -> None:
+    try:
+        server.wait_until_ready()
+    except ServerError as error:
+        server.log.extend(_log(server.runtime).read_text().splitlines())
+        raise ServerError(f"{error}; {server.reason()}") from error

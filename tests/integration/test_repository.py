@@ -1,0 +1,35 @@
+"""A repository that `plates export --out` writes is served as it is, by each engine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator import PlateClient
+from orchestrator.networks.engines import Engine
+from orchestrator.ports import free_ports
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.server import running
+
+PLATES = Path(sys.executable).with_name("plates")
+STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
+
+
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_every_engine_serves_the_same_plates(engine: Engine, tmp_path: Path) -> None:
+    out = tmp_path / "repository"
+    command = [PLATES, "export", "--engine", engine.value, "--out", out, "--pictures", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(out)
+    http, grpc, metrics = free_ports(3)
+    options = ServerOptions(
+        repository=out,
+        http_port=http,
+        grpc_port=grpc,
+        metrics_port=metrics,
+        engine=engine,
+        pictures=1,
+    )
+    with running(options), PlateClient(options.http_url) as client:
+        assert set(client.recognize(STREET).texts) == {"A123BC77", "TO05577", "M456OP199"}
