@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10 python3
 BIN = .venv/bin
 LOCK = poetry.lock pyproject.toml scripts/install.py
 
-.PHONY: demo serve test check bench train-env test-train clean help
+.PHONY: demo serve test check bench gpu-check train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -13,6 +13,7 @@ help:
 	@echo "make test        run every test"
 	@echo "make check       lint, types and formats"
 	@echo "make bench       measure speed and cost of the server and of its parts"
+	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
@@ -32,6 +33,9 @@ check: .venv/.dev
 
 bench: .venv/.serve
 	$(BIN)/plates bench
+
+gpu-check: .venv/.serve
+	$(BIN)/python -m benchmarks.gpu_check
 
 train-env: .venv-train/.train
 

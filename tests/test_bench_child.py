@@ -41,7 +41,7 @@ def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path)
     with child.predecessor(task(tmp_path), program(tmp_path, STAGES)) as former:
         assert child.stages_ms(former, Path("a.jpg")) == {"detector": 90.5, "stn": 5, "lprnet": 5}
         assert child.stages_ms(former, Path("ab.jpg"))["lprnet"] == 6
-        pid = former.pid
+        pid = former.process.pid
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 

@@ -107,9 +107,7 @@ def test_urls_make_an_address() -> None:
     ("urls", "message"),
     [
         pytest.param(("http://here:1", None, None), "^url: wanted host:port, got http", id="http"),
-        pytest.param(("here", None, None), "^url: wanted host:port, got here", id="no port"),
-        pytest.param(("here:1", "grpc://x:2", None), "grpc-url: wanted host:port", id="grpc"),
-        pytest.param(("here:1", None, "here:3"), "metrics-url: wanted http://", id="metrics"),
+        pytest.param(("here:1", "grpc://x:2", None), "url: wanted host:port, got grpc", id="grpc"),
         pytest.param((None, "here:2", None), "url: wanted with --grpc-url", id="without url"),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_peak_is_kept_when_memory_is_given_back() -> None:
 
 
 def test_without_processes_there_are_no_peaks() -> None:
-    watch = Watch(frozenset(), ("",))
+    watch = Watch(frozenset())
     watch.look()
     assert watch.peaks() == {}
 

@@ -49,7 +49,9 @@ def options(task: Task) -> dict[str, object]:
 def bench(monkeypatch, tmp_path: Path):
     """Run the command on figures made up; those of a call are changed by the keywords."""
 
-    def invoke(*arguments: object, ended: str = "", out: str = "new", **changed: object):
+    def invoke(
+        *arguments: object, ended: str = "", out: str = "new", named: bool = True, **changed: object
+    ):
         def measure(task: Task, pictures: list) -> Record:
             names = [picture.name for picture in pictures]
             record = Record(rounds=task.rounds, ended=ended)
@@ -58,11 +60,12 @@ def bench(monkeypatch, tmp_path: Path):
                     record.samples.setdefault(key, []).append(sample(key, **changed))
             record.bare = {name: [BARE] for name in names}
             record.predecessor = {name: [{"detector": 400.0, "stn": 100.0}] for name in names}
-            record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task), pid=1)
+            record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task))
             return record
 
         monkeypatch.setattr(run, "measure", measure)
-        small = ["--plates", "0", "--concurrency", "1,4,16", "--out", tmp_path / out]
+        small = ["--plates", "0", "--out", tmp_path / out]
+        small += ["--concurrency", "1,4,16"] if named else []
         return CliRunner().invoke(cli.app, ["bench", *map(str, [*small, *arguments])])
 
     return invoke
@@ -156,7 +159,7 @@ def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
     result = bench("--against", old, "--seconds", "3", ms=50.0, seconds=1.0)
     printed = lines(result)
     assert "grpc 2.00 0.50 1.00" in printed
-    assert "differs: settings seconds: 2.0 then, 3.0 now" in printed
+    assert "differs: settings seconds: 1.5 then, 3.0 now" in printed
     cell = "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.62 1000 40.0 2.00 0.50 1.00"
     assert cell in printed
 
@@ -173,8 +176,8 @@ def test_another_engine_or_number_of_pictures_is_told_of(bench, tmp_path: Path) 
 
 def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
     def cells(*arguments: str) -> int:
-        CliRunner().invoke(cli.app, ["bench", "--plates", "0", "--out", str(tmp_path), *arguments])
-        return len(json.loads((tmp_path / "report.json").read_text())["cells"])
+        bench(*arguments, named=False)
+        return len(json.loads((tmp_path / "new" / "report.json").read_text())["cells"])
 
     assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [16, 25, 10]
 
@@ -198,7 +201,7 @@ def test_a_run_that_measured_nothing_is_written_too(bench) -> None:
         pytest.param(("--transport", "post"), "transport: wanted some of", id="transport"),
         pytest.param(("--file", "none.jpg"), "none.jpg: wanted a readable file", id="file"),
         pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
-        pytest.param(("--url", "x"), "url: wanted host:port, got x", id="url"),
+        pytest.param(("--url", "http://x:1"), "url: wanted host:port, got http", id="url"),
         pytest.param(("--out", "/dev/null/x"), "/dev/null/x: wanted to write here", id="out"),
     ],
 )

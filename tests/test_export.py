@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -70,6 +71,17 @@ def test_networks_in_process_answer_under_the_names_of_the_models() -> None:
 
 
 class TestRepository:
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch) -> None:
+        """Files of a few bytes: which are written matters here, what is in them above."""
+
+        def written(name: str, path: Path, weights: Path, engine: Engine) -> None:
+            path.parent.mkdir(exist_ok=True)
+            for file in (path, path.with_suffix(".bin")) if engine.is_openvino else (path,):
+                file.write_text(f"{name} from {weights}")
+
+        monkeypatch.setattr("orchestrator.networks.export.export", written)
+
     @pytest.fixture
     def folder(self, tmp_path):
         for model in ("plate_recognition", "yolo", "stn", "lprnet"):

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,17 +26,13 @@ READY = "ready"
 GOODBYE_S = 5.0
 
 
+@dataclass(frozen=True)
 class Child:
     """A running child; use `running`. It sleeps in a read while it is not asked."""
 
-    def __init__(self, name: str, process: subprocess.Popen[str], complaints: IO[str]) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self.name = name
-        self.pid = process.pid
-        self._process = process
-        self._questions, self._answers = process.stdin, process.stdout
-        self._complaints = complaints
+    name: str
+    process: subprocess.Popen[str]
+    complaints: IO[str]
 
     def ask(self, question: Mapping[str, Any] | str) -> dict[str, Any]:
         """Send a line, or an object as a line of JSON, and wait for the answer.
@@ -43,10 +40,11 @@ class Child:
         Raises:
             ServerError: The child ended, or its answer is no JSON object.
         """
+        assert self.process.stdin is not None
         line = question if isinstance(question, str) else json.dumps(question)
         with suppress(BrokenPipeError):  # then there is no answer either
-            self._questions.write(line + "\n")
-            self._questions.flush()
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
         answer = self.line()
         with suppress(ValueError):
             parsed = json.loads(answer)
@@ -54,29 +52,31 @@ class Child:
                 return parsed
         raise ServerError(f"{self.name}: wanted a JSON object, got {answer[:80]!r}")
 
-    def stop(self) -> None:
-        """Close the child's input, which ends it, and see that it ends."""
-        with self._process:
-            with suppress(BrokenPipeError):
-                self._questions.close()
-            try:
-                self._process.wait(GOODBYE_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-
     def line(self) -> str:
         """Wait for a line.
 
         Raises:
             ServerError: The child ended; the message is the last that it left.
         """
-        line = self._answers.readline()
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
         if line:
             return line.strip()
-        self._process.wait(GOODBYE_S)
-        self._complaints.seek(0)
-        last = [*filter(None, map(str.strip, self._complaints))][-1:] or ["it left no message"]
+        self.process.wait(GOODBYE_S)
+        self.complaints.seek(0)
+        last = [*filter(None, map(str.strip, self.complaints))][-1:] or ["it left no message"]
         raise ServerError(f"{self.name}: wanted an answer, got its end: {last[0]}")
+
+    def stop(self) -> None:
+        """Close the child's input, which ends it, and see that it ends."""
+        assert self.process.stdin is not None
+        with self.process:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+            try:
+                self.process.wait(GOODBYE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
 
 
 @contextmanager

@@ -82,8 +82,6 @@ def _unequal(old: Figures, new: Figures) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return ",".join(map(str, value))
     return "none" if value in (None, "") else str(value)
 
 

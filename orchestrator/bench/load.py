@@ -151,21 +151,22 @@ class _Crowd:
         except PlateError as error:
             self.ended(error)
             time.sleep(BACK_OFF_S)
-            return
-        with self.changed:
-            self.plates = plates
-            self.ended(None)
-            self.latencies_ms.append(1e3 * (self.moment - began))
+        else:
+            self.ended(plates, began)
 
-    def ended(self, error: Exception | None) -> None:
+    def ended(self, answer: int | Exception, began: float = 0.0) -> None:
+        """Note the end of an attempt: the plates, or why there are none."""
         with self.changed:
             self.attempts += 1
             self.moment = time.perf_counter()
-            if isinstance(error, Overloaded):
+            if isinstance(answer, int):
+                self.plates = answer
+                self.latencies_ms.append(1e3 * (self.moment - began))
+            elif isinstance(answer, Overloaded):
                 self.refused += 1
-            elif error:
+            else:
                 self.errors += 1
-                self.first_error = self.first_error or str(error) or type(error).__name__
+                self.first_error = self.first_error or str(answer) or type(answer).__name__
 
     def wait(self, is_reached: Callable[[], bool], look: Callable[[], object]) -> _Mark:
         """Return when it is so, or when every caller is gone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,18 +159,14 @@ def address(url: str | None, grpc_url: str | None, metrics_url: str | None) -> A
     """Return where the running server listens; None when there is no `--url`.
 
     Raises:
-        SettingsError: A URL has another form, or the others are there without `--url`.
+        SettingsError: The URL has a scheme, or the others are there without it.
     """
-    if not url:
-        if grpc_url or metrics_url:
-            raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
-        return None
-    for name, one in (("url", url), ("grpc-url", grpc_url)):
-        if one and not re.fullmatch(r"[^/\s]+:\d+", one):
-            raise SettingsError(f"{name}: wanted host:port, got {one}")
-    if metrics_url and not metrics_url.startswith(("http://", "https://")):
-        raise SettingsError(f"metrics-url: wanted http://host:port/metrics, got {metrics_url}")
-    return Address(url, grpc_url or "", metrics_url or "")
+    if not url and (grpc_url or metrics_url):
+        raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
+    for one in (url or "", grpc_url or ""):
+        if "://" in one:
+            raise SettingsError(f"url: wanted host:port, got {one}")
+    return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
 def transports_of(address: Address | None) -> tuple[str, ...]:

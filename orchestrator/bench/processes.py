@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -41,10 +42,8 @@ def shared_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
     Each process counts its proportional part (PSS), where the kernel tells it; otherwise the
     process with the most of them counts alone.
     """
-    rollups = [_rollup(proc / str(pid) / "smaps_rollup") for pid in pids]
-    if any(rollups):
-        return sum(one.get("Pss_File", 0) + one.get("Pss_Shmem", 0) for one in rollups)
-    return max((shared for _, shared in _pages(pids, proc)), default=0) * PAGE
+    parts = [kb for pid in pids for kb in _parts_kb(proc / str(pid) / "smaps_rollup")]
+    return 1024 * sum(parts) or PAGE * max((shared for _, shared in _pages(pids, proc)), default=0)
 
 
 class Watch:
@@ -57,7 +56,7 @@ class Watch:
 
     def look(self) -> None:
         self._private = max(self._private, private_bytes(self.pids))
-        if self.pids and self._shm_prefixes:
+        if self._shm_prefixes:
             self._shm = max(self._shm, files_bytes(SHM, self._shm_prefixes))
 
     def peaks(self) -> dict[str, int]:
@@ -105,8 +104,9 @@ def _pages(pids: frozenset[int], proc: Path) -> Iterator[tuple[int, int]]:
             yield int(resident), int(shared)
 
 
-def _rollup(path: Path) -> dict[str, int]:
+def _parts_kb(rollup: Path) -> list[int]:
     with suppress(OSError):
-        rows = (line.split() for line in path.read_text().splitlines()[1:])
-        return {row[0].rstrip(":"): 1024 * int(row[1]) for row in rows}
-    return {}
+        return [
+            int(kb) for kb in re.findall(r"^Pss_(?:File|Shmem): +(\d+)", rollup.read_text(), re.M)
+        ]
+    return []

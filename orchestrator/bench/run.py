@@ -25,11 +25,10 @@ from orchestrator.bench.figures import (
     ratios,
 )
 from orchestrator.bench.pictures import Picture, read, rendered
-from orchestrator.bench.plan import Task
+from orchestrator.bench.plan import Key, Task
 from orchestrator.bench.plots import plot
 from orchestrator.bench.session import Record, measure
 from orchestrator.bench.tables import text_of
-from orchestrator.bench.target import Target
 from orchestrator.evaluation.report import writable, write_report
 
 PROC = Path("/proc")
@@ -63,24 +62,25 @@ def run(task: Task) -> Figures:
 
 def figures(task: Task, pictures: Sequence[Picture], record: Record) -> Figures:
     """Return the report: what was measured, on what, and every figure."""
-    order = {picture.name: index for index, picture in enumerate(pictures)}
-    keys = sorted(
-        record.samples,
-        key=lambda key: (
-            order[key.picture],
-            task.transports.index(key.transport),
-            key.concurrency,
-        ),
-    )
-    cells = [cell_figures(key, record.samples[key]) for key in keys]
+    server = record.server
+    cells = [
+        cell_figures(key, record.samples[key])
+        for key in (
+            Key(picture.name, transport, concurrency)
+            for picture in pictures
+            for transport in task.transports
+            for concurrency in sorted(task.concurrencies)
+        )
+        if key in record.samples
+    ]
     bare = [row for name in record.bare for row in bare_figures(name, record.bare[name])]
     former = [predecessor_figures(name, rounds) for name, rounds in record.predecessor.items()]
     return {
         "schema": SCHEMA,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "machine": describe(record.server.version if record.server else ""),
+        "machine": describe(server.version if server else ""),
         "settings": _settings(task),
-        "server": _server(record.server),
+        "server": server.options | {"parameters": server.parameters} if server else {},
         "rounds_done": record.rounds,
         "ended_early": record.ended,
         "pictures": [_picture(picture) for picture in pictures],
@@ -99,9 +99,10 @@ def notes(
     wanted = {picture.name: picture.plates for picture in pictures}
     found = [f"the run ended early: {record.ended}"] if record.ended else []
     for name, plates in wanted.items():
-        seen = {cell["plates"] for cell in cells if cell["picture"] == name} - {None}
-        if plates is not None and seen - {plates}:
-            found.append(f"{name}: drawn with {plates}, answers had {_or(seen)}")
+        counts = {cell["plates"] for cell in cells if cell["picture"] == name} - {None}
+        if plates is not None and counts - {plates}:
+            seen = " or ".join(map(str, sorted(counts)))
+            found.append(f"{name}: drawn with {plates}, answers had {seen}")
     for cell in cells:
         if cell["errors"]:
             where = f"{cell['picture']}, {cell['transport']} x{cell['concurrency']}"
@@ -122,10 +123,6 @@ def _settings(task: Task) -> dict[str, Any]:
         "address": asdict(task.address) if task.address else None,
         "files": [path.name for path in task.files],
     }
-
-
-def _server(server: Target | None) -> Figures:
-    return server.options | {"parameters": server.parameters} if server else {}
 
 
 def _picture(picture: Picture) -> Figures:
@@ -149,10 +146,6 @@ def _against(report: Figures, old: Figures) -> Figures:
         "medians": medians(rows),
         "cells": rows,
     }
-
-
-def _or(values: set[int]) -> str:
-    return " or ".join(map(str, sorted(values)))
 
 
 def describe(triton_version: str, proc: Path = PROC) -> Figures:

@@ -86,12 +86,13 @@ def served(key: Key, picture: Picture, server: Target, seconds: float) -> Sample
     Raises:
         ServerError: The server's metrics cannot be read.
     """
-    pids = tree(server.pid) if server.pid else frozenset()
-    watch = Watch(pids, (server.shm_prefix, REGION))
+    own = server.server
+    pids = tree(own.process.pid) if own else frozenset()
+    watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
 
     def usage() -> dict[str, float]:
-        own = {"cpu_s": cpu_s(pids)} if pids else {}
-        return own | {"client_cpu_s": time.process_time()}
+        client = {"client_cpu_s": time.process_time()}
+        return client | ({"cpu_s": cpu_s(pids)} if pids else {})
 
     before = scrape(server.address.metrics)
     sample = closed_loop(

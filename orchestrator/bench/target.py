@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -27,18 +27,22 @@ class Target:
         version: Triton's.
         parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
         options: What it was started with; empty when it is not ours.
-        pid: Its process; None when it is not ours.
-        shm_prefix: Names of its shared memory regions begin so.
-        ended: Why it no longer runs; empty while it does or when it is not ours.
+        server: Our own; None when it is not ours.
     """
 
     address: Address
     version: str = ""
     parameters: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
-    pid: int | None = None
-    shm_prefix: str = ""
-    ended: Callable[[], str] = lambda: ""
+    server: Server | None = None
+
+    def ended(self) -> str:
+        """Say why it no longer runs; empty while it does or when it is not ours."""
+        if self.server is None or self.server.is_whole():
+            return ""
+        if self.server.is_running():
+            return "one of the server's workers died"
+        return f"tritonserver ended: {self.server.reason()}"
 
 
 @contextmanager
@@ -63,19 +67,9 @@ def target(task: Task) -> Iterator[Target]:
             Target(
                 address=Address(options.http_url, options.grpc_url, options.metrics_url),
                 options=shown | {"threads": options.threads, "pictures": options.pictures},
-                pid=server.process.pid,
-                shm_prefix=server.shm_prefix,
-                ended=lambda: _end_of(server),
+                server=server,
             )
         )
-
-
-def _end_of(server: Server) -> str:
-    if server.is_whole():
-        return ""
-    if server.is_running():
-        return "one of the server's workers died"
-    return f"tritonserver ended: {server.reason()}"
 
 
 def _described(bare: Target) -> Target:

@@ -8,9 +8,14 @@ import triton_python_backend_utils as pb_utils
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from orchestrator.contract import OUTPUTS_OF
+from orchestrator.contract import DETECTOR, OUTPUTS_OF, READER
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError
 from orchestrator.pipeline import Infer, Tensors
+from orchestrator.triton import placement
+from orchestrator.triton.placement import CALLER
+
+FOR_THE_CPU = (DETECTOR, READER)
+"""Models whose answers, boxes and logits, are worked on there: Triton writes them there at once."""
 
 
 def to_torch(tensor: Any) -> Tensor:
@@ -40,13 +45,25 @@ def infer_for(request: Any) -> Infer:
             requested_output_names=OUTPUTS_OF[model],
             timeout=request.timeout(),
             trace=request.trace(),
+            **_memory(model),
         )
         answer = child.exec()
         if answer.has_error():
             raise _error_of(model, answer.error())
-        return {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
+        outputs = {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
+        if placement.IS_TRACED:
+            for name, tensor in (*tensors.items(), *outputs.items()):
+                placement.tell(model, CALLER, name, tensor.device)
+        return outputs
 
     return infer
+
+
+def _memory(model: str) -> dict[str, Any]:
+    """Return where the outputs shall be; without a word they stay where the model leaves them."""
+    if model not in FOR_THE_CPU:
+        return {}
+    return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 
 
 def _error_of(model: str, error: Any) -> PlateError:

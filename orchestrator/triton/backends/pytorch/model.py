@@ -17,12 +17,15 @@ import triton_python_backend_utils as pb_utils
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+from orchestrator.triton import placement
 from orchestrator.triton.batches import BatchingModel
+from orchestrator.triton.placement import WORKER
 
 
 class TritonPythonModel(BatchingModel[Tensor]):
     def initialize(self, args: Mapping[str, str]) -> None:
         path = self.configure(args, "model.pt")
+        self.name = args["model_name"]
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
@@ -30,7 +33,10 @@ class TritonPythonModel(BatchingModel[Tensor]):
         self.model = torch.jit.load(str(path), map_location=self.device).eval()
 
     def take(self, tensor: Any) -> Tensor:
-        return from_dlpack(tensor).to(self.device)
+        array = from_dlpack(tensor)
+        if placement.IS_TRACED:
+            placement.tell(self.name, WORKER, tensor.name(), array.device)
+        return array.to(self.device)
 
     def join(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(parts))
@@ -41,4 +47,6 @@ class TritonPythonModel(BatchingModel[Tensor]):
         return answer if isinstance(answer, tuple) else (answer,)
 
     def give(self, name: str, array: Tensor) -> Any:
+        if placement.IS_TRACED:
+            placement.tell(self.name, WORKER, name, array.device)
         return pb_utils.Tensor.from_dlpack(name, array.contiguous())

@@ -1,0 +1,152 @@
+"""Is the way over a GPU right, and is it all on the GPU? Run by `make gpu-check`.
+
+It asks a server on the GPU and one on the CPU for the plates of the same pictures, compares the
+answers, says where every tensor between the models was, and measures for a minute.
+
+Exit codes: 0 all is well, 1 something is not, 2 there is no NVIDIA GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import typer
+
+from orchestrator.bench.pictures import Picture, read, rendered
+from orchestrator.client import PlateClient
+from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
+from orchestrator.evaluation.tables import aligned
+from orchestrator.networks.engines import Engine
+from orchestrator.plates import Plate, Plates
+from orchestrator.ports import free_ports
+from orchestrator.triton.local import prepared
+from orchestrator.triton.placement import VARIABLE, Placement, parsed
+from orchestrator.triton.server import running
+
+PROJECT = Path(__file__).resolve().parents[1]
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+PLATES = (0, 1, 4, 20)
+BOX_PX, SCORE = 1.0, 0.02
+"""So far answers of the two may differ: another order of adding, another way of resizing."""
+BENCH = (
+    "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
+    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "bench/gpu",
+)  # fmt: skip
+
+
+def differences(wanted: Plates, got: Plates) -> list[str]:
+    """Say in what two answers to a picture differ by more than the tolerance; order is free."""
+    if len(wanted) != len(got):
+        return [f"plates: wanted {len(wanted)}, got {len(got)}"]
+    left = list(got)
+    found: list[str] = []
+    for plate in wanted:
+        nearest = min(left, key=lambda other: _distance_px(plate, other))
+        left.remove(nearest)
+        found += _different(plate, nearest)
+    return found
+
+
+def _different(wanted: Plate, got: Plate) -> Iterator[str]:
+    name = wanted.text or wanted.raw_text or "?"
+    if wanted.text != got.text:
+        yield f"{name}: wanted the text {wanted.text!r}, got {got.text!r}"
+    if (distance := _distance_px(wanted, got)) > BOX_PX:
+        yield f"{name}: wanted the box within {BOX_PX:g} px, got {distance:.2f} px"
+    for kind in ("detection_score", "text_score"):
+        apart = abs(getattr(wanted, kind) - getattr(got, kind))
+        if apart > SCORE:
+            yield f"{name}: wanted the {kind} within {SCORE:g}, got {apart:.3f}"
+
+
+def _distance_px(one: Plate, other: Plate) -> float:
+    return max(abs(a - b) for a, b in zip(one.xyxy, other.xyxy, strict=True))
+
+
+def astray(placements: Sequence[Placement]) -> list[Placement]:
+    """Return the tensors that had to be on the GPU and were not.
+
+    These are every input, as its caller sent it and as the worker got it, and the straightened
+    crops. Boxes, logits and thetas are small and wanted on the CPU.
+    """
+    return [
+        one
+        for one in placements
+        if (one.tensor == INPUT or (one.model, one.tensor) == (RECTIFIER, OUTPUT))
+        and not one.device.startswith("cuda")
+    ]
+
+
+def table(placements: Sequence[Placement]) -> str:
+    """Show where each tensor was, each place once."""
+    rows = dict.fromkeys(placements)
+    return aligned([("hop", "seen by", "tensor", "where"), *rows])
+
+
+def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
+    """Start a server, send it the pictures, and return its answers and where tensors were.
+
+    Args:
+        device: `cpu` or `gpu`.
+        pictures: At most ten: the server's log keeps no more lines.
+
+    Raises:
+        ServerError: It cannot be started, or fails.
+    """
+    http, grpc, metrics = free_ports(3)
+    options = prepared(device=device, engine=Engine.TORCHSCRIPT)
+    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    with _traced(), running(options) as server, PlateClient(options.http_url) as client:
+        server.log.clear()  # of the warm-up
+        answers = [client.recognize(picture.encoded) for picture in pictures]
+    return answers, parsed([*server.log])
+
+
+@contextmanager
+def _traced() -> Iterator[None]:
+    os.environ[VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
+
+
+def check(device: str = "gpu") -> bool:
+    """Compare a server on the device with one on the CPU and print what was found."""
+    pictures = [*map(rendered, PLATES), *read([STREET])]
+    answers, placements = ask(device, pictures)
+    wanted, _ = ask("cpu", pictures)
+    wrong: list[str] = []
+    for picture, ours, theirs in zip(pictures, answers, wanted, strict=True):
+        found = differences(theirs, ours)
+        typer.echo(f"{picture.name}: {len(theirs)} plates, {len(found)} differences from the CPU")
+        wrong += [f"{picture.name}: {one}" for one in found]
+    typer.echo(f"\n{table(placements)}\n")
+    lost = dict.fromkeys(astray(placements))
+    wrong += [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
+    wrong += [] if placements else ["placement: wanted a line for each tensor, got none"]
+    typer.echo("\n".join(wrong) or "every answer is the CPU's, every tensor stayed on the GPU")
+    return not wrong
+
+
+def main() -> int:
+    """Run everything; return the exit code."""
+    import torch
+
+    if not torch.cuda.is_available():
+        typer.echo("gpu-check: wanted an NVIDIA GPU, got none", err=True)
+        return 2
+    is_right = check()
+    plates = Path(sys.executable).with_name("plates")
+    done = subprocess.run([str(plates), "bench", *BENCH], check=False)
+    return 0 if is_right and done.returncode == 0 else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,27 @@
+"""The check of the GPU on a server without one: every tensor is told of, all are on the CPU."""
+
+import pytest
+import torch
+
+from benchmarks.gpu_check import ask, astray, check
+from orchestrator.bench.pictures import rendered
+from orchestrator.contract import OUTPUTS_OF
+from orchestrator.triton.placement import Placement
+
+
+def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
+    answers, placements = ask("cpu", [rendered(0), rendered(1)])
+    assert [len(plates) for plates in answers] == [0, 1]
+    assert set(placements) == {
+        Placement(model, seen_by, tensor, "cpu")
+        for model, outputs in OUTPUTS_OF.items()
+        for tensor in ("input__0", *outputs)
+        for seen_by in ("caller", "worker")
+    }
+    assert {one.model for one in astray(placements)} == set(OUTPUTS_OF)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU")
+def test_the_gpu_answers_as_the_cpu_does() -> None:
+    assert check()
