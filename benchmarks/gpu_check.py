@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import cv2
+import numpy as np
 import typer
 
 from orchestrator.bench.pictures import Picture, read, rendered
@@ -32,6 +34,7 @@ from orchestrator.triton.server import running
 PROJECT = Path(__file__).resolve().parents[1]
 STREET = PROJECT / "tests" / "data" / "street.jpg"
 PLATES = (0, 1, 4, 20)
+LARGE_WH = (2561, 1921)
 BOX_PX, SCORE = 1.0, 0.02
 """So far answers of the two may differ: another order of adding, another way of resizing."""
 BENCH = (
@@ -89,6 +92,13 @@ def table(placements: Sequence[Placement]) -> str:
     return aligned([("hop", "seen by", "tensor", "where"), *rows])
 
 
+def large() -> Picture:
+    """Return a picture that is halved before it is letterboxed, its sides odd on purpose."""
+    bgr = cv2.resize(rendered(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
+    _, jpeg = cv2.imencode(".jpg", bgr)
+    return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
+
+
 def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
     """Start a server, send it the pictures, and return its answers and where tensors were.
 
@@ -119,7 +129,7 @@ def _traced() -> Iterator[None]:
 
 def check(device: str = "gpu") -> bool:
     """Compare a server on the device with one on the CPU and print what was found."""
-    pictures = [*map(rendered, PLATES), *read([STREET])]
+    pictures = [*map(rendered, PLATES), *read([STREET]), large()]
     answers, placements = ask(device, pictures)
     wanted, _ = ask("cpu", pictures)
     wrong: list[str] = []

@@ -44,6 +44,8 @@ from orchestrator.triton.server import running
 
 Times = dict[str, float]
 """Milliseconds by name of the step."""
+WARM_UP_S = 0.2
+"""Of the server, which slept while the pipeline ran in process."""
 SETTLED_S = 0.05
 """After an answer, until the server has counted it."""
 IN_PROCESS = (
@@ -127,6 +129,8 @@ def served(picture: Picture, options: ServerOptions, seconds: float, bare: Times
     Raises:
         ModelError: A call failed.
     """
+    closed_loop(lambda: connected(BLS, picture, options.http_url), 1, WARM_UP_S)
+    time.sleep(SETTLED_S)
     before = scrape(options.metrics_url)
     loop = closed_loop(lambda: connected(BLS, picture, options.http_url), 1, seconds)
     time.sleep(SETTLED_S)

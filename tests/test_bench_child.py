@@ -39,8 +39,14 @@ def test_without_a_predecessor_there_is_no_child(tmp_path: Path) -> None:
 
 def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path) -> None:
     with child.predecessor(task(tmp_path), program(tmp_path, STAGES)) as former:
-        assert child.stages_ms(former, Path("a.jpg")) == {"detector": 90.5, "stn": 5, "lprnet": 5}
-        assert child.stages_ms(former, Path("ab.jpg"))["lprnet"] == 6
+        rows = child.stages(former, Path("a.jpg"))
+        assert [(row["stage"], row["rows"], row["ms"]) for row in rows] == [
+            ("predecessor detector", 1, 90.5),
+            ("predecessor stn", 1, 5),
+            ("predecessor lprnet", 1, 5),
+            ("predecessor total", 1, 100.5),
+        ]
+        assert child.stages(former, Path("ab.jpg"))[3]["ms"] == 101.5
         pid = former.process.pid
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -71,7 +77,7 @@ def test_another_answer_is_an_error(tmp_path: Path, answer: str, message: str) -
         child.predecessor(task(tmp_path), program(tmp_path, text)) as former,
         pytest.raises(ServerError, match=f"predecessor: {message}"),
     ):
-        child.stages_ms(former, Path("a.jpg"))
+        child.stages(former, Path("a.jpg"))
 
 
 def test_a_missing_script_is_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from orchestrator.bench.figures import (
     bare_figures,
     cell_figures,
     percentile,
-    predecessor_figures,
     ratios,
 )
 from orchestrator.bench.load import Sample
@@ -102,18 +101,9 @@ def test_bare_stages_are_medians_of_the_rounds() -> None:
     ]
 
 
-def test_predecessors_stages_and_sums_are_medians() -> None:
-    rounds = [{"a": 1.0, "b": 5.0}, {"a": 2.0, "b": 1.0}, {"a": 9.0, "b": 2.0}]
-    assert predecessor_figures("street", rounds) == {
-        "picture": "street",
-        "stages_ms": {"a": 2.0, "b": 2.0},
-        "total_ms": 6.0,
-    }
-
-
 class TestRatios:
-    def found(self, cells: list, bare: list | None = None, former: list | None = None) -> dict:
-        rows = ratios(cells, bare or [], former or [])
+    def found(self, cells: list, bare: list | None = None) -> dict:
+        rows = ratios(cells, bare or [])
         return {(row["title"], row["concurrency"]): row["value"] for row in rows}
 
     def test_nothing_has_no_ratios(self) -> None:
@@ -139,13 +129,14 @@ class TestRatios:
             {"picture": "street", "stage": "decode", "rows": 1, "ms": 5.0},
             {"picture": "street", "stage": "yolo", "rows": 1, "ms": 60.0},
             {"picture": "other", "stage": "yolo", "rows": 1, "ms": 70.0},
+            {"picture": "street", "stage": "predecessor total", "rows": 1, "ms": 400.0},
         ]
-        former = [{"picture": "street", "total_ms": 400.0}]
-        assert self.found([cell("http-encoded", 1, 10)], bare, former) == {
+        assert self.found([cell("http-encoded", 1, 10)], bare) == {
             (TAX, 1): 35.0,
             (PREDECESSOR, 1): 0.25,
         }
-        assert self.found([cell("http-encoded", 1, 10, plates=2)], bare) == {}
+        two_plates = cell("http-encoded", 1, 10, plates=2)
+        assert self.found([two_plates], bare) == {(PREDECESSOR, 1): 0.25}
 
     def test_a_cell_where_nothing_worked_has_none(self) -> None:
         failed = cell("http-encoded", 4, 0, p50_ms=None, p99_ms=None)

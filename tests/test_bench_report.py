@@ -26,6 +26,7 @@ COUNTERS = {
 BARE = [
     {"stage": "decode", "rows": 1, "ms": 5.0},
     {"stage": "yolo", "rows": 1, "ms": 60.0},
+    {"stage": "predecessor total", "rows": 1, "ms": 500.0},
 ]
 
 
@@ -59,7 +60,6 @@ def bench(monkeypatch, tmp_path: Path):
                 for key in grid(task, names, round_):
                     record.samples.setdefault(key, []).append(sample(key, **changed))
             record.bare = {name: [BARE] for name in names}
-            record.predecessor = {name: [{"detector": 400.0, "stn": 100.0}] for name in names}
             record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task))
             return record
 
@@ -99,7 +99,7 @@ def test_cells_stages_and_bounds_are_printed(bench) -> None:
     assert "0 plates x4 0.00 20.0 5.00 0.00 0.00 2.00 0.00 0.00 - 0.00 0.00 -" in printed
     assert "0 plates yolo 1 60.0" in printed
     assert "0 plates decode 1 5.00" in printed
-    assert "0 plates 400 100 500" in printed
+    assert "0 plates predecessor total 1 500" in printed
 
 
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:

@@ -74,7 +74,11 @@ def test_every_round_measures_every_cell_and_the_bounds() -> None:
         Key(name, IN_PROCESS, count): 2 for name in "ab" for count in (1, 4)
     }
     assert {name: len(rounds) for name, rounds in record.bare.items()} == {"a": 2, "b": 2}
-    assert record.predecessor["b"] == [{"detector": 400.0}] * 2
+    assert [row["stage"] for row in record.bare["b"][1]] == [
+        "yolo",
+        "predecessor detector",
+        "predecessor total",
+    ]
     assert (record.rounds, record.ended, record.server) == (2, "", None)
 
 

@@ -85,6 +85,12 @@ def test_idle_threads_do_not_spin_unless_asked_to(distribution, monkeypatch) -> 
     assert wheel.environment(ServerOptions(), distribution)["OMP_WAIT_POLICY"] == "ACTIVE"
 
 
+def test_workers_keep_the_memory_of_a_picture_for_the_next(distribution) -> None:
+    variables = wheel.environment(ServerOptions(), distribution)
+    assert int(variables["MALLOC_MMAP_THRESHOLD_"]) >= 3 * 3840 * 2160
+    assert int(variables["MALLOC_TRIM_THRESHOLD_"]) >= 3 * 3840 * 2160
+
+
 def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
     backends = wheel.lay_out_backends(distribution, tmp_path)
     files = {str(path.relative_to(backends)) for path in backends.rglob("*") if path.is_file()}

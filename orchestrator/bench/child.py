@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from orchestrator.bench.plan import Task
+from orchestrator.bench.plan import TOTAL, Task
 from orchestrator.errors import ServerError
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.triton.options import ServerOptions
 
 PROJECT = Path(__file__).resolve().parents[2]
 SCRIPT = PROJECT / "benchmarks" / "predecessor.py"
@@ -146,8 +147,11 @@ def predecessor(task: Task, script: Path = SCRIPT) -> Iterator[Child | None]:
         yield child
 
 
-def stages_ms(child: Child, picture: Path) -> dict[str, float]:
-    """Let the predecessor run once; it is told the picture's file. Return ms for each stage.
+def stages(child: Child, picture: Path) -> list[dict[str, Any]]:
+    """Let the predecessor run once; it is told the picture's file.
+
+    Returns:
+        Stage, rows and milliseconds of each stage and of the `TOTAL`, as the worker gives them.
 
     Raises:
         ServerError: It ended or answered with something else.
@@ -155,12 +159,16 @@ def stages_ms(child: Child, picture: Path) -> dict[str, float]:
     answer = child.ask(str(picture))
     if not answer or not all(isinstance(ms, int | float) for ms in answer.values()):
         raise ServerError(f"predecessor: wanted milliseconds for each stage, got {answer}")
-    return {str(name): float(ms) for name, ms in answer.items()}
+    named = {f"predecessor {name}": float(ms) for name, ms in answer.items()}
+    named[TOTAL] = sum(named.values())
+    return [{"stage": name, "rows": 1, "ms": ms} for name, ms in named.items()]
 
 
 def _threads(task: Task) -> int:
-    """Return the CPU threads of a network, the number a server of our own takes."""
-    return task.threads or len(os.sched_getaffinity(0))
+    """Return the CPU threads of one inference, the number a server of our own takes."""
+    server = ServerOptions(device=task.device, engine=task.engine, threads=task.threads)
+    capacity = server.capacity()
+    return capacity.threads if capacity else len(os.sched_getaffinity(0))
 
 
 def _variables(task: Task) -> dict[str, str]:

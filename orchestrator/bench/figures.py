@@ -13,7 +13,7 @@ import numpy as np
 
 from orchestrator.bench.load import Sample
 from orchestrator.bench.metrics import stages, total
-from orchestrator.bench.plan import HTTP_ENCODED, IN_PROCESS, Key
+from orchestrator.bench.plan import HTTP_ENCODED, IN_PROCESS, TOTAL, Key
 from orchestrator.contract import DETECTOR
 
 Figures = dict[str, Any]
@@ -70,19 +70,7 @@ def bare_figures(picture: str, rounds: Sequence[Sequence[Figures]]) -> list[Figu
     ]
 
 
-def predecessor_figures(picture: str, rounds: Sequence[Mapping[str, float]]) -> Figures:
-    """Return the median of each of the predecessor's stages and of their sum."""
-    names = list(rounds[0])
-    return {
-        "picture": picture,
-        "stages_ms": {name: statistics.median(one[name] for one in rounds) for name in names},
-        "total_ms": statistics.median(sum(one.values()) for one in rounds),
-    }
-
-
-def ratios(
-    cells: Sequence[Figures], bare: Sequence[Figures], predecessor: Sequence[Figures]
-) -> list[Figures]:
+def ratios(cells: Sequence[Figures], bare: Sequence[Figures]) -> list[Figures]:
     """Return every ratio that the cells allow: title, picture, concurrency and value."""
     found: list[Figures] = []
     for picture in dict.fromkeys(cell["picture"] for cell in cells):
@@ -90,12 +78,11 @@ def ratios(
         encoded = {c["concurrency"]: c for c in mine if c["transport"] == HTTP_ENCODED}
         inside = {c["concurrency"]: c for c in mine if c["transport"] == IN_PROCESS}
         parts = {row["stage"]: row["ms"] for row in bare if row["picture"] == picture}
-        former = {row["picture"]: row["total_ms"] for row in predecessor}.get(picture)
         found += [
             {"title": title, "picture": picture, "concurrency": concurrency, "value": value}
             for title, concurrency, value in (
                 *_under_load(encoded, inside),
-                *_one_call(encoded.get(1), parts, former),
+                *_one_call(encoded.get(1), parts),
             )
             if value is not None
         ]
@@ -116,13 +103,13 @@ def _under_load(encoded: dict[int, Figures], inside: dict[int, Figures]) -> Foun
             yield SCALING, most, by_round(encoded[most], busy)
 
 
-def _one_call(single: Figures | None, parts: Mapping[str, float], former: float | None) -> Found:
+def _one_call(single: Figures | None, parts: Mapping[str, float]) -> Found:
     if single is None or single["p50_ms"] is None:
         return
     if DETECTOR in parts and single["plates"] == 0:
         yield TAX, 1, single["p50_ms"] - parts[DETECTOR] - parts["decode"]
-    if former:
-        yield PREDECESSOR, 1, single["p50_ms"] / former
+    if parts.get(TOTAL):
+        yield PREDECESSOR, 1, single["p50_ms"] / parts[TOTAL]
 
 
 def by_round(above: Figures, below: Figures) -> float | None:

@@ -19,6 +19,8 @@ TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
 PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
+TOTAL = "predecessor total"
+"""The stage that is all of the predecessor's."""
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 """What a thin grid keeps: these transports at every concurrency, the others at these two."""
 
@@ -62,7 +64,7 @@ class Task:
         address: A running server; one of our own when None.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
-        threads: CPU threads of each network; all cores when 0.
+        threads: CPU threads of one inference; what fits the machine when 0.
         pictures: Pictures in work at once in the own server; what fits the machine when 0.
         repository: Model repository of the own server, ours when None.
         weights: Folder of the weights, ours when None.

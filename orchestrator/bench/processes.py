@@ -63,7 +63,8 @@ class Watch:
         """Return the peaks by name; none where no process was watched."""
         if not self.pids:
             return {}
-        return {"memory_bytes": self._private + shared_bytes(self.pids), "shm_bytes": self._shm}
+        shm = {"shm_bytes": self._shm} if self._shm_prefixes else {}
+        return {"memory_bytes": self._private + shared_bytes(self.pids)} | shm
 
 
 def files_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:

@@ -6,12 +6,11 @@ import hashlib
 import json
 import os
 import platform
+import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime, timezone
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,17 +20,17 @@ from orchestrator.bench.figures import (
     Figures,
     bare_figures,
     cell_figures,
-    predecessor_figures,
     ratios,
 )
 from orchestrator.bench.pictures import Picture, read, rendered
 from orchestrator.bench.plan import Key, Task
 from orchestrator.bench.plots import plot
+from orchestrator.bench.processes import PAGE
 from orchestrator.bench.session import Record, measure
 from orchestrator.bench.tables import text_of
 from orchestrator.evaluation.report import writable, write_report
+from orchestrator.networks.engines import CPU_INFO
 
-PROC = Path("/proc")
 PACKAGES = ("torch", "openvino", "numpy", "opencv-python-headless")
 
 
@@ -74,7 +73,6 @@ def figures(task: Task, pictures: Sequence[Picture], record: Record) -> Figures:
         if key in record.samples
     ]
     bare = [row for name in record.bare for row in bare_figures(name, record.bare[name])]
-    former = [predecessor_figures(name, rounds) for name, rounds in record.predecessor.items()]
     return {
         "schema": SCHEMA,
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -84,10 +82,9 @@ def figures(task: Task, pictures: Sequence[Picture], record: Record) -> Figures:
         "rounds_done": record.rounds,
         "ended_early": record.ended,
         "pictures": [_picture(picture) for picture in pictures],
-        "ratios": ratios(cells, bare, former),
+        "ratios": ratios(cells, bare),
         "cells": cells,
         "bare": bare,
-        "predecessor": former,
         "notes": notes(task, pictures, cells, record),
     }
 
@@ -148,25 +145,16 @@ def _against(report: Figures, old: Figures) -> Figures:
     }
 
 
-def describe(triton_version: str, proc: Path = PROC) -> Figures:
-    """Return what is known about the machine."""
+def describe(triton_version: str) -> Figures:
+    """Return what is known about the machine and its software."""
+    names = re.findall(r"^model name\s*: (.*)", CPU_INFO.read_text(), re.MULTILINE)
     return {
-        "cpu": _after(proc / "cpuinfo", "model name") or platform.machine(),
+        "cpu": next(iter(names), platform.machine()),
         "cores": len(os.sched_getaffinity(0)),
-        "memory_bytes": 1024 * int(_after(proc / "meminfo", "MemTotal").partition(" ")[0] or 0),
+        "memory_bytes": PAGE * os.sysconf("SC_PHYS_PAGES"),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "system": platform.platform(),
         "python": platform.python_version(),
         "triton": triton_version or None,
         **{name: metadata.version(name) for name in PACKAGES},
     }
-
-
-def _after(path: Path, name: str) -> str:
-    """Return the value of the first line `name: value`."""
-    with suppress(OSError):
-        for line in path.read_text(errors="replace").splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == name:
-                return value.strip()
-    return ""

@@ -39,7 +39,6 @@ class Record:
 
     samples: dict[Key, list[Sample]] = field(default_factory=dict)
     bare: dict[str, list[list[Figures]]] = field(default_factory=dict)
-    predecessor: dict[str, list[dict[str, float]]] = field(default_factory=dict)
     server: Target | None = None
     ended: str = ""
     rounds: int = 0
@@ -159,11 +158,9 @@ def _rounds(task: Task, session: Session, record: Record) -> None:
     started, done = time.monotonic(), 0
     for round_ in range(task.rounds):
         for name, file in session.files.items():
-            answer = session.worker.ask({"do": "bare", "picture": str(file)})
-            record.bare.setdefault(name, []).append(answer["bare"])
-            if session.predecessor:
-                stages = child.stages_ms(session.predecessor, file)
-                record.predecessor.setdefault(name, []).append(stages)
+            rows = session.worker.ask({"do": "bare", "picture": str(file)})["bare"]
+            rows += child.stages(session.predecessor, file) if session.predecessor else []
+            record.bare.setdefault(name, []).append(rows)
         for key in grid(task, names, round_):
             sample = session.sample(key, task.seconds)
             record.samples.setdefault(key, []).append(sample)

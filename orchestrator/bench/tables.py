@@ -23,7 +23,6 @@ def text_of(report: Figures) -> str:
         _cells(report),
         _stages(report["cells"]),
         _bare(report["bare"]),
-        _predecessor(report["predecessor"]),
         "\n".join(report["notes"]),
     )
     return "\n\n".join(filter(None, parts))
@@ -133,14 +132,3 @@ def _stage(cell: Figures) -> tuple[str, ...]:
 def _bare(rows: Sequence[Figures]) -> str:
     lines = [(row["picture"], row["stage"], str(row["rows"]), figure(row["ms"])) for row in rows]
     return aligned([("alone, in process", "", "rows", "ms"), *lines]) if lines else ""
-
-
-def _predecessor(rows: Sequence[Figures]) -> str:
-    if not rows:
-        return ""
-    names = list(rows[0]["stages_ms"])
-    lines = [
-        (row["picture"], *map(figure, map(row["stages_ms"].get, names)), figure(row["total_ms"]))
-        for row in rows
-    ]
-    return aligned([("predecessor, ms", *names, "total"), *lines])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from orchestrator.bench.plan import Address, Task
@@ -26,7 +25,7 @@ class Target:
         address: Where it listens.
         version: Triton's.
         parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
-        options: What it was started with; empty when it is not ours.
+        options: What was chosen for this machine; empty when it is not ours.
         server: Our own; None when it is not ours.
     """
 
@@ -61,12 +60,14 @@ def target(task: Task) -> Iterator[Target]:
     options = replace(
         options, http_port=http, grpc_port=grpc, metrics_port=metrics, pictures=task.pictures
     )
-    shown = {"device": options.device, "engine": options.chosen_engine().value}
+    capacity = options.capacity()
+    chosen = {"device": options.device, "engine": options.chosen_engine().value}
+    chosen |= asdict(capacity) if capacity else {}
     with running(options) as server:
         yield _described(
             Target(
                 address=Address(options.http_url, options.grpc_url, options.metrics_url),
-                options=shown | {"threads": options.threads, "pictures": options.pictures},
+                options=chosen,
                 server=server,
             )
         )
@@ -84,5 +85,5 @@ def _get(address: Address, path: str) -> dict[str, Any]:
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return dict(json.loads(answer.read()))
-    except (OSError, ValueError, urllib.error.URLError) as error:
+    except (OSError, ValueError) as error:
         raise ServerError(f"{url}: wanted an answer, got {error}") from error

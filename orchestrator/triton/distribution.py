@@ -19,6 +19,16 @@ from orchestrator.triton.options import ServerOptions
 PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
 
+UNLESS_SET = {
+    # Idle threads of one worker must not spin on the cores that another is working on.
+    "OMP_WAIT_POLICY": "PASSIVE",
+    # A freed picture stays with its worker. Given back to the kernel, the next one is faulted in
+    # again page by page, which takes as long as unpacking it.
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+}
+"""Environment of the server where the operator has not set it."""
+
 
 @dataclass(frozen=True)
 class Distribution:
@@ -135,6 +145,7 @@ def environment(options: ServerOptions, distribution: Distribution) -> dict[str,
     capacity = options.capacity()
     threads = capacity.threads if capacity else len(os.sched_getaffinity(0))
     return {
+        **UNLESS_SET,
         **os.environ,
         "LD_LIBRARY_PATH": os.pathsep.join(
             [*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
@@ -142,7 +153,5 @@ def environment(options: ServerOptions, distribution: Distribution) -> dict[str,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
         "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)]),
         "OMP_NUM_THREADS": str(threads),
-        # Idle threads of one worker must not spin on the cores that another is working on.
-        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),
         **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
     }

@@ -131,8 +131,8 @@ def configuration(
     group = config.instance_group[0]
     if name != MODEL:
         config.backend = engine.backend
-        if engine.is_openvino:
-            group.kind = ModelInstanceGroup.KIND_CPU
+    if engine.is_openvino:
+        group.kind = ModelInstanceGroup.KIND_CPU
     if capacity:
         group.count = {
             MODEL: capacity.pictures,
