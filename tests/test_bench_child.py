@@ -52,12 +52,12 @@ def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path)
         os.kill(pid, 0)
 
 
-def test_the_predecessor_is_given_its_weights_and_threads(tmp_path: Path) -> None:
-    text = "import os, sys; sys.exit(str(sys.argv[1:]) + ' ' + os.environ['OMP_NUM_THREADS'])"
+def test_the_predecessor_is_given_its_weights_and_its_own_ways(tmp_path: Path) -> None:
+    text = "import os, sys; sys.exit(f'{sys.argv[1:]} {os.environ.get(\"OMP_WAIT_POLICY\")}')"
     script = program(tmp_path, text)
     with (
-        pytest.raises(ServerError, match=rf"its end: \['--weights', '{tmp_path}'\] 3"),
-        child.predecessor(task(tmp_path, threads=3), script),
+        pytest.raises(ServerError, match=rf"its end: \['--weights', '{tmp_path}'\] None"),
+        child.predecessor(task(tmp_path), script),
     ):
         pass
 

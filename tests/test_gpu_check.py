@@ -81,7 +81,7 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("yolo", marks=pytest.mark.xfail(reason="its cells are counted on the CPU")),
+        "yolo",
         "stn",
         "lprnet",
     ],

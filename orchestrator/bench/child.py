@@ -19,6 +19,7 @@ from typing import IO, Any
 from orchestrator.bench.plan import TOTAL, Task
 from orchestrator.errors import ServerError
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.triton.capacity import Capacity
 from orchestrator.triton.options import ServerOptions
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -122,7 +123,8 @@ def worker(task: Task, parameters: Mapping[str, Any]) -> Iterator[Child]:
         "weights": str((task.weights or WEIGHTS).resolve()),
         "device": task.device,
         "engine": task.engine.value,
-        "threads": _threads(task),
+        "threads": _capacity(task).threads,
+        "instances": _capacity(task).instances,
         "parameters": parameters,
     }
     command = [sys.executable, "-m", "orchestrator.bench.worker", json.dumps(given)]
@@ -143,7 +145,7 @@ def predecessor(task: Task, script: Path = SCRIPT) -> Iterator[Child | None]:
     if not script.is_file():
         raise ServerError(f"predecessor: wanted the script {script.name}, got none in its folder")
     command = [str(task.predecessor), str(script), "--weights", str(task.predecessor_weights)]
-    with running("predecessor", command, _variables(task)) as child:
+    with running("predecessor", command, {}) as child:  # as it comes: with threads of its own
         yield child
 
 
@@ -164,16 +166,17 @@ def stages(child: Child, picture: Path) -> list[dict[str, Any]]:
     return [{"stage": name, "rows": 1, "ms": ms} for name, ms in named.items()]
 
 
-def _threads(task: Task) -> int:
-    """Return the CPU threads of one inference, the number a server of our own takes."""
-    server = ServerOptions(device=task.device, engine=task.engine, threads=task.threads)
-    capacity = server.capacity()
-    return capacity.threads if capacity else len(os.sched_getaffinity(0))
+def _capacity(task: Task) -> Capacity:
+    """Return how the CPU is shared in a server of our own; on a GPU there is one of each."""
+    server = ServerOptions(
+        device=task.device, engine=task.engine, threads=task.threads, pictures=task.pictures
+    )
+    return server.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
 
 
 def _variables(task: Task) -> dict[str, str]:
     return {
-        "OMP_NUM_THREADS": str(_threads(task)),
+        "OMP_NUM_THREADS": str(_capacity(task).threads),
         "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),  # idle means idle
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")])

@@ -22,6 +22,7 @@ from tritonclient.utils import InferenceServerException, shared_memory
 
 from orchestrator.bench.pictures import Picture
 from orchestrator.bench.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
+from orchestrator.client import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
 
@@ -33,8 +34,6 @@ GRPC_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     ("grpc.use_local_subchannel_pool", 1),  # a connection of its own for each caller
 )
-LOCAL = ("connect", "socket", "transport", "dns")
-"""In what gRPC says when UNAVAILABLE is its own word and not the server's."""
 REGION = f"plates_bench_{os.getpid()}_"
 """Names of our shared memory regions begin so."""
 
@@ -127,8 +126,8 @@ def _grpc_request(picture: Picture, region: str) -> bytes:
 def _grpc_error(error: Any) -> PlateError:
     message = str(error.details())
     if error.code() == grpc.StatusCode.UNAVAILABLE:
-        is_local = any(word in message.lower() for word in LOCAL)
-        return ServerError(message) if is_local else Overloaded(message)
+        unheard = any(word in message.lower() for word in NO_ANSWER)
+        return ServerError(message) if unheard else Overloaded(message)
     return ModelError(f"gRPC {error.code().name}: {message}")
 
 

@@ -10,11 +10,12 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from queue import LifoQueue
 from typing import Any
 
 import torch
@@ -25,7 +26,7 @@ from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
 from orchestrator.images import crop_plates, decode, letterbox
 from orchestrator.networks.engines import Engine, chosen
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import Infer, find, read, recognize, straighten
+from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
 from orchestrator.settings import Settings
 
 REPEATS = 5
@@ -42,7 +43,12 @@ class Bench:
 
 
 def opened(
-    weights: str, device: str, engine: str, threads: int, parameters: Mapping[str, Any]
+    weights: str,
+    device: str,
+    engine: str,
+    threads: int,
+    instances: int,
+    parameters: Mapping[str, Any],
 ) -> Bench:
     """Load the networks, with the settings in the `parameters` of the server's config."""
     torch.set_num_threads(threads)
@@ -50,8 +56,24 @@ def opened(
     on_gpu = device != "cpu" and torch.cuda.is_available()
     fitting = chosen(Engine(engine), on_gpu=on_gpu)
     where = torch.device("cuda" if on_gpu and not fitting.is_openvino else "cpu")
-    infer = load_networks(Path(weights), where, fitting, threads)
-    return Bench(infer, Settings.from_config(parameters), where)
+    several = [load_networks(Path(weights), where, fitting, threads) for _ in range(instances)]
+    return Bench(one_of(several), Settings.from_config(parameters), where)
+
+
+def one_of(several: Sequence[Infer]) -> Infer:
+    """Return an `Infer` that runs each call on instances that are free, as the server does."""
+    free: LifoQueue[Infer] = LifoQueue()
+    for infer in several:
+        free.put(infer)
+
+    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+        infer = free.get()
+        try:
+            return infer(model, tensors)
+        finally:
+            free.put(infer)
+
+    return infer_on_a_free_one
 
 
 def load(bench: Bench, encoded: bytes, concurrency: int, seconds: float) -> Sample:

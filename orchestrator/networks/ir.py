@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,17 @@ EXAMPLES: dict[str, tuple[tuple[int, ...], type[np.generic], list[int]]] = {
 
 
 class Compiled:
-    """A network ready to run on the CPU, by any number of threads at once.
+    """A network ready to run on the CPU; of threads that ask at once, one waits for another.
 
     Args:
         model: An .xml file, or a converted network.
-        threads: CPU threads of one inference.
-        streams: Inferences at once; more callers wait.
+        threads: CPU threads of an inference.
     """
 
-    def __init__(self, model: Path | openvino.Model, *, threads: int = 1, streams: int = 1) -> None:
+    def __init__(self, model: Path | openvino.Model, *, threads: int = 1) -> None:
         options = {
-            "INFERENCE_NUM_THREADS": threads * streams,
-            "NUM_STREAMS": streams,
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
             # The default is bfloat16 where the CPU has it: quicker, and two plates of 214 lost.
             "INFERENCE_PRECISION_HINT": "f32",
             "ENABLE_CPU_PINNING": False,  # others work on these cores, too
@@ -90,8 +88,3 @@ def save(model: openvino.Model, path: Path) -> None:
 def weights_of(path: Path) -> Path:
     """Return where the numbers of an .xml are."""
     return path.with_suffix(".bin")
-
-
-def names_of(path: Path) -> Sequence[str]:
-    """Return the names of a file's outputs, in order."""
-    return [output.get_any_name() for output in openvino.Core().read_model(path).outputs]

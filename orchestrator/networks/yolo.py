@@ -119,15 +119,18 @@ class Detect(nn.Module):
             batch, height, width = grid.size(0), grid.size(2), grid.size(3)
             grid = grid.view(batch, self.anchors.size(1), -1, height * width)
             logits.append(grid.transpose(2, 3).float())
-            priors.append(self.priors(index, height, width))
+            priors.append(self.priors(index, height, width, grid.device))
         return torch.cat(logits, 2), torch.cat(priors, 1)
 
-    def priors(self, index: int, height: int, width: int) -> Tensor:
-        """Return x, y, stride, width and height of the anchors at one stride, in pixels."""
+    def priors(self, index: int, height: int, width: int, device: torch.device) -> Tensor:
+        """Return x, y, stride, width and height of the anchors at one stride, in pixels.
+
+        Freezing makes a constant of a parameter's device, so the device is a feature's.
+        """
         stride = float(8 << index)
         anchors_wh = self.anchors[index].float().unsqueeze(1) * stride
-        cell_y = torch.arange(height, device=anchors_wh.device).repeat_interleave(width)
-        cell_x = torch.arange(width, device=anchors_wh.device).repeat(height)
+        cell_y = torch.arange(height, device=device).repeat_interleave(width)
+        cell_x = torch.arange(width, device=device).repeat(height)
         cells = torch.stack((cell_x, cell_y, torch.ones_like(cell_x)), 1).float() * stride
         count = anchors_wh.size(0)
         return torch.cat(

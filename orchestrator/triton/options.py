@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from orchestrator.errors import ServerError
@@ -93,8 +94,9 @@ def check_ports(options: ServerOptions) -> None:
 
 
 def has_gpu() -> bool:
-    """Tell whether an NVIDIA driver offers a GPU; asking PyTorch would take a second."""
-    return any(Path("/dev").glob("nvidia[0-9]*"))
+    """Tell whether there is a GPU that PyTorch was built for; asking it would take a second."""
+    is_cpu_build = metadata.version("torch").endswith("+cpu")
+    return not is_cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))
 
 
 def check_device(device: str) -> None:
