@@ -137,27 +137,35 @@ def letterbox(picture: Tensor, side_px: int) -> Letterbox:
     net_h, net_w = (math.ceil(side / STRIDE) * STRIDE for side in inner_hw)
     top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
     net = picture.new_full((1, net_h, net_w, 3), PAD_GREY)
-    net[0, top : top + inner_hw[0], left : left + inner_hw[1]] = _resize(picture, inner_hw)
+    _shrink(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
     return Letterbox(net, scale, (left, top))
 
 
-def _resize(picture: Tensor, size_hw: tuple[int, int]) -> Tensor:
-    """Resize uint8 [H, W, 3]: halve by area means as often as possible, then bilinearly.
+def _shrink(picture: Tensor, out: Tensor) -> None:
+    """Write uint8 [H, W, 3] into a smaller one: halved by area means while it can be, then bilinear.
 
     Twice as fast as bilinear sampling with antialiasing, and no pixel is skipped either.
     """
-    while min(picture.shape[0] // size_hw[0], picture.shape[1] // size_hw[1]) >= 2:
-        picture = _resized(picture, (picture.shape[0] // 2, picture.shape[1] // 2), "area")
-    return picture if picture.shape[:2] == size_hw else _resized(picture, size_hw, "bilinear")
+    height, width = out.shape[:2]
+    while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
+        half = picture.new_empty((picture.shape[0] // 2, picture.shape[1] // 2, 3))
+        _resize(picture, half, "area")
+        picture = half
+    _resize(picture, out, "bilinear")
 
 
-def _resized(picture: Tensor, size_hw: tuple[int, int], mode: str) -> Tensor:
+def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
     """Resize with OpenCV on the CPU, the same way with PyTorch on a GPU."""
-    if picture.is_cuda:
+    height, width = out.shape[:2]
+    if picture.shape == out.shape:
+        out.copy_(picture)
+    elif picture.is_cuda:
         planes = picture.permute(2, 0, 1)[None].float()
-        return F.interpolate(planes, size_hw, mode=mode).round_()[0].permute(1, 2, 0).byte()
-    interpolation = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
-    return torch.from_numpy(cv2.resize(picture.numpy(), size_hw[::-1], interpolation=interpolation))
+        resized = F.interpolate(planes, (height, width), mode=mode)
+        out.copy_(resized.round_()[0].permute(1, 2, 0))
+    else:
+        how = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
+        cv2.resize(picture.numpy(), (width, height), dst=out.numpy(), interpolation=how)
 
 
 def crop_plates(

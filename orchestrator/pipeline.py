@@ -106,7 +106,9 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6:
         raise ModelError(f"{DETECTOR}: wanted [1, K, 6], got {list(rows.shape)}")
     sure = rows[0].float().cpu()
-    sure = sure[sure[:, 4] >= settings.detection_threshold]
+    sure = sure[: int((sure[:, 4] >= settings.detection_threshold).sum())]  # best first
+    if not len(sure):
+        return Detections(sure[:, :4], [])
     kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
     xyxy = clip(box.to_source(kept[:, :4]), (picture.shape[1], picture.shape[0]))
     return Detections(xyxy, kept[:, 4].tolist())

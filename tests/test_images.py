@@ -141,6 +141,12 @@ class TestLetterbox:
         y1, x1 = (white.max(dim=0).values + 1).tolist()
         assert box.to_net(torch.tensor([[100.0, 400, 300, 600]])).tolist() == [[x0, y0, x1, y1]]
 
+    def test_no_pixel_is_skipped_however_much_a_picture_shrinks(self) -> None:
+        picture = torch.zeros(960, 1280, 3, dtype=torch.uint8)
+        picture[:, ::8] = 255  # one line in each pixel of the net; on average 32
+        inner = letterbox(picture, 160).net[0, 4:124].float()
+        assert inner.sub(32).abs().max() <= 2
+
     def test_the_picture_is_left_alone(self) -> None:
         picture = gradient(100, 200)
         before = picture.clone()
