@@ -3,24 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-CPU_INFO = Path("/proc/cpuinfo")
-PACKAGES = ("torch", "openvino", "numpy", "opencv-python-headless", "nvidia-pytriton")
-
-
-def machine() -> dict[str, Any]:
-    """Return what the figures depend on."""
-    names = [line for line in CPU_INFO.read_text().splitlines() if line.startswith("model name")]
-    return {
-        "cpu": names[0].partition(":")[2].strip() if names else "",
-        "cores": len(os.sched_getaffinity(0)),
-        **{package: metadata.version(package) for package in PACKAGES},
-    }
+from orchestrator.bench.run import describe
 
 
 def figure(value: float) -> str:
@@ -36,5 +23,5 @@ def numbers(text: str) -> tuple[int, ...]:
 def write(path: Path, figures: Mapping[str, Any]) -> None:
     """Write figures, with the machine, as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    content = json.dumps({"machine": machine(), **figures}, indent=2, allow_nan=False)
+    content = json.dumps({"machine": describe(""), **figures}, indent=2, allow_nan=False)
     path.write_text(content + "\n", encoding="utf-8")

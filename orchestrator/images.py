@@ -142,7 +142,7 @@ def letterbox(picture: Tensor, side_px: int) -> Letterbox:
 
 
 def _shrink(picture: Tensor, out: Tensor) -> None:
-    """Write uint8 [H, W, 3] into a smaller one: halved by area means while it can be, then bilinear.
+    """Write uint8 [H, W, 3] into a smaller one: halve by area means while it can be, then bilinear.
 
     Twice as fast as bilinear sampling with antialiasing, and no pixel is skipped either.
     """

@@ -9,7 +9,7 @@ import http.client
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
@@ -47,27 +47,31 @@ def connected(transport: str, picture: Picture, address: Address) -> Iterator[Ca
     Raises:
         ServerError: The server cannot take a shared memory region.
     """
-    opened = _grpc if transport in OVER_GRPC else _http
+    opened = _grpc if transport in OVER_GRPC else over_http
     with opened(transport, picture, address) as call:
         yield call
 
 
 @contextmanager
-def _http(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
-    if transport == HTTP_ENCODED:
-        encoded = np.array([picture.encoded], dtype=np.object_)
-        tensor = tritonclient.http.InferInput(ENCODED, [1], "BYTES").set_data_from_numpy(encoded)
-    else:
-        tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
-        tensor.set_data_from_numpy(picture.bgr)
-    outputs = [tritonclient.http.InferRequestedOutput(name) for name in OUTPUTS]
+def over_http(
+    transport: str,
+    picture: Picture,
+    address: Address,
+    *,
+    model: str = MODEL,
+    outputs: Iterable[str] = OUTPUTS,
+) -> Iterator[Callable[[], int]]:
+    """As `connected`, for any model that takes these inputs; the first output has a row a plate."""
     client = tritonclient.http.InferenceServerClient
-    body, header_length = client.generate_request_body([tensor], outputs=outputs)
+    body, header_length = client.generate_request_body(
+        [http_input(transport, picture)],
+        outputs=[tritonclient.http.InferRequestedOutput(name) for name in outputs],
+    )
     headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
 
     def call() -> int:
         try:
-            connection.request("POST", f"/v2/models/{MODEL}/infer", body, headers)
+            connection.request("POST", f"/v2/models/{model}/infer", body, headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
@@ -80,6 +84,15 @@ def _http(transport: str, picture: Picture, address: Address) -> Iterator[Callab
 
     with closing(http.client.HTTPConnection(address.http, timeout=TIMEOUT_S)) as connection:
         yield call
+
+
+def http_input(transport: str, picture: Picture) -> Any:
+    """Return a picture as tritonclient's input, as a file or unpacked."""
+    if transport == HTTP_ENCODED:
+        encoded = np.array([picture.encoded], dtype=np.object_)
+        return tritonclient.http.InferInput(ENCODED, [1], "BYTES").set_data_from_numpy(encoded)
+    tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
+    return tensor.set_data_from_numpy(picture.bgr)
 
 
 def _http_error(status: int, content: bytes) -> PlateError:
