@@ -4,9 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from orchestrator.bench.bounds import SCRIPT, stages_ms
 
-from orchestrator.bench.child import running
+from orchestrator.bench.child import SCRIPT, running, stages
 
 STREET = Path(__file__).parents[1] / "data" / "street.jpg"
 
@@ -20,6 +19,7 @@ def test_the_predecessor_is_timed_stage_by_stage(photos: Path) -> None:
         pytest.skip(f"the predecessor's checkpoints: none in {weights}")
     command = [sys.executable, str(SCRIPT), "--weights", str(weights)]
     with running("predecessor", command, {}) as child:
-        times = stages_ms(child, STREET)
-    assert list(times) == ["detector", "stn", "lprnet"]
-    assert min(times.values()) > 0.1
+        rows = stages(child, STREET)
+    names = [f"predecessor {name}" for name in ("detector", "stn", "lprnet", "total")]
+    assert [row["stage"] for row in rows] == names
+    assert min(row["ms"] for row in rows) > 0.1
