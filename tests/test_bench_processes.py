@@ -77,11 +77,11 @@ def test_a_peak_is_kept_when_memory_is_given_back() -> None:
     watch = Watch(frozenset({os.getpid()}))
     watch.look()
     low = watch.peaks()["memory_bytes"]
-    ballast = np.ones(50_000_000, np.uint8)
+    ballast = np.ones(200_000_000, np.uint8)
     watch.look()
     del ballast
     watch.look()
-    assert watch.peaks()["memory_bytes"] - low > 40_000_000
+    assert watch.peaks()["memory_bytes"] - low > 100_000_000  # others come and go
 
 
 def test_without_processes_there_are_no_peaks() -> None:
