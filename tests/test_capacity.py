@@ -8,10 +8,10 @@ from orchestrator.triton.capacity import Capacity, fitting
 @pytest.mark.parametrize(
     ("cores", "capacity"),
     [
-        (1, Capacity(threads=1, instances=1, pictures=3)),
-        (2, Capacity(threads=2, instances=2, pictures=4)),
-        (4, Capacity(threads=4, instances=2, pictures=4)),
-        (16, Capacity(threads=4, instances=8, pictures=10)),
+        (1, Capacity(threads=1, instances=1, pictures=2)),
+        (2, Capacity(threads=2, instances=2, pictures=3)),
+        (4, Capacity(threads=4, instances=2, pictures=3)),
+        (16, Capacity(threads=4, instances=8, pictures=9)),
     ],
 )
 def test_workers_grow_with_the_cores(cores: int, capacity: Capacity) -> None:
