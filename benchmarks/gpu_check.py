@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -26,8 +25,7 @@ from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.evaluation.tables import aligned
 from orchestrator.networks.engines import Engine
 from orchestrator.plates import Plate, Plates
-from orchestrator.ports import free_ports
-from orchestrator.triton.local import prepared
+from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.placement import VARIABLE, Placement, parsed
 from orchestrator.triton.server import running
 
@@ -109,9 +107,7 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
     Raises:
         ServerError: It cannot be started, or fails.
     """
-    http, grpc, metrics = free_ports(3)
-    options = prepared(device=device, engine=Engine.TORCHSCRIPT)
-    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    options = on_free_ports(prepared(device=device, engine=Engine.TORCHSCRIPT))
     with _traced(), running(options) as server, PlateClient(options.http_url) as client:
         server.log.clear()  # of the warm-up
         answers = [client.recognize(picture.encoded) for picture in pictures]

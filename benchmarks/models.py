@@ -7,44 +7,47 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import torch
 import triton_python_backend_utils as pb_utils
 
 from benchmarks import OUTPUTS
 from orchestrator import contract, ctc
-from orchestrator.boxes import clip, nms
 from orchestrator.contract import Array
 from orchestrator.errors import PlateError
 from orchestrator.images import Letterbox, crop_plates, decode, letterbox
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import recognize
+from orchestrator.pipeline import detections, recognize, with_text
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.triton.bls import failed
 
 
-class Model:
+class Model(ABC):
     """One worker of a Python model: arrays in, arrays out; a failure stays with its request."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         parameters = json.loads(args["model_config"])["parameters"]
         self.settings = Settings.from_config(parameters)
         torch.set_num_threads(1)  # as in the BLS model: the networks have the cores
+        cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
 
     @torch.inference_mode()
     def execute(self, requests: list[Any]) -> list[Any]:
         return [self._response(request) for request in requests]
 
+    @abstractmethod
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         """Do the work of one request."""
-        raise NotImplementedError
 
     def _response(self, request: Any) -> Any:
         try:
@@ -79,16 +82,18 @@ class Crop(Model):
         picture = torch.from_numpy(inputs["picture"])
         x, y = inputs["offset_xy"].tolist()
         box = Letterbox(picture, inputs["scale"].item(), (x, y))
-        sure = torch.from_numpy(inputs["rows"])[0]
-        sure = sure[sure[:, 4] >= self.settings.detection_threshold]
-        kept = sure[nms(sure[:, :4], sure[:, 4], self.settings.iou_threshold)]
-        kept = kept[: min(self.settings.max_plates, contract.MAX_BATCH)]
-        xyxy = clip(box.to_source(kept[:, :4]), (picture.shape[1], picture.shape[0]))
-        crops = crop_plates(picture, xyxy) if len(kept) else torch.zeros(1, 3, 24, 94)
+        most = min(self.settings.max_plates, contract.MAX_BATCH)
+        found = detections(
+            torch.from_numpy(inputs["rows"]),
+            box,
+            (picture.shape[1], picture.shape[0]),
+            replace(self.settings, max_plates=most),
+        )
+        crops = crop_plates(picture, found.xyxy) if found.scores else torch.zeros(1, 3, 24, 94)
         return {
             "crops": crops.numpy(),
-            "coordinates": xyxy.numpy(),
-            "detection_scores": kept[:, 4:5].numpy(),
+            "coordinates": found.xyxy.numpy(),
+            "detection_scores": np.array(found.scores, np.float32).reshape(-1, 1),
         }
 
 
@@ -100,17 +105,14 @@ class Decode(Model):
         logits = torch.from_numpy(inputs["logits"])[: len(boxes)]
         readings = ctc.decode(logits, temperature=self.settings.temperature) if boxes else []
         plates = [
-            self._plate(tuple(xyxy), score, reading)
+            with_text(
+                Plate(xyxy=tuple(xyxy), detection_score=score),
+                reading,
+                self.settings.text_threshold,
+            )
             for xyxy, (score,), reading in zip(boxes, scores, readings, strict=True)
         ]
         return contract.to_arrays(Plates(tuple(plates)), OUTPUTS)
-
-    def _plate(
-        self, xyxy: tuple[float, float, float, float], score: float, reading: ctc.Reading
-    ) -> Plate:
-        text, text_score = reading.candidates[0] if reading.candidates else ("", 0.0)
-        shown = text if text_score >= self.settings.text_threshold else ""
-        return Plate(xyxy=xyxy, detection_score=score, text=shown, text_score=text_score)
 
 
 class Monolith(Model):

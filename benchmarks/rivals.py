@@ -5,35 +5,22 @@ The networks' folders are those of the main server, and BLS model and ensemble s
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import MODEL
-from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.ports import free_ports
-from orchestrator.triton import repository
-from orchestrator.triton.distribution import (
-    command,
-    environment,
-    find_distribution,
-    lay_out_backends,
-)
-from orchestrator.triton.local import prepared
+from orchestrator.triton import repository, server
+from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.server import Server
 
 FOLDER = Path(__file__).resolve().parent
 CONFIG = "config.pbtxt"
@@ -76,7 +63,7 @@ def _adapt(config: Any, ours: Any, engine: Engine) -> None:
 @contextmanager
 def running(
     engine: Engine = Engine.AUTO, *, pictures: int = 0, threads: int = 0
-) -> Iterator[Server]:
+) -> Iterator[server.Server]:
     """Run a server with all forms, on the CPU, for the length of a `with` block.
 
     Args:
@@ -87,47 +74,6 @@ def running(
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    http, grpc, metrics = free_ports(3)
-    options = replace(
-        prepared(device="cpu", engine=engine, threads=threads),
-        http_port=http,
-        grpc_port=grpc,
-        metrics_port=metrics,
-        pictures=pictures,
-    )
-    server = _started(options, TemporaryDirectory(prefix="plates-forms-"))
-    try:
-        _wait_until_ready(server)
-        yield server
-    finally:
-        server.stop()
-
-
-def _started(options: ServerOptions, runtime: TemporaryDirectory[str]) -> Server:
-    distribution = find_distribution()
-    models = lay_out(options, Path(runtime.name, "repository"))
-    backends = lay_out_backends(distribution, Path(runtime.name))
-    shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
-    with _log(runtime).open("w") as log:
-        process = subprocess.Popen(
-            command(options, distribution, models, backends, shm_prefix),
-            env=environment(options, distribution),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            text=True,
-            start_new_session=True,  # Ctrl-C is ours to handle
-        )
-    return Server(options, process, runtime, shm_prefix)
-
-
-def _log(runtime: TemporaryDirectory[str]) -> Path:
-    return Path(runtime.name, "log")
-
-
-def _wait_until_ready(server: Server) -> None:
-    try:
-        server.wait_until_ready()
-    except ServerError as error:
-        server.log.extend(_log(server.runtime).read_text().splitlines())
-        raise ServerError(f"{error}; {server.reason()}") from error
+    options = on_free_ports(prepared(device="cpu", engine=engine, threads=threads))
+    with server.running(replace(options, pictures=pictures), lay_out) as started:
+        yield started

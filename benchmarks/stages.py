@@ -14,7 +14,7 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -36,9 +36,8 @@ from orchestrator.images import crop_plates, decode
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
-from orchestrator.ports import free_ports
 from orchestrator.settings import Settings
-from orchestrator.triton.local import prepared
+from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.server import running
 
@@ -151,13 +150,7 @@ def served(picture: Picture, options: ServerOptions, seconds: float, bare: Times
 @contextmanager
 def server(engine: Engine) -> Iterator[tuple[ServerOptions, Settings]]:
     """Run a server on the CPU; gives its options and settings."""
-    http, grpc, metrics = free_ports(3)
-    options = replace(
-        prepared(device="cpu", engine=engine),
-        http_port=http,
-        grpc_port=grpc,
-        metrics_port=metrics,
-    )
+    options = on_free_ports(prepared(device="cpu", engine=engine))
     with running(options):
         with tritonclient.http.InferenceServerClient(options.http_url) as client:
             parameters = client.get_model_config(MODEL)["parameters"]

@@ -23,7 +23,7 @@ from orchestrator.contract import (
 )
 from orchestrator.ctc import Reading, decode
 from orchestrator.errors import ModelError, ParameterError
-from orchestrator.images import check_picture, crop_boxes, crop_plates, letterbox
+from orchestrator.images import Letterbox, check_picture, crop_boxes, crop_plates, letterbox
 from orchestrator.plates import Plate, Plates, format_of
 from orchestrator.settings import Roi, Settings
 
@@ -70,7 +70,7 @@ def recognize(
     readings = decode(read(straight, infer), temperature=settings.temperature)
     return Plates(
         tuple(
-            _with_text(plate, reading, settings.text_threshold)
+            with_text(plate, reading, settings.text_threshold)
             for plate, reading in zip(plates, readings, strict=True)
         )
     )
@@ -103,6 +103,13 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     """Detect plates and keep the best of those that overlap."""
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
+    return detections(rows, box, (picture.shape[1], picture.shape[0]), settings)
+
+
+def detections(
+    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+) -> Detections:
+    """Keep the sure rows [1, K, 6] of the detector that overlap no better one, in the picture."""
     if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6:
         raise ModelError(f"{DETECTOR}: wanted [1, K, 6], got {list(rows.shape)}")
     sure = rows[0].float().cpu()
@@ -110,7 +117,7 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     if not len(sure):
         return Detections(sure[:, :4], [])
     kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
-    xyxy = clip(box.to_source(kept[:, :4]), (picture.shape[1], picture.shape[0]))
+    xyxy = clip(box.to_source(kept[:, :4]), size_wh)
     return Detections(xyxy, kept[:, 4].tolist())
 
 
@@ -169,7 +176,7 @@ def _plates(
     ]
 
 
-def _with_text(plate: Plate, reading: Reading, text_threshold: float) -> Plate:
+def with_text(plate: Plate, reading: Reading, text_threshold: float) -> Plate:
     """Add what was read; the best candidate is shown as the text when it is sure enough."""
     best, score = reading.candidates[0] if reading.candidates else ("", 0.0)
     text = best if score >= text_threshold else ""

@@ -12,8 +12,7 @@ from typing import Any
 from orchestrator.bench.plan import Address, Task
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
-from orchestrator.ports import free_ports
-from orchestrator.triton.local import prepared
+from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.server import Server, running
 
 
@@ -55,11 +54,8 @@ def target(task: Task) -> Iterator[Target]:
     if task.address:
         yield _described(Target(task.address))
         return
-    http, grpc, metrics = free_ports(3)
     options = prepared(task.repository, task.weights, task.device, task.threads, task.engine)
-    options = replace(
-        options, http_port=http, grpc_port=grpc, metrics_port=metrics, pictures=task.pictures
-    )
+    options = replace(on_free_ports(options), pictures=task.pictures)
     capacity = options.capacity()
     chosen = {"device": options.device, "engine": options.chosen_engine().value}
     chosen |= asdict(capacity) if capacity else {}

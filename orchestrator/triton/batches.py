@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -22,7 +23,7 @@ class Batch(Protocol):
 ArrayT = TypeVar("ArrayT", bound=Batch)
 
 
-class BatchingModel(Generic[ArrayT]):
+class BatchingModel(ABC, Generic[ArrayT]):
     """One instance of a served network: one call at a time, each a list of requests.
 
     A backend says how its library takes, joins, runs and gives arrays. A request that cannot be
@@ -42,21 +43,21 @@ class BatchingModel(Generic[ArrayT]):
         name = config["default_model_filename"] or default_file
         return Path(args["model_repository"], args["model_version"], name)
 
+    @abstractmethod
     def take(self, tensor: Any) -> ArrayT:
         """Return a Triton tensor's memory as an array, without a copy."""
-        raise NotImplementedError
 
+    @abstractmethod
     def join(self, parts: Sequence[ArrayT]) -> ArrayT:
         """Concatenate along the first axis."""
-        raise NotImplementedError
 
+    @abstractmethod
     def infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
         """Run the network."""
-        raise NotImplementedError
 
+    @abstractmethod
     def give(self, name: str, array: ArrayT) -> Any:
         """Return an array as a Triton tensor."""
-        raise NotImplementedError
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         rows = [self._row(request) for request in requests]

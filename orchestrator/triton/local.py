@@ -35,6 +35,12 @@ def prepared(
     return options
 
 
+def on_free_ports(options: ServerOptions) -> ServerOptions:
+    """Return the options with ports that nobody listens on."""
+    http, grpc, metrics = free_ports(3)
+    return replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+
+
 @contextmanager
 def server_at(
     url: str | None,
@@ -48,8 +54,6 @@ def server_at(
     if url:
         yield url
         return
-    http, grpc, metrics = free_ports(3)
-    options = prepared(repository, weights, device, threads, engine)
-    options = replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    options = on_free_ports(prepared(repository, weights, device, threads, engine))
     with running(options):
         yield options.http_url

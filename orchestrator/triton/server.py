@@ -14,14 +14,13 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ServerError
 from orchestrator.triton.distribution import (
-    Distribution,
     command,
     environment,
     find_distribution,
@@ -102,8 +101,21 @@ class Server:
         self.runtime.cleanup()
 
 
-def start(options: ServerOptions) -> Server:
+LayOut = Callable[[ServerOptions, Path], Path]
+"""Writes the model repository that a server is to read into a folder, and returns it."""
+
+
+def laid_out(options: ServerOptions, target: Path) -> Path:
+    """Write our models for the options' engine and the machine's cores."""
+    return lay_out(options.repository, target, options.chosen_engine(), options.capacity())
+
+
+def start(options: ServerOptions, models: LayOut = laid_out) -> Server:
     """Start the server and wait until every model is ready.
+
+    Args:
+        options: How to start it.
+        models: What it serves; ours and perhaps more.
 
     Raises:
         ServerError: It cannot be started; the message says why.
@@ -114,7 +126,12 @@ def start(options: ServerOptions) -> Server:
     runtime = tempfile.TemporaryDirectory(prefix="plates-")
     shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
     try:
-        process = _launch(options, distribution, Path(runtime.name), shm_prefix)
+        repository = models(options, Path(runtime.name, "repository"))
+        backends = lay_out_backends(distribution, Path(runtime.name))
+        process = _launch(
+            command(options, distribution, repository, backends, shm_prefix),
+            environment(options, distribution),
+        )
     except BaseException:
         runtime.cleanup()
         raise
@@ -128,17 +145,10 @@ def start(options: ServerOptions) -> Server:
     return server
 
 
-def _launch(
-    options: ServerOptions, distribution: Distribution, runtime: Path, shm_prefix: str
-) -> subprocess.Popen[str]:
-    """Lay out what the server reads, and start its process."""
-    repository = lay_out(
-        options.repository, runtime / "repository", options.chosen_engine(), options.capacity()
-    )
-    backends = lay_out_backends(distribution, runtime)
+def _launch(line: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        command(options, distribution, repository, backends, shm_prefix),
-        env=environment(options, distribution),
+        line,
+        env=variables,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -150,9 +160,9 @@ def _launch(
 
 
 @contextlib.contextmanager
-def running(options: ServerOptions) -> Iterator[Server]:
+def running(options: ServerOptions, models: LayOut = laid_out) -> Iterator[Server]:
     """Run a server for the length of a `with` block."""
-    server = start(options)
+    server = start(options, models)
     try:
         yield server
     finally:

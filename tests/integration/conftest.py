@@ -1,13 +1,12 @@
 """One real Triton server for all integration tests of a run."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.ports import free_ports
-from orchestrator.triton.local import prepared
+from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.server import Server, running
 
 
@@ -19,9 +18,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    http, grpc, metrics = free_ports(3)
-    options = replace(prepared(), http_port=http, grpc_port=grpc, metrics_port=metrics)
-    with running(options) as started:
+    with running(on_free_ports(prepared())) as started:
         yield started
 
 
