@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,15 +14,32 @@ import numpy as np
 import numpy.typing as npt
 import tritonclient.grpc
 import tritonclient.http
+from opentelemetry import propagate, trace
 from tritonclient.utils import InferenceServerException
 
-from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE, from_arrays
-from orchestrator.errors import ModelError, Overloaded, PictureError, RequestError, ServerError
+from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE, Arrays, from_arrays
+from orchestrator.errors import (
+    ModelError,
+    Overloaded,
+    PictureError,
+    PlateError,
+    RequestError,
+    ServerError,
+)
 from orchestrator.plates import Plates
+from orchestrator.retries import Retries
 from orchestrator.settings import Roi
 
-NO_ANSWER = ("connect", "socket", "transport", "dns")
+NO_ANSWER = ("connect", "socket", "transport", "dns", "stream")
 """Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
+GIVEN_UP = {"408", "499", "502", "504", "StatusCode.DEADLINE_EXCEEDED"}
+"""What a balancer answers in place of a server that did not."""
+DYING = ("is not healthy", "server not ready", "rst_stream")
+"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server in the
+middle of a call. They come as internal errors, but another server would have answered."""
+
+TRACER = trace.get_tracer("orchestrator")
+"""Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
 
 Picture = str | Path | bytes | npt.NDArray[np.uint8]
 
@@ -33,20 +52,28 @@ class PlateClient:
             print(client.recognize("car.jpg").to_dataframe())
 
     Not for several threads at once: give each its own client.
+
+    Attributes:
+        retried: How many calls were sent again so far.
     """
 
-    def __init__(self, url: str = "localhost:8000", *, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self, url: str = "localhost:8000", *, timeout_s: float = 60.0, retries: int = 0
+    ) -> None:
         """Prepare a client; it connects with the first call.
 
         Args:
             url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC.
-            timeout_s: How long a call may take.
+            timeout_s: How long a call may take each time it is sent.
+            retries: How often a call that met no server, or a full one, is sent again, after
+                pauses of 0.1 s, doubling up to 2 s.
         """
         scheme, _, address = url.rpartition("://")
         if scheme not in {"", "http", "grpc"} or not address:
             raise ServerError(f"url: wanted host:port, http://... or grpc://..., got {url}")
         self._url = url
-        self._timeout_s = timeout_s
+        self._retries = Retries(retries)
+        self.retried = 0
         self._triton: Any
         if scheme == "grpc":
             self._triton = tritonclient.grpc
@@ -67,8 +94,11 @@ class PlateClient:
         text_threshold: float | None = None,
         max_plates: int | None = None,
         roi: Roi | None = None,
+        request_id: str = "",
     ) -> Plates:
         """Find and read every plate of a picture.
+
+        The call is a span of OpenTelemetry, and those of the server are its children.
 
         Args:
             picture: Path or bytes of a JPEG, PNG, WebP or BMP file, or uint8 [H, W, 3] BGR.
@@ -76,6 +106,8 @@ class PlateClient:
             text_threshold: Least text score of a text that is shown, in [0, 1].
             max_plates: Most plates; the surest stay.
             roi: Where to look: x0, y0, x1, y1 in picture pixels.
+            request_id: Names the call in errors, in the server's log and in traces; a new one
+                when empty.
 
         Raises:
             RequestError: The server cannot use the picture or a parameter; the message says why.
@@ -89,22 +121,42 @@ class PlateClient:
             "max_plates": max_plates,
             "roi": None if roi is None else ",".join(str(side) for side in roi),
         }
+        tensor = self._input(picture)
+        given = {name: value for name, value in parameters.items() if value is not None}
+        return from_arrays(self._infer(tensor, given, request_id or uuid.uuid4().hex))
+
+    def _infer(self, tensor: Any, parameters: dict[str, Any], request_id: str) -> Arrays:
         outputs = [self._triton.InferRequestedOutput(name) for name in OUTPUTS]
-        with self._plain_errors():
-            answer = self._client.infer(
-                MODEL,
-                [self._input(picture)],
-                outputs=outputs,
-                parameters={k: v for k, v in parameters.items() if v is not None} or None,
-                **self._deadline,
-            )
-        return from_arrays({name: answer.as_numpy(name) for name in OUTPUTS})
+
+        def send() -> Any:
+            with self._plain_errors(request_id):
+                return self._client.infer(
+                    MODEL,
+                    [tensor],
+                    outputs=outputs,
+                    request_id=request_id,
+                    parameters=parameters or None,
+                    headers=_trace_context(),
+                    **self._deadline,
+                )
+
+        with TRACER.start_as_current_span(
+            f"infer {MODEL}",
+            kind=trace.SpanKind.CLIENT,
+            attributes={"server.address": self._url, "triton.request_id": request_id},
+        ):
+            answer = self._retries.call(send, self._note_retry)
+        return {name: answer.as_numpy(name) for name in OUTPUTS}
+
+    def _note_retry(self, error: PlateError) -> None:
+        self.retried += 1
+        trace.get_current_span().add_event("retry", {"reason": str(error)})
 
     def is_ready(self) -> bool:
         """Tell whether the server answers and has the model."""
         try:
             return bool(self._client.is_server_ready() and self._client.is_model_ready(MODEL))
-        except (InferenceServerException, OSError):
+        except (InferenceServerException, OSError, HTTPException):
             return False
 
     def close(self) -> None:
@@ -133,14 +185,23 @@ class PlateClient:
         return tensor.set_data_from_numpy(np.array([encoded], dtype=np.object_))
 
     @contextmanager
-    def _plain_errors(self) -> Iterator[None]:
+    def _plain_errors(self, request_id: str = "") -> Iterator[None]:
         """Translate tritonclient's errors into ours; the only place that does."""
+        named = f" (request {request_id})" if request_id else ""
         try:
             yield
         except InferenceServerException as error:
-            raise _error_of(error, self._url) from error
-        except OSError as error:
-            raise ServerError(f"{self._url}: wanted an answer, got {error}") from error
+            kind, message = _error_of(error, self._url)
+            raise kind(f"{message}{named}") from error
+        except (OSError, HTTPException) as error:  # the latter: half an answer, or none
+            raise ServerError(f"{self._url}: wanted an answer, got {error}{named}") from error
+
+
+def _trace_context() -> dict[str, str]:
+    """Return the headers that make the server's spans children of the current one."""
+    headers: dict[str, str] = {}
+    propagate.inject(headers)
+    return headers
 
 
 def _read(path: Path) -> bytes:
@@ -150,15 +211,18 @@ def _read(path: Path) -> bytes:
         raise PictureError(f"{path}: wanted a readable file, got {error.strerror}") from error
 
 
-def _error_of(error: InferenceServerException, url: str) -> Exception:
+def _error_of(error: InferenceServerException, url: str) -> tuple[type[PlateError], str]:
     status, message = str(error.status() or ""), error.message()
+    if "\nresponse: <" in message:  # a balancer's page, which tritonclient cannot read
+        message = f"HTTP {status}"
     if status in {"400", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "404"}:
-        return RequestError(message)
-    unheard = any(word in message.lower() for word in NO_ANSWER)
-    if status in {"503", "StatusCode.RESOURCE_EXHAUSTED"} or (
-        status == "StatusCode.UNAVAILABLE" and not unheard
-    ):
-        return Overloaded(message)
-    if status in {"StatusCode.UNAVAILABLE", "StatusCode.DEADLINE_EXCEEDED", "499"}:
-        return ServerError(f"{url}: wanted an answer, got {message}")
-    return ModelError(f"{url}: {message}")
+        return RequestError, message
+    is_unavailable = status == "StatusCode.UNAVAILABLE"
+    is_unheard = any(word in message.lower() for word in NO_ANSWER)
+    if status in GIVEN_UP or (is_unavailable and is_unheard):
+        return ServerError, f"{url}: wanted an answer, got {message}"
+    if status in {"429", "503", "StatusCode.RESOURCE_EXHAUSTED"} or is_unavailable:
+        return Overloaded, message
+    if any(word in message.lower() for word in DYING):
+        return ServerError, f"{url}: wanted an answer, got {message}"
+    return ModelError, f"{url}: {message}"
