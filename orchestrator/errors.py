@@ -6,6 +6,7 @@ PlateError
 │   └── ParameterError    a parameter is unknown or out of range
 ├── ModelError        a network answered wrongly or not at all       INTERNAL
 ├── Overloaded        no capacity for this request now               UNAVAILABLE
+├── Cancelled         its caller has given the request up            CANCELLED
 ├── SettingsError     configuration is wrong; stops loading
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
 ├── DataError         labelled data is missing or malformed
@@ -14,7 +15,13 @@ PlateError
 
 
 class PlateError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        reason: What the server counts and logs a request under that failed with it.
+    """
+
+    reason = "internal"
 
 
 class RequestError(PlateError):
@@ -24,17 +31,31 @@ class RequestError(PlateError):
 class PictureError(RequestError):
     """The caller's picture cannot be used."""
 
+    reason = "picture"
+
 
 class ParameterError(RequestError):
     """A request parameter is unknown or out of range."""
+
+    reason = "parameter"
 
 
 class ModelError(PlateError):
     """A network answered wrongly or not at all."""
 
+    reason = "model"
+
 
 class Overloaded(PlateError):  # noqa: N818 - a state of the server, not a fault
     """The server has no capacity for this request now; try again later."""
+
+    reason = "overloaded"
+
+
+class Cancelled(PlateError):  # noqa: N818 - the caller's wish, not a fault
+    """The caller of this request does not wait for it any more."""
+
+    reason = "cancelled"
 
 
 class SettingsError(PlateError):

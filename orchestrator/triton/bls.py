@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from orchestrator.contract import DETECTOR, OUTPUTS_OF, READER
-from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError
+from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError, RequestError
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
 from orchestrator.triton.placement import CALLER
@@ -37,7 +37,7 @@ def infer_for(request: Any) -> Infer:
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         if model == DETECTOR and request.is_cancelled():  # asking takes 0.2 ms: once is enough
-            raise Overloaded("request: cancelled by its caller")
+            raise Cancelled("request: wanted a caller who waits, got a cancelled call")
         child = pb_utils.InferenceRequest(
             model_name=model,
             request_id=request.request_id(),
@@ -79,6 +79,9 @@ def failed(error: PlateError) -> Any:
 def _code_of(error: PlateError) -> Any:
     # Looked up when needed: Triton fills its module in after it has imported the model.
     codes = pb_utils.TritonError
-    if isinstance(error, RequestError):
-        return codes.INVALID_ARG
-    return codes.UNAVAILABLE if isinstance(error, Overloaded) else codes.INTERNAL
+    kinds = {
+        RequestError: codes.INVALID_ARG,
+        Overloaded: codes.UNAVAILABLE,
+        Cancelled: codes.CANCELLED,
+    }
+    return next((c for kind, c in kinds.items() if isinstance(error, kind)), codes.INTERNAL)

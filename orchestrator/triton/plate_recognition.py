@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import cv2
@@ -12,11 +12,15 @@ import triton_python_backend_utils as pb_utils
 from torch import Tensor
 
 from orchestrator import contract
-from orchestrator.errors import ModelError, PictureError, PlateError
+from orchestrator.errors import PictureError
 from orchestrator.images import decode
 from orchestrator.pipeline import recognize
+from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from orchestrator.triton.bls import failed, infer_for, to_torch
+from orchestrator.triton.failures import explained, tell
+from orchestrator.triton.metrics import Metrics
+from orchestrator.triton.stages import PICTURE, Stopwatch
 
 
 class TritonPythonModel:
@@ -30,6 +34,7 @@ class TritonPythonModel:
         torch.set_num_threads(1)  # the networks have the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
+        self.metrics = Metrics(pb_utils.MetricFamily)
 
     @torch.inference_mode()
     def execute(self, requests: list[Any]) -> list[Any]:
@@ -37,19 +42,28 @@ class TritonPythonModel:
 
     def _answer(self, request: Any) -> Any:
         names = request.requested_output_names()
+        watch = Stopwatch()
         try:
-            settings = self.settings.updated(json.loads(request.parameters() or "{}"))
-            picture = self._picture_of(request, settings).to(self.device)
-            plates = recognize(picture, infer_for(request), settings, outputs=names)
+            plates = self._recognized(request, names, watch)
             arrays = contract.to_arrays(plates, names)
-        except PlateError as error:
+        except Exception as reason:  # this request fails, the worker goes on
+            error = explained(reason)
+            watch.finish()
+            self.metrics.note_failure(error, watch)
+            tell(request.request_id(), error)
             return failed(error)
-        except Exception as error:  # a fault of ours: this request fails, the worker goes on
-            pb_utils.Logger.log_error(f"{contract.MODEL}: {type(error).__name__}: {error}")
-            return failed(ModelError(f"{type(error).__name__}: {error}"))
-        return pb_utils.InferenceResponse(
+        answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
         )
+        watch.finish()
+        self.metrics.note_answer(plates, watch)
+        return answer
+
+    def _recognized(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
+        settings = self.settings.updated(json.loads(request.parameters() or "{}"))
+        picture = self._picture_of(request, settings).to(self.device)
+        watch.lap(PICTURE)
+        return recognize(picture, watch.timed(infer_for(request)), settings, outputs=outputs)
 
     def _picture_of(self, request: Any, settings: Settings) -> Tensor:
         """Return the request's picture, from whichever of the two inputs it came in."""

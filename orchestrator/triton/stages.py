@@ -1,0 +1,58 @@
+"""Where the time of one request goes.
+
+The pipeline calls the networks one after the other and knows of no clock. So the clock sits in its
+only way out: what passes between two calls is the work of the step that lies between them.
+"""
+
+from __future__ import annotations
+
+import time
+
+from orchestrator.contract import DETECTOR, READER, RECTIFIER
+from orchestrator.pipeline import Infer, Tensors
+
+PICTURE, LETTERBOX, CROPS, TEXTS = "picture", "letterbox", "crops", "texts"
+STAGES = (PICTURE, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS)
+"""Unpacking, letterboxing, a network, NMS and cutting, two networks, decoding and answering."""
+
+
+class Stopwatch:
+    """Divides the time since it was made into stages.
+
+    Attributes:
+        seconds: By stage, as far as the request has come.
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._began = self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Count the time since the last lap to a stage."""
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
+        self._last = now
+
+    def timed(self, infer: Infer) -> Infer:
+        """Return an `Infer` that counts each network's time, and what lies before it."""
+
+        def watched(model: str, tensors: Tensors) -> Tensors:
+            self.lap(LETTERBOX if model == DETECTOR else CROPS)
+            answer = infer(model, tensors)
+            self.lap(model)
+            return answer
+
+        return watched
+
+    def finish(self) -> None:
+        """Count what came after the last network."""
+        self.lap(TEXTS if self.has_read else CROPS)
+
+    @property
+    def has_read(self) -> bool:
+        return READER in self.seconds
+
+    @property
+    def total_s(self) -> float:
+        """Seconds from the start to the last lap."""
+        return self._last - self._began
