@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 MOST_THREADS = 4
 """Threads of one inference; one picture hardly gets faster with more."""
@@ -33,11 +36,11 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
     and slow answers of twice the median.
 
     Args:
-        cores: Cores of the machine; those this process may use when 0.
+        cores: Cores to use; those that this process may use when 0.
         threads: Threads of one inference; what fits when 0.
         pictures: Pictures in work at once; what fits when 0.
     """
-    cores = cores or len(os.sched_getaffinity(0))
+    cores = cores or usable_cores()
     instances = max(min(cores, 2), cores // 2)
     if pictures:
         instances = min(instances, pictures)
@@ -46,3 +49,30 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
         instances=instances,
         pictures=pictures or instances + 1,
     )
+
+
+def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many cores this process may keep busy.
+
+    A container on a large machine sees all of its cores and gets the time of a few: workers for all
+    of them would wait for each other.
+
+    Args:
+        cgroup: Where the process sees its control group.
+
+    Source: Linux kernel, "Control Group v2", `cpu.max`; "CFS Bandwidth Control" for version 1.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return max(1, min(cores, math.ceil(_quota(cgroup) or cores)))
+
+
+def _quota(cgroup: Path) -> float | None:
+    """Return the cores' worth of time that a control group may use; None where it has no limit."""
+    with suppress(OSError, ValueError):
+        limit, period = (cgroup / "cpu.max").read_text().split()
+        return None if limit == "max" else int(limit) / int(period)
+    with suppress(OSError, ValueError):
+        limit = (cgroup / "cpu" / "cpu.cfs_quota_us").read_text()
+        period = (cgroup / "cpu" / "cpu.cfs_period_us").read_text()
+        return None if int(limit) < 0 else int(limit) / int(period)
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,7 @@ def lay_out(
     for name in (MODEL, *COMPONENTS):
         config = configuration(repository, name, engine, capacity)
         try:
-            _write_model(target / name, config, _files(repository, name, engine))
+            _write_model(target / name, config, _served(repository, name, engine))
         except OSError as error:
             raise SettingsError(
                 f"{target / name}: wanted to write here, got {error.strerror}"
@@ -104,12 +105,12 @@ def lay_out(
     return target
 
 
-def _write_model(folder: Path, config: str, files: list[Path]) -> None:
+def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "1").mkdir(parents=True)
     (folder / CONFIG).write_text(config, encoding="utf-8")
-    for file in files:
-        shutil.copy(file, folder / "1")
+    for name, file in files.items():
+        shutil.copy(file, folder / "1" / name)
 
 
 def configuration(
@@ -144,8 +145,14 @@ def configuration(
 
 
 def model_file(repository: Path, name: str, engine: Engine = Engine.TORCHSCRIPT) -> Path:
-    """Return where a network's exported file belongs."""
-    return repository / name / "1" / ("model.xml" if engine.is_openvino else "model.pt")
+    """Return where a network's exported file belongs; those of all engines lie side by side."""
+    kind = {Engine.TORCHSCRIPT: "pt", Engine.OPENVINO: "xml", Engine.OPENVINO_INT8: "int8.xml"}
+    return repository / name / "1" / f"model.{kind[engine]}"
+
+
+def served_file(engine: Engine) -> str:
+    """Return the name under which a server looks for an exported file."""
+    return "model.xml" if engine.is_openvino else "model.pt"
 
 
 def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -> str:
@@ -161,13 +168,15 @@ def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _files(repository: Path, name: str, engine: Engine) -> list[Path]:
-    """Return what belongs into a model's version folder."""
+def _served(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
+    """Return what belongs into a model's version folder, by the names it has there."""
     if name == MODEL:
-        return [repository / name / "1" / "model.py"]
+        return {"model.py": repository / name / "1" / "model.py"}
     file = model_file(repository, name, engine)
-    files = [file, file.with_suffix(".bin")] if engine.is_openvino else [file]
-    for one in files:
+    files = {served_file(engine): file}
+    if engine.is_openvino:
+        files["model.bin"] = file.with_suffix(".bin")
+    for one in files.values():
         if not one.is_file():
             raise SettingsError(
                 f"{one}: wanted the exported network, got no such file; "
