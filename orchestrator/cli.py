@@ -1,10 +1,9 @@
-"""The command line: `plates serve`, `recognize`, `export`, `evaluate`, `bench`, `train`."""
+"""The command line: `plates recognize` here, the other commands beside what they run."""
 
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from orchestrator.command import (
     DeviceOption,
     EngineOption,
     MaxPlatesOption,
-    PicturesOption,
     RepositoryOption,
     TextThresholdOption,
     ThreadsOption,
@@ -28,7 +26,8 @@ from orchestrator.command import (
 from orchestrator.errors import PictureError, PlateError
 from orchestrator.evaluation.command import evaluate
 from orchestrator.networks.engines import Engine
-from orchestrator.training.command import train
+from orchestrator.training.command import quantize, train
+from orchestrator.triton.command import add_version, export, serve
 
 # Everything heavy is imported by the command that needs it, so that --help is quick.
 
@@ -37,59 +36,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-
-@app.command()
-def serve(
-    *,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    http_port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
-    grpc_port: Annotated[int, typer.Option(min=1, max=65535)] = 8001,
-    metrics_port: Annotated[int, typer.Option(min=1, max=65535)] = 8002,
-    device: DeviceOption = Device.AUTO,
-    engine: EngineOption = Engine.AUTO,
-    threads: ThreadsOption = 0,
-    pictures: PicturesOption = 0,
-    model_repository: RepositoryOption = None,
-    weights: WeightsOption = None,
-    verbose: VerboseOption = False,
-) -> None:
-    """Start the Triton server and keep it running until Ctrl-C."""
-    with plain_errors(verbose=verbose):
-        from orchestrator.triton import server
-        from orchestrator.triton.local import prepared
-
-        options = prepared(model_repository, weights, device.value, threads, engine)
-        options = replace(
-            options,
-            host=host,
-            http_port=http_port,
-            grpc_port=grpc_port,
-            metrics_port=metrics_port,
-            pictures=pictures,
-        )
-        typer.echo("starting Triton ...", err=True)
-        started = server.start(options)
-        typer.echo(_welcome(options))
-        with suppress(KeyboardInterrupt):  # the way to stop it, no failure
-            server.keep_running(started, options)
-        typer.echo("stopped", err=True)
-
-
-def _welcome(options: Any) -> str:
-    return f"""\
-ready
-  HTTP     {options.http_url}
-  gRPC     {options.grpc_url}
-  metrics  {options.metrics_url}
-
-Try it from another terminal:
-  .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
-or from Python:
-  from orchestrator import PlateClient
-  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())
-
-Ctrl-C stops the server."""
 
 
 @app.command()
@@ -193,55 +139,13 @@ def _draw(picture: Path, plates: Any, folder: Path) -> Path:
     return target
 
 
+app.command()(serve)
+app.command()(export)
+app.command()(add_version)
 app.command()(evaluate)
 app.command()(bench)
+app.command()(quantize)
 app.add_typer(train, name="train")
-
-
-@app.command()
-def export(
-    *,
-    engine: EngineOption = Engine.AUTO,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
-    ] = None,
-    pictures: PicturesOption = 0,
-    device: DeviceOption = Device.AUTO,
-    model_repository: RepositoryOption = None,
-    weights: WeightsOption = None,
-    force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
-    verbose: VerboseOption = False,
-) -> None:
-    """Write the models that the server loads, from the weights."""
-    with plain_errors(verbose=verbose):
-        from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.triton import repository
-        from orchestrator.triton.options import ServerOptions
-
-        folder = model_repository or repository.REPOSITORY
-        options = ServerOptions(folder, device=device.value, engine=engine, pictures=pictures)
-        fitting = options.chosen_engine()
-        written = repository.export(folder, weights or WEIGHTS, fitting, force=force)
-        if out:
-            written = [repository.lay_out(folder, out, fitting, options.capacity())]
-        typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
-
-
-@app.command()
-def quantize(
-    *,
-    weights: WeightsOption = None,
-    pictures: Annotated[int, typer.Option(min=1, help="Rendered pictures to calibrate with.")] = 60,
-    seed: Annotated[int, typer.Option(min=0, help="Of these pictures.")] = 77,
-    verbose: VerboseOption = False,
-) -> None:
-    """Write the detector in 8-bit integers beside its weights; needs `make train-env`."""
-    with plain_errors(verbose=verbose):
-        from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.training.quantization import quantize as written
-
-        typer.echo(written(weights or WEIGHTS, pictures, seed))
 
 
 def _pictures(sources: list[Path]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The commands `plates train detector` and `plates train reader`."""
+"""The commands `plates train detector`, `plates train reader` and `plates quantize`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from orchestrator.command import Device, DeviceOption, ThreadsOption, plain_errors
+from orchestrator.command import (
+    Device,
+    DeviceOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
 from orchestrator.errors import SettingsError
 from orchestrator.tables import read_table
 from orchestrator.training.recipes import SHIPPED, DetectorRecipe, ReaderRecipe
@@ -156,3 +163,18 @@ def _prepare(device: Device, threads: int) -> torch.device:
     if device is Device.GPU and not found:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
     return torch.device("cuda" if found and device is not Device.CPU else "cpu")
+
+
+def quantize(
+    *,
+    weights: WeightsOption = None,
+    pictures: Annotated[int, typer.Option(min=1, help="Rendered pictures to calibrate with.")] = 60,
+    seed: Annotated[int, typer.Option(min=0, help="Of these pictures.")] = 77,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write the detector in 8-bit integers beside its weights; needs `make train-env`."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.training.quantization import quantize as written
+
+        typer.echo(written(weights or WEIGHTS, pictures, seed))

@@ -10,14 +10,20 @@ import os
 import shutil
 import sys
 import sysconfig
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ServerError
+from orchestrator.triton.capacity import usable_cores
 from orchestrator.triton.options import ServerOptions
 
 PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
+
+ADMIN_HEADER = "plates-admin-key"
+"""Header of a request to load or unload a model; over gRPC `triton-grpc-protocol-` comes before."""
 
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
@@ -111,7 +117,7 @@ def command(
     flags = {
         "model-repository": repository,
         "backend-directory": backends,
-        "model-control-mode": "none",
+        "model-control-mode": "explicit" if options.explicit else "none",
         "strict-readiness": "true",
         "http-address": options.host,
         "http-port": options.http_port,
@@ -131,6 +137,8 @@ def command(
         str(distribution.root / "bin" / "tritonserver"),
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
+        *(_lifecycle(options) if options.explicit else ()),
+        *(_traces(options) if options.traces else ()),
         *(
             f"--backend-config={backend},{name}={value}"
             for backend in ("python", *sorted(folder.name for folder in OUR_BACKENDS.iterdir()))
@@ -139,11 +147,28 @@ def command(
     ]
 
 
+def _lifecycle(options: ServerOptions) -> Iterator[str]:
+    """Load our models, and let only those who know the key load and unload others."""
+    for name in (MODEL, *COMPONENTS):
+        yield f"--load-model={name}"
+    if options.admin_key:
+        yield f"--http-restricted-api=model-repository:{ADMIN_HEADER}={options.admin_key}"
+        yield f"--grpc-restricted-protocol=model-repository:{ADMIN_HEADER}={options.admin_key}"
+
+
+def _traces(options: ServerOptions) -> Iterator[str]:
+    yield "--trace-config=mode=opentelemetry"
+    yield "--trace-config=level=TIMESTAMPS"
+    yield f"--trace-config=rate={options.trace_rate}"
+    yield f"--trace-config=opentelemetry,url={options.traces}"
+    yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
+
+
 def environment(options: ServerOptions, distribution: Distribution) -> dict[str, str]:
     """Return the environment of the server and its workers."""
     libraries = [str(folder) for folder in distribution.libraries]
     capacity = options.capacity()
-    threads = capacity.threads if capacity else len(os.sched_getaffinity(0))
+    threads = capacity.threads if capacity else usable_cores()
     return {
         **UNLESS_SET,
         **os.environ,

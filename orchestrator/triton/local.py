@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.ports import free_ports
@@ -21,16 +22,32 @@ def prepared(
     device: str = "auto",
     threads: int = 0,
     engine: Engine = Engine.AUTO,
+    *,
+    explicit: bool = False,
 ) -> ServerOptions:
     """Export the models that are missing; return the options of a server on the default ports.
 
+    A repository that is served as it lies, explicitly, is left alone.
+
     Raises:
-        SettingsError: The folder is no repository of our models.
+        SettingsError: The folder is no repository of our models, or none was named that could be
+            served as it lies.
         WeightsError: A weight file is missing or not the listed one.
     """
+    if explicit and not repository:
+        raise SettingsError(
+            "model repository: wanted one that plates export --out wrote, to serve it as it lies, "
+            "got none; name it with --model-repository"
+        )
     options = ServerOptions(
-        repository=repository or REPOSITORY, device=device, threads=threads, engine=engine
+        repository=repository or REPOSITORY,
+        device=device,
+        threads=threads,
+        engine=engine,
+        explicit=explicit,
     )
+    if explicit:
+        return options
     export(options.repository, weights or WEIGHTS, options.chosen_engine())
     return options
 

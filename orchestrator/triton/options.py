@@ -30,6 +30,10 @@ class ServerOptions:
         threads: CPU threads of one inference; as many as fit the machine when 0.
         pictures: Pictures in work at once; as many as fit the machine when 0.
         start_timeout_s: How long the models may take to load.
+        explicit: Serve the repository as it lies, and load and unload models when asked to.
+        admin_key: Without it nobody may load and unload; anybody may when empty.
+        traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
+        trace_rate: Of so many requests one is traced, and each whose caller traces it.
     """
 
     repository: Path = REPOSITORY
@@ -42,6 +46,10 @@ class ServerOptions:
     threads: int = 0
     pictures: int = 0
     start_timeout_s: float = 180.0
+    explicit: bool = False
+    admin_key: str = ""
+    traces: str = ""
+    trace_rate: int = 1
 
     def chosen_engine(self) -> Engine:
         """Return what runs the networks on this machine."""

@@ -27,10 +27,12 @@ from orchestrator.triton.distribution import (
     lay_out_backends,
 )
 from orchestrator.triton.options import ServerOptions, check_device, check_ports
-from orchestrator.triton.repository import lay_out
+from orchestrator.triton.repository import check, lay_out
 
 SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
+BURIAL_S = 0.1  # Triton's, for a worker that it has ended
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TELLING = ("E", "{")  # Triton's errors and our failed requests
 NOISE = ("CudaDriverHelper", "NVML", "DCGM")  # what Triton says where there is no GPU
 
 logger = logging.getLogger(__name__)
@@ -45,17 +47,21 @@ class Server:
     runtime: tempfile.TemporaryDirectory[str]
     shm_prefix: str
     log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
-    workers: frozenset[int] = frozenset()
 
     def is_running(self) -> bool:
         return self.process.poll() is None
 
     def is_whole(self) -> bool:
-        """Tell whether the server and every worker it became ready with still run.
+        """Tell whether the server runs and none of its workers has died.
 
-        Triton neither restarts a worker that died nor says so in its readiness.
+        Triton neither restarts a worker that died nor says so in its readiness. It does not even
+        bury it, as it does those that it ends itself.
         """
-        return self.is_running() and self.workers <= _children(self.process.pid)
+        dead = _zombies(self.process.pid)
+        if dead:
+            time.sleep(BURIAL_S)
+            dead &= _zombies(self.process.pid)
+        return self.is_running() and not dead
 
     def wait_until_ready(self) -> None:
         """Return when every model answers.
@@ -73,7 +79,6 @@ class Server:
                     f"got no answer; {self.reason()}"
                 )
             time.sleep(0.1)
-        self.workers = _children(self.process.pid)
 
     def reason(self) -> str:
         """Return the log line that tells best why the server is in trouble."""
@@ -110,12 +115,18 @@ def laid_out(options: ServerOptions, target: Path) -> Path:
     return lay_out(options.repository, target, options.chosen_engine(), options.capacity())
 
 
-def start(options: ServerOptions, models: LayOut = laid_out) -> Server:
+def as_it_lies(options: ServerOptions, target: Path) -> Path:
+    """Leave the repository where it is: its owner adds versions to it while it is served."""
+    check(options.repository)
+    return options.repository
+
+
+def start(options: ServerOptions, models: LayOut | None = None) -> Server:
     """Start the server and wait until every model is ready.
 
     Args:
         options: How to start it.
-        models: What it serves; ours and perhaps more.
+        models: What it serves; ours when None.
 
     Raises:
         ServerError: It cannot be started; the message says why.
@@ -126,6 +137,7 @@ def start(options: ServerOptions, models: LayOut = laid_out) -> Server:
     runtime = tempfile.TemporaryDirectory(prefix="plates-")
     shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
     try:
+        models = models or (as_it_lies if options.explicit else laid_out)
         repository = models(options, Path(runtime.name, "repository"))
         backends = lay_out_backends(distribution, Path(runtime.name))
         process = _launch(
@@ -160,7 +172,7 @@ def _launch(line: list[str], variables: dict[str, str]) -> subprocess.Popen[str]
 
 
 @contextlib.contextmanager
-def running(options: ServerOptions, models: LayOut = laid_out) -> Iterator[Server]:
+def running(options: ServerOptions, models: LayOut | None = None) -> Iterator[Server]:
     """Run a server for the length of a `with` block."""
     server = start(options, models)
     try:
@@ -207,7 +219,7 @@ def _follow(server: Server) -> None:
     with server.process.stderr as lines:
         for line in lines:
             server.log.append(line)
-            is_error = line.startswith("E") and not any(part in line for part in NOISE)
+            is_error = line.startswith(TELLING) and not any(part in line for part in NOISE)
             logger.log(logging.ERROR if is_error else logging.DEBUG, "%s", line.rstrip())
 
 
@@ -225,15 +237,15 @@ def _uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _children(pid: int) -> frozenset[int]:
-    """Return the living child processes of a process."""
-    living = set()
+def _zombies(pid: int) -> frozenset[int]:
+    """Return the child processes of a process that have ended and that it has not waited for."""
+    dead = set()
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it may end while we look
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-            if int(parent) == pid and state not in "ZX":
-                living.add(int(stat.parent.name))
-    return frozenset(living)
+            if int(parent) == pid and state == "Z":
+                dead.add(int(stat.parent.name))
+    return frozenset(dead)
 
 
 def _end_with_parent() -> None:

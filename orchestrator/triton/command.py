@@ -1,0 +1,146 @@
+"""`plates serve`, `plates export` and `plates add-version`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.command import (
+    Device,
+    DeviceOption,
+    EngineOption,
+    PicturesOption,
+    RepositoryOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
+from orchestrator.networks.engines import Engine
+
+# Everything heavy is imported when a command runs, so that --help is quick.
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    http_port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    grpc_port: Annotated[int, typer.Option(min=1, max=65535)] = 8001,
+    metrics_port: Annotated[int, typer.Option(min=1, max=65535)] = 8002,
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    explicit: Annotated[
+        bool,
+        typer.Option(
+            help="Serve the repository that `plates export --out` wrote, as it lies; models are "
+            "loaded and unloaded over Triton's repository API."
+        ),
+    ] = False,
+    admin_key: Annotated[
+        str,
+        typer.Option(
+            envvar="PLATES_ADMIN_KEY",
+            help="With --explicit: who loads and unloads must send this, see docs/operations.md.",
+        ),
+    ] = "",
+    traces: Annotated[
+        str,
+        typer.Option(help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces."),
+    ] = "",
+    trace_rate: Annotated[int, typer.Option(min=1, help="One of so many requests is traced.")] = 1,
+    verbose: VerboseOption = False,
+) -> None:
+    """Start the Triton server and keep it running until Ctrl-C."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.triton import server
+        from orchestrator.triton.local import prepared
+
+        options = replace(
+            prepared(model_repository, weights, device.value, threads, engine, explicit=explicit),
+            host=host,
+            http_port=http_port,
+            grpc_port=grpc_port,
+            metrics_port=metrics_port,
+            pictures=pictures,
+            admin_key=admin_key,
+            traces=traces,
+            trace_rate=trace_rate,
+        )
+        typer.echo("starting Triton ...", err=True)
+        started = server.start(options)
+        typer.echo(_welcome(options))
+        with suppress(KeyboardInterrupt):  # the way to stop it, no failure
+            server.keep_running(started, options)
+        typer.echo("stopped", err=True)
+
+
+def _welcome(options: Any) -> str:
+    return f"""\
+ready
+  HTTP     {options.http_url}
+  gRPC     {options.grpc_url}
+  metrics  {options.metrics_url}
+
+Try it from another terminal:
+  .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
+or from Python:
+  from orchestrator import PlateClient
+  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())
+
+Ctrl-C stops the server."""
+
+
+def export(
+    *,
+    engine: EngineOption = Engine.AUTO,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for a whole repository of this engine, ready for any Triton."),
+    ] = None,
+    pictures: PicturesOption = 0,
+    device: DeviceOption = Device.AUTO,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Write the models that the server loads, from the weights."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.triton import repository
+        from orchestrator.triton.options import ServerOptions
+
+        folder = model_repository or repository.REPOSITORY
+        options = ServerOptions(folder, device=device.value, engine=engine, pictures=pictures)
+        fitting = options.chosen_engine()
+        written = repository.export(folder, weights or WEIGHTS, fitting, force=force)
+        if out:
+            written = [repository.lay_out(folder, out, fitting, options.capacity())]
+        typer.echo("\n".join(map(str, written)) or "every exported model is up to date")
+
+
+def add_version(
+    network: Annotated[str, typer.Argument(help="yolo, stn or lprnet.")],
+    *,
+    to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
+    weights: WeightsOption = None,
+    engine: EngineOption = Engine.AUTO,
+    device: DeviceOption = Device.AUTO,
+    verbose: VerboseOption = False,
+) -> None:
+    """Export a network as the next version beside the one that is served."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.triton.options import ServerOptions
+        from orchestrator.triton.versions import add_version as written
+
+        options = ServerOptions(to, device=device.value, engine=engine)
+        typer.echo(written(to, network, weights or WEIGHTS, options.chosen_engine()))

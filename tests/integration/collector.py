@@ -1,0 +1,84 @@
+"""An OpenTelemetry collector that keeps what it is sent: OTLP over HTTP, protobuf and JSON."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+class Span(NamedTuple):
+    """What the tests ask of a span; ids as hexadecimal digits, no parent when empty."""
+
+    name: str
+    trace: str
+    id: str
+    parent: str
+    service: str
+    attributes: dict[str, Any]
+
+
+class Collector:
+    """Keeps spans in the order of their arrival."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.spans: list[Span] = []
+
+    def take(self, content_type: str, body: bytes) -> None:
+        if content_type == "application/json":  # Triton's
+            self.spans += _from_json(json.loads(body))
+        else:  # the SDK's
+            self.spans += _from_protobuf(ExportTraceServiceRequest.FromString(body))
+
+    def trace_of(self, request_id: str) -> dict[str, Span]:
+        """Return the trace that a request belongs to, by the names of its spans."""
+        known = {span.attributes.get("triton.request_id"): span.trace for span in self.spans}
+        return {s.name: s for s in self.spans if s.trace == known.get(request_id, "none")}
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    """Run a collector on a free port."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            collector.take(self.headers["Content-Type"], body)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        collector = Collector(f"http://127.0.0.1:{server.server_port}/v1/traces")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield collector
+        server.shutdown()
+
+
+def _from_protobuf(request: ExportTraceServiceRequest) -> Iterator[Span]:
+    for group in request.resource_spans:
+        service = {a.key: a.value.string_value for a in group.resource.attributes}["service.name"]
+        for span in (span for scope in group.scope_spans for span in scope.spans):
+            attributes = {a.key: a.value.string_value for a in span.attributes}
+            ids = (span.trace_id.hex(), span.span_id.hex(), span.parent_span_id.hex())
+            yield Span(span.name, *ids, service, attributes)
+
+
+def _from_json(request: dict[str, Any]) -> Iterator[Span]:
+    for group in request["resourceSpans"]:
+        service = _values(group["resource"])["service.name"]
+        for span in (span for scope in group["scopeSpans"] for span in scope["spans"]):
+            ids = (span["traceId"], span["spanId"], span.get("parentSpanId", ""))
+            yield Span(span["name"], *ids, service, _values(span))
+
+
+def _values(of: dict[str, Any]) -> dict[str, Any]:
+    return {entry["key"]: next(iter(entry["value"].values())) for entry in of.get("attributes", [])}

@@ -1,0 +1,129 @@
+"""Explicit model control as an operator uses it, under load."""
+
+import hashlib
+import shutil
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from orchestrator import PlateClient
+from orchestrator.errors import PlateError
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.triton.distribution import ADMIN_HEADER
+from orchestrator.triton.local import on_free_ports, prepared
+from orchestrator.triton.repository import lay_out
+from orchestrator.triton.server import Server, running
+from orchestrator.triton.versions import add_version
+
+KEY = "barrier-42"
+STREET = "tests/data/street.jpg"
+
+
+@pytest.fixture(scope="module")
+def operated(tmp_path_factory) -> Iterator[Server]:
+    own = prepared()
+    folder = tmp_path_factory.mktemp("repository")
+    lay_out(own.repository, folder, own.chosen_engine(), own.capacity())
+    options = prepared(folder, explicit=True)
+    with running(replace(on_free_ports(options), admin_key=KEY)) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def mute_weights(tmp_path_factory) -> Path:
+    """Weights of a reader that sees blanks everywhere: whom it answers has no text."""
+    folder = tmp_path_factory.mktemp("weights")
+    state = torch.load(WEIGHTS / "lprnet.pth", weights_only=True)
+    last = max(
+        (name for name in state if name.endswith("bias")), key=lambda n: list(state).index(n)
+    )
+    state[last][-1] += 1000.0
+    torch.save(state, folder / "lprnet.pth")
+    digest = hashlib.sha256((folder / "lprnet.pth").read_bytes()).hexdigest()
+    (folder / "SHA256SUMS").write_text(f"{digest}  lprnet.pth\n")
+    return folder
+
+
+def post(server: Server, path: str, key: str = KEY) -> int:
+    """Ask Triton's repository API; return the HTTP status."""
+    url = f"http://{server.options.http_url}/v2/repository/models/{path}"
+    request = urllib.request.Request(url, data=b"{}", headers={ADMIN_HEADER: key} if key else {})
+    try:
+        return urllib.request.urlopen(request, timeout=60).status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+class Load:
+    """Callers who never stop, and what they were told."""
+
+    def __init__(self, url: str, callers: int = 3) -> None:
+        self.url = url
+        self.texts: list[str] = []
+        self.errors: list[PlateError] = []
+        self.is_over = False
+        self.threads = [threading.Thread(target=self.call) for _ in range(callers)]
+
+    def __enter__(self) -> "Load":
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_over = True
+        for thread in self.threads:
+            thread.join()
+
+    def call(self) -> None:
+        with PlateClient(self.url) as client:
+            while not self.is_over:
+                try:
+                    self.texts.append(client.recognize(STREET).texts[0])
+                except PlateError as error:
+                    self.errors.append(error)
+
+    def wait_for(self, text: str) -> None:
+        """Return when callers are told this, or fail."""
+        seen, deadline = len(self.texts), time.monotonic() + 60
+        while text not in self.texts[seen:]:
+            assert time.monotonic() < deadline, f"nobody was told {text!r}: {self.errors[:1]}"
+            time.sleep(0.05)
+
+
+def test_a_new_version_is_switched_to_and_back_without_a_failed_call(
+    operated, mute_weights
+) -> None:
+    options = operated.options
+    with Load(options.http_url) as load:
+        load.wait_for("A123BC77")
+        new = add_version(options.repository, "lprnet", mute_weights, options.chosen_engine())
+        assert post(operated, "lprnet/load") == 200
+        load.wait_for("")  # the new version answers
+        shutil.rmtree(new)
+        assert post(operated, "lprnet/load") == 200
+        load.wait_for("A123BC77")  # the old one again
+    assert load.errors == []
+    assert set(load.texts) == {"", "A123BC77"}
+    assert operated.is_whole()
+
+
+def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
+    with PlateClient(operated.options.http_url, retries=3) as client:
+        assert post(operated, "stn/unload") == 200
+        with pytest.raises(PlateError, match="stn"):
+            client.recognize(STREET)
+        assert operated.is_whole()
+        assert post(operated, "stn/load") == 200
+        assert client.recognize(STREET).texts[0] == "A123BC77"
+
+
+@pytest.mark.parametrize("key", ["", "wrong"])
+def test_without_the_key_nobody_unloads(operated, key: str) -> None:
+    assert post(operated, "lprnet/unload", key) == 403
