@@ -21,6 +21,7 @@ from orchestrator.triton.bls import failed, infer_for, to_torch
 from orchestrator.triton.failures import explained, tell
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.triton.warm_up import warm_up
 
 
 class TritonPythonModel:
@@ -34,6 +35,7 @@ class TritonPythonModel:
         torch.set_num_threads(1)  # the networks have the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
+        warm_up(self.settings)
         self.metrics = Metrics(pb_utils.MetricFamily)
 
     @torch.inference_mode()

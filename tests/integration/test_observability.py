@@ -1,0 +1,101 @@
+"""What an operator sees of a request: metrics, the log, ids that client and server share."""
+
+import json
+import re
+import time
+import urllib.request
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import RequestError
+from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
+from orchestrator.triton.server import Server
+
+SERIES = re.compile(r"^(plates_\w+(?:\{[^}]*\})?) (\S+)$", re.MULTILINE)
+GREY = np.full((300, 400, 3), 128, np.uint8)
+STREET = "tests/data/street.jpg"
+
+
+@pytest.fixture
+def grown(server: Server) -> Callable[[], dict[str, float]]:
+    """What the server has counted since the test began, by series."""
+    before = scraped(server)
+    return lambda: {name: value - before[name] for name, value in scraped(server).items()}
+
+
+def scraped(server: Server) -> dict[str, float]:
+    text = urllib.request.urlopen(server.options.metrics_url, timeout=5).read().decode()
+    return {name: float(value) for name, value in SERIES.findall(text)}
+
+
+def told(server: Server, request_id: str) -> list[dict[str, str]]:
+    """The lines of the server's log about a request."""
+    time.sleep(0.2)  # the log is followed by a thread
+    lines = [json.loads(line) for line in server.log if line.startswith("{")]
+    return [line for line in lines if line["request_id"] == request_id]
+
+
+def test_every_family_is_exported_with_all_its_labels(server) -> None:
+    names = set(scraped(server))
+    assert {re.sub(r"(_bucket|_sum|_count)?(\{.*)?$", "", name) for name in names} == {
+        family.name for family in FAMILIES
+    }
+    assert {f'plates_errors_total{{reason="{reason}"}}' for reason in ERRORS.values} <= names
+    assert {f'plates_stage_seconds_sum{{stage="{stage}"}}' for stage in STAGE.values} <= names
+
+
+def test_an_answer_is_counted(client, grown) -> None:
+    plates = client.recognize(STREET)
+    counted = grown()
+    assert counted["plates_pictures_total"] == 1
+    assert counted["plates_found_total"] == counted["plates_read_total"] == len(plates) == 3
+    assert counted["plates_early_exits_total"] == 0
+    assert counted["plates_text_score_sum"] == pytest.approx(
+        sum(plate.text_score for plate in plates), abs=1e-4
+    )
+    assert counted["plates_width_px_sum"] == pytest.approx(
+        sum(plate.xyxy[2] - plate.xyxy[0] for plate in plates), abs=0.1
+    )
+    stages = [counted[f'plates_stage_seconds_sum{{stage="{stage}"}}'] for stage in STAGE.values]
+    assert all(seconds > 0 for seconds in stages)
+    assert sum(stages) == pytest.approx(counted["plates_request_seconds_sum"], rel=0.01)
+
+
+def test_a_picture_without_plates_is_an_early_exit(client, grown) -> None:
+    client.recognize(GREY)
+    counted = grown()
+    assert counted["plates_early_exits_total"] == counted["plates_pictures_total"] == 1
+    assert counted['plates_stage_seconds_count{stage="lprnet"}'] == 0
+
+
+def test_a_good_request_is_not_logged(client, server) -> None:
+    client.recognize(STREET, request_id="quiet")
+    assert told(server, "quiet") == []
+
+
+@pytest.mark.parametrize(
+    ("picture", "parameters", "reason"),
+    [
+        pytest.param(b"junk", {}, "picture", id="picture"),
+        pytest.param(GREY, {"roi": (5, 5, 5, 5)}, "parameter", id="parameter"),
+    ],
+)
+def test_a_failed_request_is_counted_and_logged_once(
+    client, server, grown, picture, parameters, reason: str
+) -> None:
+    name = f"gate-7 {reason} {time.monotonic_ns()}"
+    with pytest.raises(RequestError, match=rf"\(request {name}\)$") as caught:
+        client.recognize(picture, request_id=name, **parameters)
+    (line,) = told(server, name)
+    assert line["reason"] == reason
+    assert str(caught.value) == f"{line['message']} (request {name})"
+    assert grown()[f'plates_errors_total{{reason="{reason}"}}'] == 1
+
+
+def test_a_call_without_an_id_gets_one(client, server) -> None:
+    with pytest.raises(RequestError) as caught:
+        client.recognize(b"junk")
+    (given,) = re.findall(r"\(request ([0-9a-f]{32})\)$", str(caught.value))
+    assert len(told(server, given)) == 1
