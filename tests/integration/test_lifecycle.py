@@ -1,6 +1,7 @@
 """Explicit model control as an operator uses it, under load."""
 
 import hashlib
+import re
 import shutil
 import threading
 import time
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 import torch
+import tritonclient.grpc
+from tritonclient.utils import InferenceServerException
 
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
@@ -97,18 +100,24 @@ class Load:
             time.sleep(0.05)
 
 
-def test_a_new_version_is_switched_to_and_back_without_a_failed_call(
-    operated, mute_weights
-) -> None:
+def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> None:
     options = operated.options
+    config = options.repository / "lprnet" / "config.pbtxt"
+    policy = config.read_text()
     with Load(options.http_url) as load:
         load.wait_for("A123BC77")
         new = add_version(options.repository, "lprnet", mute_weights, options.chosen_engine())
         assert post(operated, "lprnet/load") == 200
         load.wait_for("")  # the new version answers
+        config.write_text(re.sub(r"latest \{[^}]*\}", "specific { versions: 1 }", policy))
+        assert post(operated, "lprnet/load") == 200
+        load.wait_for("A123BC77")  # the old one, while the new one lies there still
+        config.write_text(policy)
+        assert post(operated, "lprnet/load") == 200
+        load.wait_for("")
         shutil.rmtree(new)
         assert post(operated, "lprnet/load") == 200
-        load.wait_for("A123BC77")  # the old one again
+        load.wait_for("A123BC77")
     assert load.errors == []
     assert set(load.texts) == {"", "A123BC77"}
     assert operated.is_whole()
@@ -127,3 +136,10 @@ def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
 @pytest.mark.parametrize("key", ["", "wrong"])
 def test_without_the_key_nobody_unloads(operated, key: str) -> None:
     assert post(operated, "lprnet/unload", key) == 403
+
+
+def test_the_key_is_asked_for_over_grpc_too(operated) -> None:
+    with tritonclient.grpc.InferenceServerClient(operated.options.grpc_url) as client:
+        with pytest.raises(InferenceServerException, match=r"restricted|expecting"):
+            client.unload_model("lprnet")
+        client.load_model("lprnet", headers={f"triton-grpc-protocol-{ADMIN_HEADER}": KEY})
