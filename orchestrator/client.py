@@ -35,8 +35,8 @@ NO_ANSWER = ("connect", "socket", "transport", "dns", "stream")
 GIVEN_UP = {"408", "499", "502", "504", "StatusCode.DEADLINE_EXCEEDED"}
 """What a balancer answers in place of a server that did not."""
 DYING = ("is not healthy", "server not ready", "rst_stream")
-"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server in the
-middle of a call. They come as internal errors, but another server would have answered."""
+"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
+it was at work. They come as internal errors, but another server would have answered."""
 
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
