@@ -20,6 +20,9 @@ DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
 COMPONENTS = (DETECTOR, RECTIFIER, READER)
 MAX_BATCH = 32  # of STN and LPRNet
 
+PROBE = "probe"
+"""Request id of a health check: it is answered like any call and not counted as a picture."""
+
 PICTURE, ENCODED = "input__0", "encoded_image"
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
 OUTPUTS_OF = {DETECTOR: [OUTPUT], RECTIFIER: [OUTPUT, THETA], READER: [OUTPUT]}

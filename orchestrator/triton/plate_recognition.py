@@ -44,6 +44,7 @@ class TritonPythonModel:
 
     def _answer(self, request: Any) -> Any:
         names = request.requested_output_names()
+        is_counted = request.request_id() != contract.PROBE
         watch = Stopwatch()
         try:
             plates = self._recognized(request, names, watch)
@@ -51,14 +52,16 @@ class TritonPythonModel:
         except Exception as reason:  # this request fails, the worker goes on
             error = explained(reason)
             watch.finish()
-            self.metrics.note_failure(error, watch)
+            if is_counted:
+                self.metrics.note_failure(error, watch)
             tell(request.request_id(), error)
             return failed(error)
         answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
         )
         watch.finish()
-        self.metrics.note_answer(plates, watch)
+        if is_counted:
+            self.metrics.note_answer(plates, watch)
         return answer
 
     def _recognized(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:

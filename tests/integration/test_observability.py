@@ -5,10 +5,13 @@ import re
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 
 import numpy as np
 import pytest
 
+from orchestrator import probe
+from orchestrator.contract import PROBE
 from orchestrator.errors import RequestError
 from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
 from orchestrator.triton.server import Server
@@ -68,6 +71,18 @@ def test_a_picture_without_plates_is_an_early_exit(client, grown) -> None:
     counted = grown()
     assert counted["plates_early_exits_total"] == counted["plates_pictures_total"] == 1
     assert counted['plates_stage_seconds_count{stage="lprnet"}'] == 0
+
+
+@pytest.mark.parametrize("picture", [STREET, b"junk"])
+def test_a_health_check_is_not_counted(client, grown, picture: str | bytes) -> None:
+    with suppress(RequestError):
+        client.recognize(picture, request_id=PROBE)
+    assert set(grown().values()) == {0}
+
+
+def test_the_probe_says_that_it_is_one() -> None:
+    body, headers = probe.request(b"")
+    assert json.loads(body[: int(headers["Inference-Header-Content-Length"])])["id"] == PROBE
 
 
 def test_a_good_request_is_not_logged(client, server) -> None:
