@@ -30,13 +30,22 @@ from orchestrator.plates import Plates
 from orchestrator.retries import Retries
 from orchestrator.settings import Roi
 
-NO_ANSWER = ("connect", "socket", "transport", "dns", "stream")
+NO_ANSWER = ("connect", "socket", "transport", "dns")
 """Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
-GIVEN_UP = {"408", "499", "502", "504", "StatusCode.DEADLINE_EXCEEDED"}
-"""What a balancer answers in place of a server that did not."""
-DYING = ("is not healthy", "server not ready", "rst_stream")
+DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
 """Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
-it was at work. They come as internal errors, but another server would have answered."""
+it was at work. Whatever error they come as, another server would have answered."""
+GIVEN_UP = {"408", "499", "502", "504", "StatusCode.DEADLINE_EXCEEDED"}
+"""What a balancer answers in place of a server that did not, and what the client itself says."""
+REFUSED = {"400", "404", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND"}
+FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
+
+GRPC_OPTIONS = [
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    # Where a name has several addresses each call goes to the next, not all to the first.
+    ("grpc.lb_policy_name", "round_robin"),
+]
 
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
@@ -77,7 +86,9 @@ class PlateClient:
         self._triton: Any
         if scheme == "grpc":
             self._triton = tritonclient.grpc
-            self._client = tritonclient.grpc.InferenceServerClient(address)
+            self._client = tritonclient.grpc.InferenceServerClient(
+                address, channel_args=GRPC_OPTIONS
+            )
             self._deadline = {"client_timeout": timeout_s}
         else:
             self._triton = tritonclient.http
@@ -215,14 +226,13 @@ def _error_of(error: InferenceServerException, url: str) -> tuple[type[PlateErro
     status, message = str(error.status() or ""), error.message()
     if "\nresponse: <" in message:  # a balancer's page, which tritonclient cannot read
         message = f"HTTP {status}"
-    if status in {"400", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "404"}:
+    words = message.lower()
+    is_unheard = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
+    is_dying = any(word in words for word in DYING)
+    if is_unheard or is_dying or status in GIVEN_UP:
+        return ServerError, f"{url}: wanted an answer, got {message}"
+    if status in REFUSED:
         return RequestError, message
-    is_unavailable = status == "StatusCode.UNAVAILABLE"
-    is_unheard = any(word in message.lower() for word in NO_ANSWER)
-    if status in GIVEN_UP or (is_unavailable and is_unheard):
-        return ServerError, f"{url}: wanted an answer, got {message}"
-    if status in {"429", "503", "StatusCode.RESOURCE_EXHAUSTED"} or is_unavailable:
+    if status in FULL:
         return Overloaded, message
-    if any(word in message.lower() for word in DYING):
-        return ServerError, f"{url}: wanted an answer, got {message}"
     return ModelError, f"{url}: {message}"

@@ -117,3 +117,38 @@ def test_the_command_has_every_option(distribution) -> None:
         "--backend-config=python,shm-region-prefix-name=prefix_",
     ):
         assert flag in line
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "is_kept"),
+    [
+        pytest.param({}, False, id="this-machine-alone"),
+        pytest.param({"admin_key": "gate"}, True, id="with-a-key"),
+        pytest.param({"host": "0.0.0.0"}, True, id="others-and-no-key"),
+        pytest.param({"host": "0.0.0.0", "admin_key": "gate"}, True, id="others-and-a-key"),
+    ],
+)
+def test_administration_is_kept_from_who_is_a_stranger(
+    distribution, asked_for: dict[str, str], is_kept: bool
+) -> None:
+    flags = flags_of(distribution, **asked_for)
+    kept = [flag for flag in flags if "restricted" in flag]
+    assert len(kept) == (2 if is_kept else 0)
+    assert all("model-repository,shared-memory,trace,logging:" in flag for flag in kept)
+    assert all(len(flag.rpartition("=")[2]) >= 4 for flag in kept)
+
+
+def test_a_key_that_nobody_named_is_another_each_time(distribution) -> None:
+    assert flags_of(distribution, host="0.0.0.0") != flags_of(distribution, host="0.0.0.0")
+
+
+def test_explicit_control_loads_our_models(distribution) -> None:
+    flags = flags_of(distribution, explicit=True)
+    assert "--model-control-mode=explicit" in flags
+    assert {flag for flag in flags if flag.startswith("--load-model=")} == {
+        f"--load-model={name}" for name in ("plate_recognition", "yolo", "stn", "lprnet")
+    }
+
+
+def flags_of(distribution: wheel.Distribution, **asked_for: object) -> list[str]:
+    return wheel.command(ServerOptions(**asked_for), distribution, Path("r"), Path("b"), "shm_")

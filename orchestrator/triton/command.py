@@ -48,7 +48,7 @@ def serve(
         str,
         typer.Option(
             envvar="PLATES_ADMIN_KEY",
-            help="With --explicit: who loads and unloads must send this, see docs/operations.md.",
+            help="Who administers the server over the network must send this: docs/operations.md.",
         ),
     ] = "",
     traces: Annotated[

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import secrets
 import shutil
 import sys
 import sysconfig
@@ -23,7 +24,8 @@ PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
 
 ADMIN_HEADER = "plates-admin-key"
-"""Header of a request to load or unload a model; over gRPC `triton-grpc-protocol-` comes before."""
+"""Header of an administrator's request; over gRPC `triton-grpc-protocol-` comes before it."""
+ADMIN_APIS = "model-repository,shared-memory,trace,logging"
 
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
@@ -137,7 +139,7 @@ def command(
         str(distribution.root / "bin" / "tritonserver"),
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
-        *(_lifecycle(options) if options.explicit else ()),
+        *_administration(options),
         *(_traces(options) if options.traces else ()),
         *(
             f"--backend-config={backend},{name}={value}"
@@ -147,13 +149,18 @@ def command(
     ]
 
 
-def _lifecycle(options: ServerOptions) -> Iterator[str]:
-    """Load our models, and let only those who know the key load and unload others."""
-    for name in (MODEL, *COMPONENTS):
-        yield f"--load-model={name}"
-    if options.admin_key:
-        yield f"--http-restricted-api=model-repository:{ADMIN_HEADER}={options.admin_key}"
-        yield f"--grpc-restricted-protocol=model-repository:{ADMIN_HEADER}={options.admin_key}"
+def _administration(options: ServerOptions) -> Iterator[str]:
+    """Keep what is not a caller's from whoever does not know the key.
+
+    Without a key all of it is open to this machine, and to nobody where the server listens to
+    others.
+    """
+    if options.explicit:
+        yield from (f"--load-model={name}" for name in (MODEL, *COMPONENTS))
+    if options.admin_key or not options.is_local:
+        rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key or secrets.token_hex()}"
+        yield f"--http-restricted-api={rule}"
+        yield f"--grpc-restricted-protocol={rule}"
 
 
 def _traces(options: ServerOptions) -> Iterator[str]:

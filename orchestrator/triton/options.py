@@ -31,7 +31,8 @@ class ServerOptions:
         pictures: Pictures in work at once; as many as fit the machine when 0.
         start_timeout_s: How long the models may take to load.
         explicit: Serve the repository as it lies, and load and unload models when asked to.
-        admin_key: Without it nobody may load and unload; anybody may when empty.
+        admin_key: Who sends it may load models and change settings; when empty everybody may who
+            is on this machine, and nobody where others are listened to.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
         trace_rate: Of so many requests one is traced, and each whose caller traces it.
     """
@@ -63,6 +64,11 @@ class ServerOptions:
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
+
+    @property
+    def is_local(self) -> bool:
+        """Only this machine can reach the server."""
+        return self.host in {"localhost", "127.0.0.1", "::1"}
 
     @property
     def http_url(self) -> str:
