@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10 python3
 BIN = .venv/bin
 LOCK = poetry.lock pyproject.toml scripts/install.py
 
-.PHONY: demo serve test check bench gpu-check train-env test-train clean help
+.PHONY: demo serve test check bench scale-out gpu-check image-check train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -13,7 +13,9 @@ help:
 	@echo "make test        run every test"
 	@echo "make check       lint, types and formats"
 	@echo "make bench       measure speed and cost of the server and of its parts"
+	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
+	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
@@ -36,6 +38,12 @@ bench: .venv/.serve
 
 gpu-check: .venv/.serve
 	$(BIN)/python -m benchmarks.gpu_check
+
+scale-out: .venv/.serve
+	$(BIN)/python -m benchmarks.scale_out
+
+image-check: .venv/.dev
+	$(BIN)/python -m deploy.check_image
 
 train-env: .venv-train/.train
 

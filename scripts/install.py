@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Set up `.venv` from poetry.lock, without Poetry; standard library only.
 
-usage: install.py [--group dev] [--group train] [--venv .venv]
+usage: install.py [--group dev] [--group train] [--venv .venv] [--torch cpu|cuda]
 
 PyTorch comes first: the CPU build unless there is an NVIDIA GPU, because the CUDA build brings 3 GB
-that a laptop has no use for. Everything else is the locked file, checked against its SHA-256.
+that a laptop has no use for; `--torch` says which when the machine that installs is not the one
+that runs. Everything else is the locked file, checked against its SHA-256.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--group", action="append", default=[], choices=["dev", "train"])
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
+    parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()
     venv = given.venv.resolve()
     if Path(sys.prefix).resolve() != venv:
@@ -38,7 +40,7 @@ def main() -> None:
         if not (venv / "bin" / "pip").exists():
             create(venv)
         os.execv(venv / "bin" / "python", [str(venv / "bin" / "python"), *sys.argv])
-    install(["main", *given.group])
+    install(["main", *given.group], given.torch)
     print(f"installed in {venv}")
 
 
@@ -62,12 +64,11 @@ def create(venv: Path) -> None:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
 
-def install(groups: list[str]) -> None:
+def install(groups: list[str], build: str | None) -> None:
     """Install PyTorch, the locked packages of the groups, and the project itself."""
     locked = read_lock()
     torch = next(package for package in locked if package["name"] == "torch")
-    wants_cuda = "train" in groups or has_gpu()  # torchvision exists for the CUDA build alone
-    on_cpu = not wants_cuda and install_cpu_torch(torch["version"])
+    on_cpu = not wants_cuda(groups, build) and install_cpu_torch(torch["version"])
     wanted = [
         package
         for package in locked
@@ -123,6 +124,11 @@ def requirement(package: dict) -> str:
     """Return a locked package as a line of a requirements file."""
     hashes = (f"--hash={file['hash']}" for file in package["files"])
     return " ".join([f"{package['name']}=={package['version']}", *hashes])
+
+
+def wants_cuda(groups: list[str], build: str | None) -> bool:
+    """Tell whether PyTorch shall be the CUDA build: the only one that torchvision exists for."""
+    return build == "cuda" or "train" in groups or (build is None and has_gpu())
 
 
 def has_gpu() -> bool:

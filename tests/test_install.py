@@ -54,6 +54,18 @@ def test_of_two_versions_the_closer_marker_wins(install) -> None:
     assert install.one_version_each([close, loose], ["main"]) == [close]
 
 
+@pytest.mark.parametrize(
+    ("groups", "build", "wanted"),
+    [
+        pytest.param(["main"], "cuda", True, id="asked for"),
+        pytest.param(["main", "dev"], "cpu", False, id="refused"),
+        pytest.param(["main", "train"], "cpu", True, id="torchvision needs it"),
+    ],
+)
+def test_pytorch_is_the_build_that_was_asked_for(install, groups, build: str, wanted: bool) -> None:
+    assert install.wants_cuda(groups, build) is wanted
+
+
 @pytest.mark.parametrize("name", ["torch", "triton", "cuda-bindings", "nvidia-cublas"])
 def test_packages_of_cuda_stay_away_from_a_cpu_machine(install, name: str) -> None:
     assert install.CUDA_ONLY.match(name)

@@ -53,6 +53,13 @@ def test_free_ports_pass() -> None:
     asked.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
 
 
+def test_too_little_shared_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
+        asked.check_shared_memory(options, Path("/proc"))  # which has no room at all
+    asked.check_shared_memory(options, Path("/dev/shm"))
+
+
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(ServerError, match="wanted one of auto, cpu, gpu, got tpu"):
         asked.check_device("tpu")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from dataclasses import dataclass
 from importlib import metadata
@@ -12,6 +13,9 @@ from orchestrator.networks.engines import Engine, chosen
 from orchestrator.triton.capacity import Capacity, fitting
 from orchestrator.triton.repository import REPOSITORY
 
+SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
+SHM_PER_WORKER = 16 * 1024 * 1024
+"""Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
@@ -105,6 +109,24 @@ def check_ports(options: ServerOptions) -> None:
                     f"{name}: wanted a free port, got {port} ({error.strerror}); "
                     f"choose another with --{flag}"
                 ) from error
+
+
+def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
+    """See that the workers have room to exchange tensors; a container gets 64 MB unless told.
+
+    Raises:
+        ServerError: They have not.
+    """
+    capacity = options.capacity()
+    if capacity is None:
+        return
+    workers = capacity.pictures + 2 * capacity.instances + 1
+    wanted, free = workers * SHM_PER_WORKER, shutil.disk_usage(folder).free
+    if free < wanted:
+        raise ServerError(
+            f"{folder}: wanted {wanted >> 20} MB for {workers} workers, got {free >> 20} MB; "
+            "with Docker use --shm-size=512m, in Kubernetes mount a memory volume there"
+        )
 
 
 def has_gpu() -> bool:

@@ -26,10 +26,15 @@ from orchestrator.triton.distribution import (
     find_distribution,
     lay_out_backends,
 )
-from orchestrator.triton.options import ServerOptions, check_device, check_ports
+from orchestrator.triton.options import (
+    SHM,
+    ServerOptions,
+    check_device,
+    check_ports,
+    check_shared_memory,
+)
 from orchestrator.triton.repository import check, lay_out
 
-SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
 BURIAL_S = 0.1  # Triton's, for a worker that it has ended
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 TELLING = ("E", "{")  # Triton's errors and our failed requests
@@ -134,6 +139,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
     distribution = find_distribution()
     check_device(options.device)
     check_ports(options)
+    check_shared_memory(options)
     runtime = tempfile.TemporaryDirectory(prefix="plates-")
     shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
     try:

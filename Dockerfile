@@ -1,0 +1,129 @@
+# Two images of the same service (docs/docker.md):
+#
+#   docker build --target cpu --tag plates:0.1.0-cpu .
+#   docker build --target gpu --tag plates:0.1.0-gpu .
+#
+# Bases are pinned to what must not change by itself, and no closer: a rebuild takes security fixes. What decides the
+# answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS.
+#
+# cpu: any Python that scripts/install.py takes; 3.11 is the one every test runs with.
+ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+# gpu: -pyt-python-py3 holds Triton's PyTorch and Python backends and nothing else. From 26.04 on Triton's readiness tells
+# of dead Python workers, 26.09 ends cleanly with metrics of their own, and 26.10 begins to carry CUDA's compilers.
+ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
+
+
+# The locked packages. Nothing here depends on the code, so that a change of it does not install PyTorch again; the
+# editable installation notes where the package will be, and takes its commands from pyproject.toml.
+#
+# pip's settings, for networks where packages come from a mirror: --secret id=pip,src=pip.conf
+FROM ${PYTHON_IMAGE} AS cpu-packages
+WORKDIR /opt/plates
+COPY LICENSE poetry.lock pyproject.toml ./
+COPY scripts/install.py scripts/
+COPY deploy/slim.sh deploy/
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache \
+    mkdir orchestrator && touch orchestrator/__init__.py README.md \
+    && python3 scripts/install.py \
+    && sh deploy/slim.sh .venv
+
+
+FROM cpu-packages AS code
+COPY weights weights
+COPY model_repository model_repository
+COPY orchestrator orchestrator
+
+
+# Both engines: the CPU that runs the image decides.
+FROM code AS cpu-models
+RUN .venv/bin/plates export --engine openvino && .venv/bin/plates export --engine openvino-int8
+
+
+# Needs no GPU, and the CPU's environment writes the same files.
+FROM code AS gpu-models
+RUN .venv/bin/plates export --engine torchscript --device gpu --out models
+
+
+FROM ${PYTHON_IMAGE} AS cpu
+COPY --from=cpu-packages /opt/plates/.venv /opt/plates/.venv
+COPY --from=code /opt/plates/weights /opt/plates/weights
+COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
+COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
+# Nobody can write bytecode when the service runs.
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+# The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
+ENV PATH=/opt/plates/.venv/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 8000 8001 8002
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=25s --start-period=60s --retries=3 \
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py", "--timeout=20"]
+ENTRYPOINT ["plates"]
+CMD ["serve", "--host", "0.0.0.0"]
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG SOURCE=unknown
+LABEL org.opencontainers.image.title="plates" \
+      org.opencontainers.image.description="Russian number plates from one infer call on NVIDIA Triton, on CPUs" \
+      org.opencontainers.image.licenses="AGPL-3.0-or-later" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
+
+
+# The same packages for the Python of NGC's image, with PyTorch's CUDA build: the image's own PyTorch is a C++ library.
+FROM ${TRITON_IMAGE} AS gpu-packages
+# hadolint ignore=DL3008 # in this stage alone, and of the release that the image is pinned to
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends python3-venv \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /opt/plates
+COPY LICENSE poetry.lock pyproject.toml ./
+COPY scripts/install.py scripts/
+COPY deploy/slim.sh deploy/
+# NGC's tritonserver runs here, and its PyTorch backend runs the networks.
+RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
+    --mount=type=cache,target=/root/.cache \
+    mkdir orchestrator && touch orchestrator/__init__.py README.md \
+    && python3 scripts/install.py --torch cuda \
+    && .venv/bin/pip uninstall --yes nvidia-pytriton openvino \
+    && sh deploy/slim.sh .venv
+
+
+FROM ${TRITON_IMAGE} AS gpu
+COPY --from=gpu-packages /opt/plates/.venv /opt/plates/.venv
+COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
+COPY --from=gpu-models /opt/plates/models /opt/plates/models
+COPY deploy/tritonserver.sh /opt/plates/deploy/
+RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+# The workers take their packages from PYTHONPATH. The three variables below it are those of `plates serve`,
+# orchestrator/triton/distribution.py, where they are explained.
+ENV PYTHONPATH=/opt/plates:/opt/plates/.venv/lib/python3.12/site-packages \
+    OMP_WAIT_POLICY=PASSIVE \
+    MALLOC_MMAP_THRESHOLD_=33554432 \
+    MALLOC_TRIM_THRESHOLD_=134217728 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 8000 8001 8002
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=25s --start-period=120s --retries=3 \
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py", "--timeout=20"]
+# NGC's entrypoint stays: it checks the driver, and then becomes the command.
+CMD ["sh", "/opt/plates/deploy/tritonserver.sh"]
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG SOURCE=unknown
+LABEL org.opencontainers.image.title="plates" \
+      org.opencontainers.image.description="Russian number plates from one infer call on NVIDIA Triton, on GPUs" \
+      org.opencontainers.image.licenses="AGPL-3.0-or-later" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"

@@ -1,0 +1,73 @@
+"""The gpu image's start script with a real Triton, the embedded one, on models that it exports."""
+
+import json
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tritonclient.grpc import InferenceServerClient
+from tritonclient.utils import InferenceServerException
+
+from orchestrator import probe
+from orchestrator.networks.engines import Engine
+from orchestrator.ports import free_ports
+from orchestrator.triton.capacity import fitting
+from orchestrator.triton.distribution import environment, find_distribution, lay_out_backends
+from orchestrator.triton.local import prepared
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.repository import lay_out
+
+SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "tritonserver.sh"
+
+
+def post(url: str, content: dict, **headers: str) -> int:
+    """Return the HTTP status of an answer."""
+    body = json.dumps(content).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json", **headers})
+    try:
+        with urllib.request.urlopen(request, timeout=5) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """HTTP and gRPC of a server that the script started; the embedded one stands in for NGC's."""
+    repository = prepared(engine=Engine.TORCHSCRIPT).repository
+    models = lay_out(repository, tmp_path / "models", Engine.TORCHSCRIPT, fitting(1))
+    distribution = find_distribution()
+    (tmp_path / "tritonserver").symlink_to(distribution.root / "bin" / "tritonserver")
+    variables = environment(ServerOptions(device="cpu"), distribution)
+    variables["PATH"] = f"{tmp_path}:{variables['PATH']}"
+    http, grpc, metrics = free_ports(3)
+    ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    backends = f"--backend-directory={lay_out_backends(distribution, tmp_path)}"
+    process = subprocess.Popen(
+        ["sh", SCRIPT, *ports, backends],
+        env={**variables, "PLATES_MODELS": str(models), "PLATES_ADMIN_KEY": "secret"},
+        stderr=subprocess.DEVNULL,
+    )
+    yield f"localhost:{http}", f"localhost:{grpc}"
+    process.terminate()
+    process.wait(30)
+
+
+def test_the_script_serves_plates_and_locks_the_administration(urls: tuple[str, str]) -> None:
+    http, grpc = urls
+    deadline = time.monotonic() + 60
+    while probe.main(["--url", http]) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert probe.main(["--url", http]) == 0
+
+    assert post(f"http://{http}/v2/logging", {}) == 403
+    assert post(f"http://{http}/v2/logging", {}, **{"plates-admin-key": "secret"}) == 200
+    with InferenceServerClient(grpc) as client:
+        with pytest.raises(InferenceServerException, match="restricted"):
+            client.get_log_settings()
+        key = {"triton-grpc-protocol-plates-admin-key": "secret"}
+        assert client.get_log_settings(headers=key)

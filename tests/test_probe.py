@@ -1,0 +1,185 @@
+"""The probe against a stand-in for the server: what it sends, and what each answer means."""
+
+import json
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator import probe
+from orchestrator.contract import PROBE as PROBE_ID
+from orchestrator.ports import free_ports
+from orchestrator.training.scenery import scene
+
+PROBE = Path(probe.__file__)
+RIGHT = {"outputs": [{"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC77"]}]}
+WRONG = {"outputs": [{"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC71"]}]}
+NO_PLATE = {"outputs": [{"name": "texts", "datatype": "BYTES", "shape": [0, 1], "data": []}]}
+FULL = {"error": "[request id: probe] Exceeds maximum queue size"}
+DEAD = {"error": "lprnet: Stub process 'lprnet_0_0'\nis not healthy."}
+
+
+@dataclass
+class Stub:
+    """A server that says the same to every infer call, and whether its model is ready."""
+
+    url: str
+    calls: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+
+def handler(stub: Stub, status: int, body: bytes, ready: int) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers["Content-Length"]))
+            stub.calls.append((dict(self.headers), sent))
+            self.answer(status if self.path == "/v2/models/plate_recognition/infer" else 404, body)
+
+        def do_GET(self) -> None:
+            known = self.path == "/v2/models/plate_recognition/ready"
+            self.answer(ready if known else 404, b"")
+
+        def answer(self, status: int, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[..., Stub]]:
+    """Start a stand-in that gives this status and body."""
+    with ExitStack() as stack:
+
+        def start(status: int, body: object, ready: int = 200) -> Stub:
+            server = stack.enter_context(ThreadingHTTPServer(("localhost", 0), None))
+            stub = Stub(f"localhost:{server.server_port}")
+            encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
+            server.RequestHandlerClass = handler(stub, status, encoded, ready)
+            Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            stack.callback(server.shutdown)
+            return stub
+
+        yield start
+
+
+def test_the_right_text_is_alive(answering, capsys) -> None:
+    stub = answering(200, RIGHT)
+    assert probe.main(["--url", stub.url]) == 0
+    assert capsys.readouterr().out == f"probe: {stub.url}: read A123BC77\n"
+
+
+def test_a_full_server_is_alive(answering, capsys) -> None:
+    stub = answering(503, FULL)
+    assert probe.main(["--url", stub.url]) == 0
+    assert "full, but alive" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "ready", "sentence"),
+    [
+        pytest.param(200, WRONG, 200, "wanted A123BC77, got A123BC71", id="wrong text"),
+        pytest.param(200, NO_PLATE, 200, "wanted A123BC77, got no plate", id="no plate"),
+        pytest.param(
+            200,
+            b"welcome",
+            200,
+            "wanted the answer to an infer call, got b'welcome'",
+            id="no Triton",
+        ),
+        pytest.param(
+            400, {"error": "bad"}, 200, "wanted A123BC77, got HTTP 400: bad", id="refused"
+        ),
+        pytest.param(
+            500,
+            DEAD,
+            200,
+            "wanted A123BC77, got HTTP 500: lprnet: Stub process 'lprnet_0_0' is not healthy.",
+            id="dead worker",
+        ),
+        pytest.param(
+            503, FULL, 400, f"wanted A123BC77, got HTTP 503: {FULL['error']}", id="not loaded"
+        ),
+        pytest.param(
+            200,
+            RIGHT,
+            503,
+            "wanted every worker, got A123BC77 but a model that is not ready",
+            id="one worker of several dead",
+        ),
+        pytest.param(404, b"", 404, "wanted A123BC77, got HTTP 404: no reason", id="no model"),
+    ],
+)
+def test_anything_else_is_not_alive_and_one_sentence(
+    answering, capsys, status: int, body: object, ready: int, sentence: str
+) -> None:
+    stub = answering(status, body, ready)
+    assert probe.main(["--url", stub.url]) == 1
+    assert capsys.readouterr().err == f"probe: {stub.url}: {sentence}\n"
+
+
+def test_nobody_listening_is_not_alive(capsys) -> None:
+    (port,) = free_ports(1)
+    assert probe.main(["--url", f"localhost:{port}"]) == 1
+    assert "wanted an answer, got [Errno 111] Connection refused" in capsys.readouterr().err
+
+
+def test_a_server_that_says_nothing_in_time_is_not_alive(capsys) -> None:
+    with socket.create_server(("localhost", 0)) as silent:
+        url = f"localhost:{silent.getsockname()[1]}"
+        begin = time.monotonic()
+        assert probe.main(["--url", url, "--timeout", "0.2"]) == 1
+    assert time.monotonic() - begin < 2
+    assert capsys.readouterr().err == f"probe: {url}: wanted an answer, got timed out\n"
+
+
+def test_the_call_carries_the_picture_in_the_binary_form(answering) -> None:
+    stub = answering(200, RIGHT)
+    probe.probe(stub.url, 5)
+    ((headers, sent),) = stub.calls
+    length = int(headers["Inference-Header-Content-Length"])
+    call = json.loads(sent[:length])
+    (encoded,) = call["inputs"]
+    assert call["id"] == PROBE_ID  # the server does not count it as a picture
+    picture = probe.PICTURE.read_bytes()
+    assert sent[length:] == struct.pack("<I", len(picture)) + picture
+    assert encoded["parameters"] == {"binary_data_size": 4 + len(picture)}
+
+
+def test_it_runs_as_a_file_without_the_package_or_any_other(answering) -> None:
+    stub = answering(200, RIGHT)
+    done = subprocess.run(
+        [sys.executable, "-IS", "-X", "importtime", PROBE, "--url", stub.url],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    imported = {name.strip() for name in re.findall(r"\|([^|]+)$", done.stderr, re.MULTILINE)}
+    assert "http.client" in imported
+    assert not imported & {"orchestrator", "numpy", "tritonclient", "site"}
+
+
+def test_the_picture_is_small_and_what_the_generator_draws() -> None:
+    drawn = scene([probe.TEXT], (320, 128), seed=3).picture
+    kept = cv2.imread(str(probe.PICTURE))
+    assert probe.PICTURE.stat().st_size < 6000
+    assert kept.shape == drawn.shape
+    difference = np.abs(kept.astype(int) - drawn.astype(int)).mean()
+    assert difference < 4  # JPEG of quality 70
