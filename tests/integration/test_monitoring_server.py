@@ -1,0 +1,82 @@
+"""What the monitoring looks at is what a real server exports and a real Prometheus makes of it."""
+
+import json
+import re
+import shutil
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.dashboard_panels import Panel, Span, answer, panels
+from benchmarks.dashboard_picture import SCRAPE_S, watching
+from orchestrator import PlateClient
+from orchestrator.errors import RequestError
+from orchestrator.triton.server import Server
+
+PROJECT = Path(__file__).resolve().parents[2]
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+USED = "".join(
+    (PROJECT / "deploy" / "monitoring" / file).read_text()
+    for file in ("rules.yaml", "grafana/dashboards/plates.json")
+)
+SHOWN = [pytest.param(panel, id=panel.title) for panel in panels() if panel.kind != "row"]
+
+
+def send_one_of_each(server: Server) -> None:
+    """Let every counter count: plates, a picture without one, and what is no picture."""
+    with PlateClient(server.options.http_url) as client:
+        client.recognize(STREET)
+        client.recognize(np.full((300, 400, 3), 128, np.uint8))
+        with pytest.raises(RequestError):
+            client.recognize(b"no picture")
+
+
+def read(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as response:
+        return response.read().decode()
+
+
+@pytest.fixture(scope="module")
+def exported(server: Server) -> set[str]:
+    """Names of the series on the metrics port."""
+    send_one_of_each(server)
+    return set(re.findall(r"^(\w+)[{ ]", read(server.options.metrics_url), re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def prometheus(server: Server) -> Iterator[str]:
+    """URL of a Prometheus that saw requests come."""
+    if not shutil.which("prometheus"):
+        pytest.skip("prometheus: none on the PATH; it is Debian's package of that name")
+    with watching(server.options.metrics_port) as url:
+        send_one_of_each(server)
+        time.sleep(2.5 * SCRAPE_S)
+        yield url
+
+
+def test_every_series_of_ours_that_is_looked_at_is_exported(exported: set[str]) -> None:
+    assert set(re.findall(r"\bplates_\w+", USED)) <= exported
+
+
+def test_every_series_of_triton_that_is_looked_at_is_exported(exported: set[str]) -> None:
+    on_any_machine = set(re.findall(r"\bnv_(?!gpu_)\w+", USED))
+    assert on_any_machine
+    assert on_any_machine <= exported
+
+
+@pytest.mark.parametrize("panel", SHOWN)
+def test_every_panel_has_something_to_show(prometheus: str, panel: Panel) -> None:
+    span = Span(time.time() - 3 * SCRAPE_S, time.time(), SCRAPE_S, rate_interval="16s")
+    lines = [line for query in panel.queries for line in answer(prometheus, query, span)]
+    assert any(np.isfinite(line.values).any() for line in lines)
+
+
+def test_prometheus_evaluates_every_rule(prometheus: str) -> None:
+    groups = json.loads(read(f"{prometheus}/api/v1/rules"))["data"]["groups"]
+    rules = [rule for group in groups for rule in group["rules"]]
+    assert rules
+    assert [rule["name"] for rule in rules if rule.get("lastError")] == []
