@@ -7,6 +7,7 @@ Source: Prometheus, "Metric and label naming"; Triton Inference Server, "Custom 
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from orchestrator.errors import (
     PlateError,
 )
 from orchestrator.plates import Plates
+from orchestrator.triton.options import SHM
 from orchestrator.triton.stages import STAGES, Stopwatch
 
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"
@@ -75,9 +77,12 @@ WIDTH = Family(
     "plates_width_px", HISTOGRAM, "Width of a plate in the picture sent.", buckets=WIDTHS_PX
 )
 START = Family("plates_start_time_seconds", GAUGE, "When the model was loaded, in Unix time.")
+SHM_FREE = Family(
+    "plates_shm_free_bytes", GAUGE, "Shared memory that is left for tensors between models."
+)
 
 FAMILIES = (
-    PICTURES, EARLY_EXITS, FOUND, READ, ERRORS, REQUEST, STAGE, TEXT_SCORE, WIDTH, START
+    PICTURES, EARLY_EXITS, FOUND, READ, ERRORS, REQUEST, STAGE, TEXT_SCORE, WIDTH, START, SHM_FREE
 )  # fmt: skip
 
 
@@ -104,6 +109,7 @@ class Metrics:
             for value in family.values
         }
         self._metrics[START, ""].set(time.time())
+        self._note_shared_memory()
 
     def note_answer(self, plates: Plates, watch: Stopwatch) -> None:
         """Count a request that was answered."""
@@ -129,6 +135,10 @@ class Metrics:
     def _note_request(self, watch: Stopwatch) -> None:
         self._count(PICTURES)
         self._observe(REQUEST, watch.total_s)
+        self._note_shared_memory()
+
+    def _note_shared_memory(self) -> None:
+        self._metrics[SHM_FREE, ""].set(shutil.disk_usage(SHM).free)
 
     def _count(self, family: Family, value: str = "", by: int = 1) -> None:
         self._metrics[family, value].increment(by)
