@@ -24,6 +24,8 @@ from pathlib import Path
 PICTURE = Path(__file__).resolve().with_name("canary.jpg")
 TEXT = "A123BC77"
 MODEL = "/v2/models/plate_recognition"
+FULL = b"maximum queue size"
+"""Words of Triton when the queue is full; unavailable (503) is also a server without a worker."""
 
 
 class ProbeError(Exception):
@@ -57,7 +59,7 @@ def probe(url: str, timeout_s: float) -> str:
         ready, _ = _exchange(url, timeout_s, "GET", f"{MODEL}/ready")
     except (OSError, http.client.HTTPException) as error:
         raise ProbeError(f"wanted an answer, got {error or type(error).__name__}") from error
-    if status == http.client.SERVICE_UNAVAILABLE and ready == http.client.OK:
+    if status == http.client.SERVICE_UNAVAILABLE and FULL in answer and ready == http.client.OK:
         return "full, but alive"  # a restart would only make an overload worse
     if status != http.client.OK:
         raise ProbeError(f"wanted {TEXT}, got HTTP {status}: {_reason(answer)}")

@@ -114,6 +114,13 @@ def test_a_full_server_is_alive(answering, capsys) -> None:
             id="dead worker",
         ),
         pytest.param(
+            503,
+            DEAD,
+            200,
+            "wanted A123BC77, got HTTP 503: lprnet: Stub process 'lprnet_0_0' is not healthy.",
+            id="dead worker that the model noticed",
+        ),
+        pytest.param(
             503, FULL, 400, f"wanted A123BC77, got HTTP 503: {FULL['error']}", id="not loaded"
         ),
         pytest.param(

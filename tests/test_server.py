@@ -3,6 +3,7 @@
 import socket
 import sys
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from orchestrator.errors import ServerError
 from orchestrator.ports import free_ports
 from orchestrator.triton import distribution as wheel
 from orchestrator.triton import options as asked
+from orchestrator.triton import server
 from orchestrator.triton.options import ServerOptions
 
 
@@ -159,3 +161,40 @@ def test_explicit_control_loads_our_models(distribution) -> None:
 
 def flags_of(distribution: wheel.Distribution, **asked_for: object) -> list[str]:
     return wheel.command(ServerOptions(**asked_for), distribution, Path("r"), Path("b"), "shm_")
+
+
+class Dies:
+    """A server that is found dead each time it is looked at."""
+
+    def stop(self, timeout_s: float = 0.0) -> None:
+        pass
+
+    def is_whole(self) -> bool:
+        return False
+
+
+def test_a_start_that_fails_is_tried_again(monkeypatch) -> None:
+    begun = [ServerError("no memory yet"), ServerError("no port yet"), Dies(), KeyboardInterrupt()]
+    pauses: list[float] = []
+
+    def start(options: ServerOptions) -> Dies:
+        outcome = begun.pop(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(server, "start", start)
+    monkeypatch.setattr(server, "AGAIN", replace(server.AGAIN, sleep=pauses.append))
+    with pytest.raises(KeyboardInterrupt):
+        server.keep_running(Dies(), ServerOptions())
+    assert len(pauses) == 2
+
+
+def test_a_server_that_never_starts_again_is_given_up(monkeypatch) -> None:
+    def start(options: ServerOptions) -> Dies:
+        raise ServerError("no disk")
+
+    monkeypatch.setattr(server, "start", start)
+    monkeypatch.setattr(server, "AGAIN", replace(server.AGAIN, sleep=lambda seconds: None))
+    with pytest.raises(ServerError, match="no disk"):
+        server.keep_running(Dies(), ServerOptions())

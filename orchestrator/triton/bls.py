@@ -17,6 +17,10 @@ from orchestrator.triton.placement import CALLER
 FOR_THE_CPU = (DETECTOR, READER)
 """Models whose answers, boxes and logits, are worked on there: Triton writes them there at once."""
 
+AWAY = ("not ready", "is not healthy")
+"""Words of Triton, as an internal error, when it is stopping, has unloaded a model or has lost a
+worker: another server, or this one a moment later, would have answered."""
+
 
 def to_torch(tensor: Any) -> Tensor:
     """Return a Triton tensor's memory as a torch tensor, where it lies."""
@@ -67,8 +71,11 @@ def _memory(model: str) -> dict[str, Any]:
 
 
 def _error_of(model: str, error: Any) -> PlateError:
-    kind = Overloaded if error.code() == pb_utils.TritonError.UNAVAILABLE else ModelError
-    return kind(f"{model}: {error.message()}")
+    message = error.message()
+    is_away = error.code() == pb_utils.TritonError.UNAVAILABLE or any(
+        words in message for words in AWAY
+    )
+    return (Overloaded if is_away else ModelError)(f"{model}: {message}")
 
 
 def failed(error: PlateError) -> Any:

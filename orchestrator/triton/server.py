@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.contract import COMPONENTS, MODEL
-from orchestrator.errors import ServerError
+from orchestrator.errors import PlateError, ServerError
+from orchestrator.retries import Retries
 from orchestrator.triton.distribution import (
     command,
     environment,
@@ -35,6 +36,8 @@ from orchestrator.triton.options import (
 )
 from orchestrator.triton.repository import check, lay_out
 
+AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
+"""A start may fail for want of memory or a port, which what died has not given back yet."""
 BURIAL_S = 0.1  # Triton's, for a worker that it has ended
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 TELLING = ("E", "{")  # Triton's errors and our failed requests
@@ -199,10 +202,14 @@ def keep_running(server: Server, options: ServerOptions) -> None:
             if not server.is_whole():
                 logger.error("the server or one of its workers died; starting again")
                 server.stop(timeout_s=1)
-                server = start(options)
+                server = AGAIN.call(lambda: start(options), on_retry=_note_failed_start)
                 logger.warning("the server is ready again")
     finally:
         server.stop()
+
+
+def _note_failed_start(error: PlateError) -> None:
+    logger.error("%s; trying once more", error)
 
 
 def is_ready(options: ServerOptions) -> bool:

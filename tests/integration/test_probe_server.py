@@ -50,4 +50,4 @@ def test_a_dead_worker_is_noticed_though_triton_says_ready() -> None:
         assert is_ready(options)
         done = run(options.http_url)
     assert done.returncode == 1
-    assert "wanted A123BC77, got HTTP 500: lprnet: " in done.stderr
+    assert "wanted A123BC77, got HTTP 503: lprnet: " in done.stderr
