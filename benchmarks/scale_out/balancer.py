@@ -1,0 +1,182 @@
+"""HAProxy in front of the replicas: its configuration, and what it can be told and asked."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+from orchestrator.ports import free_ports
+from orchestrator.triton.options import ServerOptions
+
+SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
+"""What operators run; everything but addresses is measured as it is there."""
+HTTP, GRPC, METRICS = "plates_http", "plates_grpc", "metrics"
+"""Names of its front ends and back ends."""
+PROTOCOLS = {HTTP: "http", GRPC: "grpc"}
+TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Where the balancer listens."""
+
+    http: int
+    grpc: int
+    metrics: int
+
+
+def configuration(
+    shipped: str, replicas: Mapping[str, ServerOptions], ports: Ports, admin: Path
+) -> str:
+    """Put addresses into the shipped configuration; every other line stays.
+
+    Args:
+        shipped: The text of `deploy/haproxy.cfg`. The first server of a back end is repeated for
+            each replica, in place of all of them.
+        replicas: By name, where each listens.
+        ports: Where the balancer is to listen.
+        admin: Socket of its runtime API.
+    """
+    listens = {HTTP: ports.http, GRPC: ports.grpc, METRICS: ports.metrics}
+
+    def frontend(found: re.Match[str]) -> str:
+        return f"frontend {found[1]}\n    bind 127.0.0.1:{listens[found[1]]}"
+
+    def backend(found: re.Match[str]) -> str:
+        line, name, address = found.groups()
+        return "".join(
+            line.replace(address, f"127.0.0.1:{_port(line, options)}").replace(name, replica)
+            for replica, options in replicas.items()
+        )
+
+    text = re.sub(r"(?<=stats socket )\S+", str(admin), shipped)
+    text = re.sub(r"^frontend (\w+)\n +bind \S+", frontend, text, flags=re.MULTILINE)
+    servers = r"^( +server (\S+) (\S+).*\n)(?: +server .*\n)*"
+    return re.sub(servers, backend, text, flags=re.MULTILINE)
+
+
+def _port(server: str, options: ServerOptions) -> int:
+    return options.grpc_port if " proto h2" in server else options.http_port
+
+
+@dataclass(frozen=True)
+class Balancer:
+    """A running HAProxy; use `running`.
+
+    Attributes:
+        pid: Of its process.
+        ports: Where it listens.
+        admin: Socket of its runtime API.
+    """
+
+    pid: int
+    ports: Ports
+    admin: Path
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        """What a `PlateClient` takes, by protocol."""
+        return {
+            "http": f"localhost:{self.ports.http}",
+            "grpc": f"grpc://localhost:{self.ports.grpc}",
+        }
+
+    def set_state(self, replica: str, state: str) -> None:
+        """Let a replica be `ready`, take no more calls (`drain`), or be out of service (`maint`).
+
+        Its gRPC side follows, because it tracks the HTTP side.
+        """
+        self._ask(f"set server {HTTP}/{replica} state {state}")
+
+    def is_up(self, replica: str) -> bool:
+        """Tell whether a replica gets calls, over HTTP and over gRPC."""
+        return all(row["status"].startswith("UP") for row in self._rows(replica))
+
+    def is_idle(self, replica: str) -> bool:
+        """Tell whether a replica has answered all of its calls."""
+        return all(row["scur"] == "0" for row in self._rows(replica))
+
+    def taken(self, replica: str) -> dict[str, int]:
+        """Return how many calls a replica was given so far, by protocol."""
+        return {PROTOCOLS[row["# pxname"]]: int(row["stot"]) for row in self._rows(replica)}
+
+    def resent(self, replicas: Iterable[str]) -> int:
+        """Return how many calls HAProxy itself sent again so far, after a try with one of these."""
+        return sum(int(row["wretr"]) for name in replicas for row in self._rows(name))
+
+    def _rows(self, replica: str) -> list[dict[str, str]]:
+        table = csv.DictReader(self._ask("show stat").splitlines())
+        return [row for row in table if row["svname"] == replica]
+
+    def _ask(self, command: str) -> str:
+        """Send one command to the runtime API.
+
+        Raises:
+            ServerError: HAProxy is gone, or refuses it.
+        """
+        try:
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(TIMEOUT_S)
+                connection.connect(str(self.admin))
+                connection.sendall(f"{command}\n".encode())
+                answer = connection.makefile(encoding="utf-8").read()
+        except OSError as error:
+            raise ServerError(f"haproxy: wanted an answer to {command!r}, got {error}") from error
+        if command.startswith("set ") and answer.strip():
+            raise ServerError(f"haproxy: wanted to do {command!r}, got {answer.strip()}")
+        return answer
+
+
+@contextmanager
+def running(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
+    """Run HAProxy in front of replicas for the length of a `with` block.
+
+    Raises:
+        ServerError: It is not installed, or ended at once.
+    """
+    with tempfile.TemporaryDirectory(prefix="plates-haproxy-") as name:
+        folder = Path(name)
+        admin, log = folder / "admin.sock", folder / "log"
+        ports = Ports(*free_ports(3))
+        file = folder / "haproxy.cfg"
+        file.write_text(configuration(SHIPPED.read_text(), replicas, ports, admin))
+        with log.open("wb") as said:
+            process = subprocess.Popen([program(), "-db", "-f", file], stdout=said, stderr=said)
+        try:
+            _wait_until_it_listens(process, admin, log)
+            yield Balancer(process.pid, ports, admin)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def program() -> str:
+    """Return where HAProxy is; Debian keeps it where only root looks.
+
+    Raises:
+        ServerError: It is not installed.
+    """
+    found = shutil.which("haproxy", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
+    if found is None:
+        raise ServerError("haproxy: wanted the program, got none; install the package haproxy")
+    return found
+
+
+def _wait_until_it_listens(process: subprocess.Popen[bytes], admin: Path, log: Path) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    while not admin.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            lines = log.read_text(errors="replace").splitlines()
+            raise ServerError(f"haproxy: wanted it to listen, got {lines[-1:] or 'no message'}")
+        time.sleep(0.02)

@@ -1,0 +1,146 @@
+"""Callers that check every answer, and what became of each call."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.bench.load import BACK_OFF_S
+from orchestrator.bench.pictures import rendered
+from orchestrator.client import PlateClient
+from orchestrator.errors import ModelError
+
+SAMPLES = Path(__file__).resolve().parents[2] / "tests" / "data"
+STREET = "street.jpg"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A picture of which we know what it shows.
+
+    Attributes:
+        name: For messages.
+        encoded: The bytes of its file.
+        texts: Of its plates, sorted.
+    """
+
+    name: str
+    encoded: bytes
+    texts: tuple[str, ...]
+
+
+def known() -> tuple[Known, ...]:
+    """Return a street with three plates and one without any."""
+    with (SAMPLES / "labels.csv").open(newline="") as rows:
+        texts = sorted(row["text"] for row in csv.DictReader(rows) if row["image"] == STREET)
+    return (
+        Known(STREET, (SAMPLES / STREET).read_bytes(), tuple(texts)),
+        Known("a street without plates", rendered(0).encoded, ()),
+    )
+
+
+class Caller:
+    """Makes a checked call each time it is called, with one picture after the other."""
+
+    def __init__(self, client: PlateClient, pictures: Sequence[Known]) -> None:
+        self.client = client
+        self._turn = itertools.cycle(pictures)
+
+    def __call__(self) -> int:
+        """Return the number of plates.
+
+        Raises:
+            PlateError: There is no answer, or a wrong one.
+        """
+        picture = next(self._turn)
+        texts = tuple(sorted(self.client.recognize(picture.encoded).texts))
+        if texts != picture.texts:
+            raise ModelError(f"{picture.name}: wanted {picture.texts}, got {texts}")
+        return len(texts)
+
+
+@contextmanager
+def connected(url: str, pictures: Sequence[Known], retries: int) -> Iterator[Caller]:
+    """Open one caller's connection for the length of a `with` block."""
+    with PlateClient(url, retries=retries) as client:
+        yield Caller(client, pictures)
+
+
+@dataclass(frozen=True)
+class Call:
+    """What became of a call.
+
+    Attributes:
+        protocol: `http` or `grpc`.
+        began: When it was made, seconds of the monotonic clock.
+        ended: When its caller had the answer or the error.
+        retried: How often the client sent it again.
+        failure: What its caller was told instead of the right answer; empty when all is well.
+    """
+
+    protocol: str
+    began: float
+    ended: float
+    retried: int = 0
+    failure: str = ""
+
+    @property
+    def ms(self) -> float:
+        """How long the caller waited."""
+        return 1e3 * (self.ended - self.began)
+
+
+@dataclass
+class Load:
+    """A closed loop of callers, for as long as it takes.
+
+    Attributes:
+        urls: Where to call, by protocol.
+        each: Callers at once of each protocol.
+        pictures: What they send, in turn.
+        retries: How often the client may send a call again.
+        calls: What became of them so far.
+    """
+
+    urls: Mapping[str, str]
+    each: int
+    pictures: Sequence[Known]
+    retries: int
+    calls: list[Call] = field(default_factory=list)
+    _is_over: threading.Event = field(default_factory=threading.Event)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Call for the length of a `with` block; calls in work are waited for."""
+        with ThreadPoolExecutor(self.each * len(self.urls)) as pool:
+            try:
+                for protocol in self.urls:
+                    for _ in range(self.each):
+                        pool.submit(self._drive, protocol)
+                yield
+            finally:
+                self._is_over.set()
+
+    def _drive(self, protocol: str) -> None:
+        with connected(self.urls[protocol], self.pictures, self.retries) as caller:
+            while not self._is_over.is_set():
+                call = _made(caller, protocol)
+                self.calls.append(call)
+                if call.failure:
+                    time.sleep(BACK_OFF_S)
+
+
+def _made(caller: Caller, protocol: str) -> Call:
+    before, began, failure = caller.client.retried, time.monotonic(), ""
+    try:
+        caller()
+    except Exception as error:  # whatever it is, the caller has no answer
+        failure = str(error) or type(error).__name__
+    return Call(protocol, began, time.monotonic(), caller.client.retried - before, failure)

@@ -1,0 +1,153 @@
+"""What happens to replicas in operation, made to happen while callers are at work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from benchmarks.scale_out.balancer import Balancer
+from benchmarks.scale_out.callers import Call, Load
+from benchmarks.scale_out.replicas import Replica
+from orchestrator.bench.processes import PROC
+from orchestrator.contract import READER
+from orchestrator.errors import ServerError
+
+UP_TIMEOUT_S = 60.0
+DRAIN_TIMEOUT_S = 30.0
+LOOK_S = 0.05
+STEADY_S = 4.0
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """Replicas behind a balancer."""
+
+    replicas: Sequence[Replica]
+    balancer: Balancer
+
+    def wait_until_up(self, count: int | None = None) -> None:
+        """Return when every replica, or the first so many, answers and gets calls.
+
+        Raises:
+            ServerError: One of them does not in time.
+        """
+        for replica in self.replicas[:count]:
+            replica.wait_until_ready()
+            _wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
+
+
+def nothing(fleet: Fleet) -> None:
+    """Let all go on as it does, to compare with."""
+    time.sleep(STEADY_S)
+
+
+def kill(fleet: Fleet) -> None:
+    """Lose a replica at once, as with its machine, and start it again."""
+    replica = fleet.replicas[0]
+    replica.kill()
+    replica.start()
+    fleet.wait_until_up()
+
+
+def kill_a_worker(fleet: Fleet) -> None:
+    """Lose one worker process; the supervisor replaces the server."""
+    replica = fleet.replicas[0]
+    victim = replica.worker(READER)
+    os.kill(victim, signal.SIGKILL)
+    _wait(lambda: not (PROC / str(victim)).exists(), "the supervisor to end the server")
+    fleet.wait_until_up()
+
+
+def restart_all(fleet: Fleet) -> None:
+    """Restart one replica after the other: no new calls, the last ones answered, stop, start."""
+    for replica in fleet.replicas:
+        fleet.balancer.set_state(replica.name, "drain")
+        _wait(
+            partial(fleet.balancer.is_idle, replica.name),
+            f"{replica.name} to answer its last calls",
+            DRAIN_TIMEOUT_S,
+        )
+        replica.stop()
+        replica.start()
+        replica.wait_until_ready()
+        fleet.balancer.set_state(replica.name, "ready")
+        fleet.wait_until_up()
+
+
+INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
+    "nothing": nothing,
+    "a replica killed": kill,
+    "a worker killed": kill_a_worker,
+    "rolling restart": restart_all,
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """An incident under load; moments are seconds of the monotonic clock.
+
+    Attributes:
+        name: Of the incident.
+        calls: All of them, from before it until after it.
+        load_began: When the callers began.
+        began: When the incident did.
+        ended: When every replica was at work again.
+        load_ended: When the callers were told to stop.
+        resent: Calls that the balancer sent again by itself.
+        taken: Calls that each replica was given, by replica and protocol.
+    """
+
+    name: str
+    calls: Sequence[Call]
+    load_began: float
+    began: float
+    ended: float
+    load_ended: float
+    resent: int = 0
+    taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+def record(name: str, fleet: Fleet, load: Load, margin_s: float) -> Record:
+    """Make an incident happen under load.
+
+    Args:
+        name: One of `INCIDENTS`.
+        fleet: What it happens to; whole before and after.
+        load: The callers, not yet at work.
+        margin_s: How long they call before it and after it.
+
+    Raises:
+        ServerError: The fleet is not whole again in time.
+    """
+    names = [replica.name for replica in fleet.replicas]
+    resent = fleet.balancer.resent(names)
+    taken = {name: fleet.balancer.taken(name) for name in names}
+    load_began = time.monotonic()
+    with load.running():
+        time.sleep(margin_s)
+        began = time.monotonic()
+        INCIDENTS[name](fleet)
+        ended = time.monotonic()
+        time.sleep(margin_s)
+        load_ended = time.monotonic()
+    return Record(
+        name, load.calls, load_began, began, ended, load_ended,
+        resent=fleet.balancer.resent(names) - resent,
+        taken={name: _more(fleet.balancer.taken(name), taken[name]) for name in names},
+    )  # fmt: skip
+
+
+def _more(after: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    return {name: count - before[name] for name, count in after.items()}
+
+
+def _wait(is_so: Callable[[], bool], wanted: str, timeout_s: float = UP_TIMEOUT_S) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got no change")
+        time.sleep(LOOK_S)

@@ -1,0 +1,166 @@
+"""The replicas: `plates serve` processes as operators run them, on cores of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.bench.processes import PROC, SHM, tree
+from orchestrator.errors import ServerError
+from orchestrator.triton.local import on_free_ports, prepared
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.server import is_ready
+
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 40.0
+PLATES = Path(sys.executable).with_name("plates")
+
+
+@dataclass
+class Replica:
+    """One supervised server; it may be down.
+
+    Attributes:
+        name: As the balancer knows it.
+        options: Where it listens.
+        cores: The cores it may use; they decide how many workers it has.
+        folder: Its temporary files and its log.
+    """
+
+    name: str
+    options: ServerOptions
+    cores: frozenset[int]
+    folder: Path
+    _process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The supervisor's; 0 while it is down."""
+        return self._process.pid if self._process else 0
+
+    def start(self) -> None:
+        """Start it; it answers later."""
+        temporary = self.folder / "tmp"
+        temporary.mkdir(parents=True)
+        ports = {
+            "http-port": self.options.http_port,
+            "grpc-port": self.options.grpc_port,
+            "metrics-port": self.options.metrics_port,
+        }
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("taskset", "--cpu-list", ",".join(map(str, sorted(self.cores)))),
+                    *(PLATES, "serve"),
+                    *(f"--{name}={port}" for name, port in ports.items()),
+                ],
+                env={**os.environ, "TMPDIR": str(temporary)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C is for the load alone
+            )
+
+    def wait_until_ready(self) -> None:
+        """Return when every model answers.
+
+        Raises:
+            ServerError: It ended, or is not ready in time.
+        """
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not is_ready(self.options):
+            if self._process is None or self._process.poll() is not None:
+                raise ServerError(
+                    f"{self.name}: wanted it running, got its end; {self._last_line()}"
+                )
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"{self.name}: wanted it ready within {START_TIMEOUT_S:.0f} s, got no answer; "
+                    f"{self._last_line()}"
+                )
+            time.sleep(0.1)
+
+    def worker(self, model: str) -> int:
+        """Return the process of a model's first worker.
+
+        Raises:
+            ServerError: There is none.
+        """
+        for pid in sorted(tree(self.pid)):
+            with suppress(OSError):  # it may end while we look
+                if f"/{model}/".encode() in (PROC / str(pid) / "cmdline").read_bytes():
+                    return pid
+        raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
+
+    def kill(self) -> None:
+        """End the supervisor, the server and its workers at once, as a lost machine does."""
+        for pid in tree(self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._ended()
+
+    def stop(self) -> None:
+        """End it as an operator does, calls in work first."""
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(STOP_TIMEOUT_S)
+        self.kill()
+
+    def _ended(self) -> None:
+        """Remove what a killed server leaves behind."""
+        if self._process is None:
+            return
+        self._process.wait()
+        for region in SHM.glob(f"plates_{self.pid}_*"):
+            region.unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+        self._process = None
+
+    def _last_line(self) -> str:
+        lines = (self.folder / "log").read_text(errors="replace").splitlines()
+        return lines[-1] if lines else "it left no message"
+
+
+def shares(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
+    """Deal cores out in turn, so many to each replica; they share cores when there are too few.
+
+    >>> shares(3, [0, 1], 1)
+    [frozenset({0}), frozenset({1}), frozenset({0})]
+    """
+    return [
+        frozenset(cores[(index * each + one) % len(cores)] for one in range(each))
+        for index in range(replicas)
+    ]
+
+
+@contextmanager
+def running(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
+    """Run replicas on free ports for the length of a `with` block.
+
+    Raises:
+        ServerError: One of them cannot be started.
+    """
+    bare = prepared(device="cpu")
+    dealt = shares(count, sorted(os.sched_getaffinity(0)), cores_each)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plates-scale-out-")))
+        replicas = [
+            Replica(f"replica{index}", on_free_ports(bare), cores, folder / f"replica{index}")
+            for index, cores in enumerate(dealt, start=1)
+        ]
+        for replica in replicas:
+            stack.callback(replica.stop)
+            replica.start()
+        for replica in replicas:
+            replica.wait_until_ready()
+        yield replicas

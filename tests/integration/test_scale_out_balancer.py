@@ -1,0 +1,100 @@
+"""Two real replicas behind a real HAProxy, and one of them lost while callers are at work."""
+
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from benchmarks.scale_out import balancer, replicas
+from benchmarks.scale_out.balancer import Balancer
+from benchmarks.scale_out.callers import Load, known
+from benchmarks.scale_out.replicas import Replica
+from orchestrator.client import PlateClient
+from orchestrator.errors import ServerError
+from orchestrator.triton.server import Server
+
+RETRIES = 5
+EACH = 2
+"""Callers at once of each protocol."""
+STEADY = "steady"
+
+
+@pytest.fixture(scope="module")
+def victim() -> Iterator[Replica]:
+    """A replica that may be killed; the session's server, `STEADY`, is the other one."""
+    try:
+        balancer.program()
+    except ServerError as error:
+        pytest.skip(str(error))
+    with replicas.running(1) as (replica,):
+        yield replica
+
+
+@pytest.fixture(scope="module")
+def balanced(server: Server, victim: Replica) -> Iterator[Balancer]:
+    listening = {STEADY: server.options, victim.name: victim.options}
+    with balancer.running(listening) as running:
+        deadline = time.monotonic() + 10
+        while not all(running.is_up(name) for name in listening):
+            assert time.monotonic() < deadline, "a replica gets no calls"
+            time.sleep(0.05)
+        yield running
+
+
+def status_of(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("v2/health/ready", 200),
+        ("v2/models/plate_recognition/ready", 200),
+        ("v2/models/yolo/ready", 404),
+        ("v2/repository/index", 404),
+        ("v2/trace/setting", 404),
+        ("metrics", 404),
+    ],
+)
+def test_callers_reach_what_they_need_and_nothing_else(
+    balanced: Balancer, path: str, status: int
+) -> None:
+    assert status_of(f"http://{balanced.urls['http']}/{path}") == status
+
+
+def test_the_balancer_tells_its_own_metrics(balanced: Balancer) -> None:
+    assert status_of(f"http://localhost:{balanced.ports.metrics}/metrics") == 200
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_a_picture_larger_than_the_balancers_buffer_is_answered(
+    balanced: Balancer, protocol: str
+) -> None:
+    picture = np.full((1200, 1600, 3), 128, np.uint8)
+    with PlateClient(balanced.urls[protocol]) as client:
+        assert client.recognize(picture).texts == []
+
+
+def test_no_call_is_lost_with_a_replica(balanced: Balancer, victim: Replica) -> None:
+    names = (STEADY, victim.name)
+    load = Load(balanced.urls, EACH, known(), RETRIES)
+    with load.running():
+        time.sleep(3)
+        taken = balanced.taken(victim.name)
+        victim.kill()
+        killed = time.monotonic()
+        time.sleep(3)
+
+    assert [call.failure for call in load.calls if call.failure] == []
+    assert min(taken.values()) > 0, "a protocol is not balanced"
+    later = [call.protocol for call in load.calls if call.began > killed]
+    assert set(later) == {"http", "grpc"}
+    assert balanced.resent(names) + sum(call.retried for call in load.calls) > 0
+    assert not balanced.is_up(victim.name)
