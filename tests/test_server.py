@@ -62,6 +62,26 @@ def test_too_little_shared_memory_is_told_before_the_start() -> None:
     asked.check_shared_memory(options, Path("/dev/shm"))
 
 
+@pytest.mark.parametrize(
+    ("asked_for", "message"),
+    [
+        pytest.param({"traces": "collector:4318"}, "traces: wanted http://.*, got collector:4318"),
+        pytest.param(
+            {"traces": "http://a,rate=1"}, "traces: wanted http://.*, got http://a,rate=1"
+        ),
+        pytest.param({"admin_key": "a:b"}, "admin key: wanted letters, .* got other characters"),
+    ],
+)
+def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: str) -> None:
+    with pytest.raises(ServerError, match=message):
+        asked.check_texts(ServerOptions(**asked_for))
+
+
+def test_texts_that_triton_understands_pass() -> None:
+    asked.check_texts(ServerOptions())
+    asked.check_texts(ServerOptions(traces="http://otel:4318/v1/traces", admin_key="gate-7_x.Y"))
+
+
 def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(ServerError, match="wanted one of auto, cpu, gpu, got tpu"):
         asked.check_device("tpu")

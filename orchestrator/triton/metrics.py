@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,13 +144,3 @@ class Metrics:
 
     def _observe(self, family: Family, number: float, value: str = "") -> None:
         self._metrics[family, value].observe(number)
-
-
-def exported(families: tuple[Family, ...] = FAMILIES) -> Mapping[str, Family]:
-    """Return the families by the names of the series that Prometheus gets of them."""
-    parts = {HISTOGRAM: ("_bucket", "_sum", "_count")}
-    return {
-        f"{family.name}{part}": family
-        for family in families
-        for part in parts.get(family.kind, ("",))
-    }

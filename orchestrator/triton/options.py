@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 from dataclasses import dataclass
@@ -133,6 +134,18 @@ def has_gpu() -> bool:
     """Tell whether there is a GPU that PyTorch was built for; asking it would take a second."""
     is_cpu_build = metadata.version("torch").endswith("+cpu")
     return not is_cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))
+
+
+def check_texts(options: ServerOptions) -> None:
+    """See that Triton can be told the texts among the options on its command line.
+
+    Raises:
+        ServerError: It would misunderstand one.
+    """
+    if options.traces and not re.fullmatch(r"https?://[^\s,]+", options.traces):
+        raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
+    if not re.fullmatch(r"[\w.-]*", options.admin_key):  # a secret: not repeated
+        raise ServerError("admin key: wanted letters, digits, - and ., got other characters")
 
 
 def check_device(device: str) -> None:

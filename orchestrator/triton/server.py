@@ -33,6 +33,7 @@ from orchestrator.triton.options import (
     check_device,
     check_ports,
     check_shared_memory,
+    check_texts,
 )
 from orchestrator.triton.repository import check, lay_out
 
@@ -140,6 +141,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
         ServerError: It cannot be started; the message says why.
     """
     distribution = find_distribution()
+    check_texts(options)
     check_device(options.device)
     check_ports(options)
     check_shared_memory(options)

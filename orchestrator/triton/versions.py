@@ -32,13 +32,7 @@ def add_version(repository: Path, name: str, weights: Path, engine: Engine) -> P
         WeightsError: The weight file is missing or not the listed one.
     """
     check(repository)
-    if name not in COMPONENTS:
-        raise SettingsError(f"network: wanted one of {', '.join(COMPONENTS)}, got {name}")
-    backend = _backend_of(repository / name / CONFIG)
-    if backend != engine.backend:
-        raise SettingsError(
-            f"{repository / name}: wanted an engine of the backend {backend}, got {engine.value}"
-        )
+    _check_fits(repository, name, engine)
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     folder = repository / name / str(max(versions(repository, name), default=0) + 1)
@@ -59,6 +53,16 @@ def versions(repository: Path, name: str) -> list[int]:
     """Return a model's versions, oldest first."""
     folders = (repository / name).iterdir()
     return sorted(int(folder.name) for folder in folders if folder.name.isdecimal())
+
+
+def _check_fits(repository: Path, name: str, engine: Engine) -> None:
+    if name not in COMPONENTS:
+        raise SettingsError(f"network: wanted one of {', '.join(COMPONENTS)}, got {name}")
+    backend = _backend_of(repository / name / CONFIG)
+    if backend != engine.backend:
+        raise SettingsError(
+            f"{repository / name}: wanted an engine of the backend {backend}, got {engine.value}"
+        )
 
 
 def _backend_of(config: Path) -> str:
