@@ -203,6 +203,7 @@ class PlateClient:
             yield
         except InferenceServerException as error:
             kind, message = _error_of(error, self._url)
+            message = message.replace(f"[request id: {request_id}] ", "")  # Triton's, sometimes
             raise kind(f"{message}{named}") from error
         except (OSError, HTTPException) as error:  # the latter: half an answer, or none
             raise ServerError(f"{self._url}: wanted an answer, got {error}{named}") from error

@@ -160,14 +160,14 @@ class TestAnswers:
             with PlateClient(wire.url) as mine:
                 everybody.wait()
                 try:
-                    return f"{len(mine.recognize(GREY))} plates"
+                    return f"{len(mine.recognize(GREY, request_id='crowd'))} plates"
                 except Overloaded as error:
                     return str(error)
 
         with ThreadPoolExecutor(100) as pool:
             answers = Counter(pool.map(call, range(100)))
         (refusal,) = set(answers) - {"0 plates"}
-        assert "Exceeds maximum queue size" in refusal
+        assert refusal == "Exceeds maximum queue size (request crowd)"
         assert answers["0 plates"] >= 64
         with PlateClient(wire.url) as client:
             assert len(client.recognize(GREY)) == 0
