@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +36,13 @@ class Collector:
             self.spans += _from_json(json.loads(body))
         else:  # the SDK's
             self.spans += _from_protobuf(ExportTraceServiceRequest.FromString(body))
+
+    def wait_for(self, name: str, of: int) -> None:
+        """Return when so many spans of a name have come; Triton sends them every five seconds."""
+        deadline = time.monotonic() + 30
+        while sum(span.name == name for span in self.spans) < of:
+            assert time.monotonic() < deadline, f"wanted {of} spans {name}, got {self.spans}"
+            time.sleep(0.05)
 
     def trace_of(self, request_id: str) -> dict[str, Span]:
         """Return the trace that a request belongs to, by the names of its spans."""

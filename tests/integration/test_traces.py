@@ -34,7 +34,7 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    """All that a server, ended by now, and its callers told of three calls over each protocol.
+    """All that a server and its callers told of three calls over each protocol.
 
     Only one request of a thousand is traced for the server's own sake.
     """
@@ -51,6 +51,7 @@ def collector() -> Iterator[Collector]:
                             plates.recognize(STREET, request_id=f"{wire} good")
                         with pytest.raises(RequestError, match=rf"\(request {wire} bad\)"):
                             plates.recognize(b"junk", request_id=f"{wire} bad")
+            collector.wait_for("InferRequest", of=4)
         yield collector
 
 
