@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -37,12 +37,12 @@ class Collector:
         else:  # the SDK's
             self.spans += _from_protobuf(ExportTraceServiceRequest.FromString(body))
 
-    def wait_for(self, name: str, of: int) -> None:
+    def wait_for(self, name: str, count: int, meanwhile: Callable[[], object]) -> None:
         """Return when so many spans of a name have come; Triton sends them every five seconds."""
         deadline = time.monotonic() + 30
-        while sum(span.name == name for span in self.spans) < of:
-            assert time.monotonic() < deadline, f"wanted {of} spans {name}, got {self.spans}"
-            time.sleep(0.05)
+        while sum(span.name == name for span in self.spans) < count:
+            assert time.monotonic() < deadline, f"wanted {count} spans {name}, got {self.spans}"
+            meanwhile()
 
     def trace_of(self, request_id: str) -> dict[str, Span]:
         """Return the trace that a request belongs to, by the names of its spans."""
