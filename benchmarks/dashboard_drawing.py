@@ -186,6 +186,7 @@ def _format(unit: str) -> Callable[[float], str]:
     known: dict[str, Callable[[float], str]] = {
         "s": _seconds,
         "percentunit": lambda value: f"{100 * value:.3g} %",
+        "bytes": lambda value: f"{value / 2**30:.3g} GiB",
         "reqps": lambda value: f"{value:.3g} req/s",
         "cps": lambda value: f"{value:.3g} c/s",
     }
