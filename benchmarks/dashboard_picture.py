@@ -17,12 +17,11 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +29,7 @@ import cv2
 
 from benchmarks.dashboard_drawing import draw
 from benchmarks.dashboard_panels import Span, answer, panels
+from benchmarks.scale_out.replicas import running
 from orchestrator.bench.pictures import Picture, rendered
 from orchestrator.client import PlateClient
 from orchestrator.errors import PlateError, ServerError
@@ -107,35 +107,6 @@ def send(phase: Phase, url: str, seconds: float) -> None:
         caller.join()
 
 
-@contextlib.contextmanager
-def process(line: Sequence[str], is_up: Callable[[], bool]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a program for the length of a `with` block, which begins when it is up.
-
-    Raises:
-        ServerError: It ended at once or was not up in time.
-    """
-    started = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not is_up():
-            if started.poll() is not None or time.monotonic() > deadline:
-                raise ServerError(f"{Path(line[0]).name}: wanted it to start, got no answer")
-            time.sleep(0.2)
-        yield started
-    finally:
-        started.terminate()
-        started.wait()
-
-
-def answers(url: str) -> bool:
-    """Tell whether there is a web page."""
-    try:
-        with urllib.request.urlopen(url, timeout=2):
-            return True
-    except OSError:
-        return False
-
-
 def has_scraped(prometheus: str) -> bool:
     """Tell whether Prometheus has looked at the server once."""
     try:
@@ -143,17 +114,6 @@ def has_scraped(prometheus: str) -> bool:
             return bool(json.load(response)["data"]["result"])
     except OSError:
         return False
-
-
-@contextlib.contextmanager
-def serving(ports: Sequence[int]) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `plates serve`."""
-    names = ("--http-port", "--grpc-port", "--metrics-port")
-    flags = [word for name, port in zip(names, ports, strict=True) for word in (name, str(port))]
-    program = str(Path(sys.executable).with_name("plates"))
-    url = f"http://localhost:{ports[0]}/v2/health/ready"
-    with process([program, "serve", *flags], lambda: answers(url)) as server:
-        yield server
 
 
 @contextlib.contextmanager
@@ -181,8 +141,24 @@ def watching(metrics_port: int) -> Iterator[str]:
             program, f"--config.file={file}", f"--storage.tsdb.path={folder}",
             f"--web.listen-address=127.0.0.1:{port}",
         ]  # fmt: skip
-        with process(line, lambda: has_scraped(url)):
+        with _up(line, url):
             yield url
+
+
+@contextlib.contextmanager
+def _up(line: list[str], url: str) -> Iterator[None]:
+    """Run Prometheus for the length of a `with` block, which begins with its first scrape."""
+    started = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not has_scraped(url):
+            if started.poll() is not None or time.monotonic() > deadline:
+                raise ServerError("prometheus: wanted it to start, got no answer")
+            time.sleep(0.2)
+        yield
+    finally:
+        started.terminate()
+        started.wait()
 
 
 def crash(supervisor: int) -> None:
@@ -194,14 +170,14 @@ def crash(supervisor: int) -> None:
 def run(seconds: float, out: Path) -> None:
     """Drive the load, then draw what Prometheus saw of it."""
     planned = phases()
-    ports = free_ports(3)
-    with serving(ports) as server, watching(ports[2]) as prometheus:
+    cores = len(os.sched_getaffinity(0))
+    with running(1, cores) as (server,), watching(server.options.metrics_port) as prometheus:
         start = time.time()
         for number, phase in enumerate(planned, start=1):
             print(f"phase {number} of {len(planned)}: {phase.share * seconds:.0f} s", flush=True)
             if phase.has_crash:
                 crash(server.pid)
-            send(phase, f"localhost:{ports[0]}", phase.share * seconds)
+            send(phase, server.options.http_url, phase.share * seconds)
         end = time.time()
         span = Span(start + 2 * SCRAPE_S, end, (end - start) / POINTS, RATE_INTERVAL)
         shown = panels()

@@ -13,6 +13,7 @@ from orchestrator.bench.processes import (
     private_bytes,
     shared_bytes,
     tree,
+    workers,
 )
 
 
@@ -36,6 +37,14 @@ def proc(tmp_path: Path) -> Path:
     add(tmp_path, 12, 11, ticks=(0, 5))
     add(tmp_path, 20, 1, ticks=(1000, 1000))
     return tmp_path
+
+
+def test_workers_are_told_by_their_model(proc: Path) -> None:
+    (proc / "11" / "cmdline").write_bytes(b"stub\0/models/lprnet/1/model.py\0")
+    (proc / "12" / "cmdline").write_bytes(b"stub\0/models/stn/1/model.py\0")
+    (proc / "20" / "cmdline").write_bytes(b"stub\0/others/lprnet/1/model.py\0")
+    assert workers(10, "lprnet", proc) == [11]
+    assert workers(10, "yolo", proc) == []
 
 
 def test_a_tree_is_a_process_and_all_below(proc: Path) -> None:

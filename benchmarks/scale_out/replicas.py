@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.bench.processes import PROC, SHM, tree
+from orchestrator.bench.processes import SHM, tree, workers
 from orchestrator.errors import ServerError
 from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.options import ServerOptions
@@ -94,11 +94,10 @@ class Replica:
         Raises:
             ServerError: There is none.
         """
-        for pid in sorted(tree(self.pid)):
-            with suppress(OSError):  # it may end while we look
-                if f"/{model}/".encode() in (PROC / str(pid) / "cmdline").read_bytes():
-                    return pid
-        raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
+        found = workers(self.pid, model)
+        if not found:
+            raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
+        return found[0]
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""

@@ -26,6 +26,16 @@ def tree(root: int, proc: Path = PROC) -> frozenset[int]:
     return frozenset(found)
 
 
+def workers(root: int, model: str, proc: Path = PROC) -> list[int]:
+    """Return the processes below a server, or its supervisor, that work for a model."""
+    found = []
+    for pid in sorted(tree(root, proc)):
+        with suppress(OSError):  # it may end while we look
+            if f"/{model}/".encode() in (proc / str(pid) / "cmdline").read_bytes():
+                found.append(pid)
+    return found
+
+
 def cpu_s(pids: frozenset[int], proc: Path = PROC) -> float:
     """Return the CPU seconds, user and system, that the processes have used so far."""
     return sum(_ticks(proc / str(pid) / "stat") for pid in pids) / TICKS_PER_S

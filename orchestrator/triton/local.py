@@ -46,9 +46,8 @@ def prepared(
         engine=engine,
         explicit=explicit,
     )
-    if explicit:
-        return options
-    export(options.repository, weights or WEIGHTS, options.chosen_engine())
+    if not explicit:
+        export(options.repository, weights or WEIGHTS, options.chosen_engine())
     return options
 
 

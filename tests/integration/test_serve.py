@@ -1,6 +1,5 @@
 """`plates serve` as an operator runs it: it says where it is, heals itself, and leaves no trace."""
 
-import contextlib
 import os
 import re
 import signal
@@ -14,28 +13,13 @@ import numpy as np
 import pytest
 
 from orchestrator import PlateClient
+from orchestrator.bench.processes import tree, workers
 from orchestrator.errors import PlateError
 from orchestrator.ports import free_ports
 from orchestrator.triton.local import prepared
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
 PLATES = Path(sys.executable).with_name("plates")
-
-
-def workers_of(pid: int) -> dict[int, str]:
-    """All processes that descend from one, with their command lines."""
-    parents = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-    family = {pid}
-    while grown := {child for child, parent in parents.items() if parent in family} - family:
-        family |= grown
-    return {child: command_of(child) for child in family - {pid}}
-
-
-def command_of(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
 def wait_for_answer(url: str, timeout_s: float) -> float:
@@ -77,12 +61,12 @@ def test_serve_heals_and_leaves_no_trace(serving) -> None:
     assert f"HTTP     {url}" in printed
     wait_for_answer(url, 5)
 
-    victims = [pid for pid, args in workers_of(process.pid).items() if "/lprnet/" in args]
+    victims = workers(process.pid, "lprnet")
     os.kill(victims[0], signal.SIGKILL)
     time.sleep(1)
     assert wait_for_answer(url, 60) > 0
-    family = workers_of(process.pid)
-    assert any("/lprnet/" in args for args in family.values())
+    family = tree(process.pid) - {process.pid}
+    assert workers(process.pid, "lprnet")
     assert victims[0] not in family
 
     process.send_signal(signal.SIGINT)
@@ -96,7 +80,7 @@ def test_serve_heals_and_leaves_no_trace(serving) -> None:
 def test_no_server_outlives_serve(serving, sent: signal.Signals) -> None:
     process, url, _ = serving
     wait_for_answer(url, 5)
-    family = workers_of(process.pid)
+    family = tree(process.pid) - {process.pid}
     process.send_signal(sent)
     process.wait(30)
     deadline = time.monotonic() + 30
