@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
@@ -37,17 +37,27 @@ class Collector:
         else:  # the SDK's
             self.spans += _from_protobuf(ExportTraceServiceRequest.FromString(body))
 
-    def wait_for(self, name: str, count: int, meanwhile: Callable[[], object]) -> None:
-        """Return when so many spans of a name have come; Triton sends them every five seconds."""
-        deadline = time.monotonic() + 30
-        while sum(span.name == name for span in self.spans) < count:
-            assert time.monotonic() < deadline, f"wanted {count} spans {name}, got {self.spans}"
-            meanwhile()
+    def wait_for(self, request_ids: Collection[str], calls: Callable[[], object]) -> None:
+        """Call until the server's last span of a request of each id has come.
+
+        Triton sends spans every five seconds, and lets go of a gRPC request's only when a later
+        one takes its place: one call alone may wait for ever.
+        """
+        deadline = time.monotonic() + 60
+        while missing := [
+            name for name in request_ids if "InferRequest" not in self.trace_of(name)
+        ]:
+            assert time.monotonic() < deadline, f"no InferRequest of {missing} in {self.spans}"
+            calls()
 
     def trace_of(self, request_id: str) -> dict[str, Span]:
-        """Return the trace that a request belongs to, by the names of its spans."""
-        known = {span.attributes.get("triton.request_id"): span.trace for span in self.spans}
-        return {s.name: s for s in self.spans if s.trace == known.get(request_id, "none")}
+        """Return the spans, by name, of that request of this id of which most has come."""
+        spans = list(self.spans)
+        ids = {
+            span.trace for span in spans if span.attributes.get("triton.request_id") == request_id
+        }
+        traces = [{span.name: span for span in spans if span.trace == one} for one in ids]
+        return max(traces, key=len, default={})
 
 
 @contextmanager

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
-import numpy as np
 import pytest
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -19,7 +19,6 @@ from orchestrator.triton.server import running
 from tests.integration.collector import Collector, Span, collecting
 
 STREET = "tests/data/street.jpg"
-GREY = np.full((60, 80, 3), 128, np.uint8)
 WIRES = ("http", "grpc")
 
 
@@ -36,27 +35,28 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
 
 @pytest.fixture(scope="module")
 def collector() -> Iterator[Collector]:
-    """All that a server and its callers told of three calls over each protocol.
+    """All that a server and its callers told of three kinds of calls over each protocol.
 
-    Only one request of a thousand is traced for the server's own sake.
+    Only one request of a million is traced for the server's own sake.
     """
     with collecting() as collector:
-        options = replace(on_free_ports(prepared()), traces=collector.url, trace_rate=1000)
+        options = replace(on_free_ports(prepared()), traces=collector.url, trace_rate=1_000_000)
         with running(options):
-            for wire, url in zip(
-                WIRES, (options.http_url, f"grpc://{options.grpc_url}"), strict=True
-            ):
+            urls = (options.http_url, f"grpc://{options.grpc_url}")
+            for wire, url in zip(WIRES, urls, strict=True):
                 with PlateClient(url) as plates:
                     plates.recognize(STREET, request_id=f"{wire} plain")
                     with instrumented(collector.url) as tracer:
-                        with tracer.start_as_current_span("barrier opens"):
-                            plates.recognize(STREET, request_id=f"{wire} good")
-                        with pytest.raises(RequestError, match=rf"\(request {wire} bad\)"):
-                            plates.recognize(b"junk", request_id=f"{wire} bad")
-            with PlateClient(f"grpc://{options.grpc_url}") as plates:
-                # Triton lets go of a gRPC request's spans when later requests take its place.
-                collector.wait_for("InferRequest", 4, lambda: plates.recognize(GREY))
+                        names = (f"{wire} good", f"{wire} bad")
+                        collector.wait_for(names, partial(call, plates, tracer, *names))
         yield collector
+
+
+def call(plates: PlateClient, tracer: trace.Tracer, good: str, bad: str) -> None:
+    with tracer.start_as_current_span("barrier opens"):
+        plates.recognize(STREET, request_id=good)
+    with pytest.raises(RequestError, match=rf"\(request {bad}\)"):
+        plates.recognize(b"junk", request_id=bad)
 
 
 def parent_of(name: str, spans: dict[str, Span]) -> str:
