@@ -20,7 +20,7 @@ ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
 FROM ${PYTHON_IMAGE} AS cpu-packages
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
-COPY scripts/install.py scripts/
+COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
 COPY deploy/slim.sh deploy/
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     --mount=type=cache,target=/root/.cache \
@@ -84,7 +84,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /opt/plates
 COPY LICENSE poetry.lock pyproject.toml ./
-COPY scripts/install.py scripts/
+COPY scripts/install.py scripts/torch-cpu.sha256 scripts/
 COPY deploy/slim.sh deploy/
 # NGC's tritonserver runs here, and its PyTorch backend runs the networks.
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \

@@ -1,9 +1,11 @@
 # Every target sets up what it needs; the first run takes minutes, the next ones seconds.
-PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10 python3.13; do \
-	"$$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' \
-	2>/dev/null && echo "$$python" && break; done)
+# Any Python from 3.9 on begins; scripts/install.py finds or brings the one that serves.
+PYTHON ?= $(shell for python in python3 python3.12 python3.11 python3.10; do \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null && echo "$$python" && break; done)
 BIN = .venv/bin
-LOCK = poetry.lock pyproject.toml scripts/install.py
+LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
+INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
+	$(PYTHON) scripts/install.py
 
 .PHONY: demo serve test check bench scale-out gpu-check image-check train-env test-train clean help
 
@@ -51,18 +53,16 @@ test-train: .venv-train/.train
 	.venv-train/bin/pytest tests/train tests/test_detector_training.py
 
 clean:
-	rm -rf .venv .venv-train model_repository/*/1/model.*[!y]
+	rm -rf .venv .venv-train .venv-python model_repository/*/1/model.*[!y]
 
 .venv/.serve: $(LOCK)
-	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }
-	$(PYTHON) scripts/install.py
+	$(INSTALL)
 	@touch $@
 
 .venv/.dev: $(LOCK)
-	@test -n "$(PYTHON)" || { echo "make: wanted Python 3.10 to 3.13, found none"; exit 1; }
-	$(PYTHON) scripts/install.py --group dev
+	$(INSTALL) --group dev
 	@touch .venv/.serve $@
 
 .venv-train/.train: $(LOCK)
-	$(PYTHON) scripts/install.py --group dev --group train --venv .venv-train
+	$(INSTALL) --group dev --group train --venv .venv-train
 	@touch $@

@@ -4,7 +4,7 @@
 # usage: slim.sh VENV
 set -eu
 
-"$1/bin/python" -m pip uninstall --quiet --yes uv pip
+"$1/bin/python" -m pip uninstall --quiet --yes uv poetry-core pip
 cd "$1"/lib/python3.*/site-packages
 # PyTorch's headers and the programs of its own tests; `import torch` asks for one of those.
 rm -rf torch/include torch/test

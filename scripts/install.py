@@ -1,11 +1,16 @@
 #!/usr/bin/env python3
-"""Set up `.venv` from poetry.lock, without Poetry; standard library only.
+"""Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
 usage: install.py [--group dev] [--group train] [--venv .venv] [--torch cpu|cuda]
 
+The server needs Python 3.10 to 3.12 with its shared library. The first of these that is one makes
+`.venv`: what PLATES_PYTHON names, the Python that runs this script, and python3.12, python3.11 and
+python3.10 of the PATH. Where none is, uv brings one into `.venv-python`.
+
 PyTorch comes first: the CPU build unless there is an NVIDIA GPU, because the CUDA build brings 3 GB
 that a laptop has no use for; `--torch` says which when the machine that installs is not the one
-that runs. Everything else is the locked file, checked against its SHA-256.
+that runs. Everything installed is checked against its SHA-256: those of poetry.lock, those of
+PyTorch's CPU builds in torch-cpu.sha256 beside this file, and for a Python those that uv carries.
 """
 
 from __future__ import annotations
@@ -16,19 +21,36 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
-OLDEST, NEWEST = (3, 10), (3, 13)
+LOCK = PROJECT / "poetry.lock"
+CPU_TORCH = Path(__file__).resolve().with_name("torch-cpu.sha256")
+OLDEST_HERE = (3, 9)  # what this script can be read by
+OLDEST, NEWEST = (3, 10), (3, 12)  # what the server's workers are built for
+BROUGHT = "3.11"  # the one that every test runs with
+WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
 UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
-UV = "uv>=0.8,<1"  # knows where PyTorch keeps its CPU builds
+EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
+
+DESCRIBE = """
+import sys, sysconfig
+from os.path import isfile, join
+version = "%d.%d" % sys.version_info[:2]
+folders = (sysconfig.get_config_var("LIBDIR") or "", join(sys.base_prefix, "lib"))
+print(version, any(isfile(join(folder, "libpython%s.so.1.0" % version)) for folder in folders))
+"""
+"""Prints a Python's version and whether it has its shared library."""
 
 
 def main() -> None:
     """Create the environment, then go on inside it, where pip's TOML parser is at hand."""
+    if sys.version_info < OLDEST_HERE:
+        sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--group", action="append", default=[], choices=["dev", "train"])
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
@@ -36,30 +58,86 @@ def main() -> None:
     given = parser.parse_args()
     venv = given.venv.resolve()
     if Path(sys.prefix).resolve() != venv:
-        check_python()
-        if not (venv / "bin" / "pip").exists():
-            create(venv)
-        os.execv(venv / "bin" / "python", [str(venv / "bin" / "python"), *sys.argv])
+        python = venv / "bin" / "python"
+        if fault_of(python) or not (venv / "bin" / "pip").exists():
+            create(venv, choose_python())
+        os.execv(python, [str(python), *sys.argv])
     install(["main", *given.group], given.torch)
     print(f"installed in {venv}")
 
 
-def check_python() -> None:
-    """Stop with one sentence where this Python cannot run the server."""
-    version = sys.version_info[:2]
-    if not OLDEST <= version <= NEWEST:
-        sys.exit(f"install: wanted Python 3.10 to 3.13, got {version[0]}.{version[1]}")
-    library = f"libpython{version[0]}.{version[1]}.so.1.0"
-    if not Path(sysconfig.get_config_var("LIBDIR"), library).is_file():
-        sys.exit(
-            f"install: wanted a Python with {library}, got {sys.executable} without; on Debian and "
-            f"Ubuntu: apt install libpython{version[0]}.{version[1]}"
+def choose_python() -> str:
+    """Return a Python that can run the server; bring one where there is none."""
+    named = os.environ.get("PLATES_PYTHON")
+    if named:
+        fault = fault_of(named)
+        if fault:
+            sys.exit(f"install: PLATES_PYTHON: wanted {WANTED}, got {named}, {fault}")
+        return named
+    faults = {}
+    for python in (sys.executable, "python3.12", "python3.11", "python3.10"):
+        faults[python] = fault_of(python)
+        if not faults[python]:
+            return python
+    return bring_python(faults[sys.executable])
+
+
+def fault_of(python: str | Path) -> str:
+    """Return why a Python cannot run the server, `""` when it can."""
+    command = [str(python), "-c", DESCRIBE]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        return f"which does not run ({error.strerror})"
+    if done.returncode:
+        return "which does not run"
+    version, has_library = done.stdout.split()
+    if not OLDEST <= tuple(map(int, version.split("."))) <= NEWEST:
+        return f"which is {version}"
+    if has_library != "True":
+        return (
+            f"which is without libpython{version}.so.1.0 "
+            f"(on Debian and Ubuntu: apt install libpython{version})"
         )
+    return ""
 
 
-def create(venv: Path) -> None:
+def bring_python(fault: str) -> str:
+    """Let uv fetch a Python into `.venv-python`; return its path."""
+    target = PROJECT / ".venv-python"
+    print(
+        f"install: wanted {WANTED}, got {sys.executable}, {fault}.\n"
+        f"install: fetching uv, and with it Python {BROUGHT} (30 MB) into {target}",
+        flush=True,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        create(Path(folder), sys.executable)
+        python = str(Path(folder, "bin", "python"))
+        if not pip("install", "--quiet", "--no-deps", pins=[pin_of("uv")], python=python):
+            sys.exit(no_python("uv could not be installed, see above"))
+        variables = {**os.environ, "UV_PYTHON_INSTALL_DIR": str(target)}
+        for words in (["install", "--no-bin"], ["find", "--managed-python"]):
+            command = [python, "-m", "uv", "python", *words, BROUGHT]
+            done = subprocess.run(
+                command, env=variables, capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                sys.exit(no_python(" ".join(done.stderr.rpartition("cause: ")[2].split())))
+    return done.stdout.strip()
+
+
+def no_python(reason: str) -> str:
+    """Say what to do where no Python can be fetched."""
+    return (
+        f"install: wanted {WANTED}, found none and could not fetch one; either install one and "
+        "name it, PLATES_PYTHON=/path/to/python3.11, or name a mirror that uv can reach, "
+        f"UV_PYTHON_INSTALL_MIRROR=URL ({reason})"
+    )
+
+
+def create(venv: Path, python: str) -> None:
     """Make an empty environment."""
-    done = subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=False)
+    done = subprocess.run([python, "-m", "venv", "--clear", str(venv)], check=False)
     if done.returncode:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
 
@@ -67,8 +145,7 @@ def create(venv: Path) -> None:
 def install(groups: list[str], build: str | None) -> None:
     """Install PyTorch, the locked packages of the groups, and the project itself."""
     locked = read_lock()
-    torch = next(package for package in locked if package["name"] == "torch")
-    on_cpu = not wants_cuda(groups, build) and install_cpu_torch(torch["version"])
+    on_cpu = not wants_cuda(groups, build) and install_cpu_torch()
     wanted = [
         package
         for package in locked
@@ -76,12 +153,12 @@ def install(groups: list[str], build: str | None) -> None:
         and package["name"] not in UNWANTED
         and not (on_cpu and CUDA_ONLY.match(package["name"]))
     ]
-    lines = [requirement(package) for package in one_version_each(wanted, groups)]
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write("\n".join(lines))
-        file.flush()
-        pip("install", "--no-deps", "--require-hashes", "-r", file.name)
-    pip("install", "--no-deps", "--editable", str(PROJECT))
+    pins = [requirement(package) for package in one_version_each(wanted, groups)]
+    pins.append(pin_of("poetry-core"))  # builds the project's own package
+    if not pip("install", "--no-deps", pins=pins):
+        sys.exit("install: the packages of poetry.lock could not be installed, see above")
+    if not pip("install", "--no-deps", "--no-build-isolation", "--editable", str(PROJECT)):
+        sys.exit("install: the project itself could not be installed, see above")
 
 
 def read_lock() -> list[dict]:
@@ -90,7 +167,19 @@ def read_lock() -> list[dict]:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         from pip._vendor import tomli as tomllib
-    return tomllib.loads((PROJECT / "poetry.lock").read_text())["package"]
+    return tomllib.loads(LOCK.read_text())["package"]
+
+
+def pin_of(name: str) -> str:
+    """Return one package of poetry.lock as `requirement` does; without a TOML parser."""
+    entry = re.search(
+        rf'^name = "{name}"\nversion = "(.+)"\n(?:.+\n)*?files = \[\n((?:    .+\n)*)\]',
+        LOCK.read_text(),
+        re.MULTILINE,
+    )
+    assert entry, f"{name} is not in {LOCK.name}"
+    files = [{"hash": digest} for digest in re.findall(r'hash = "(.+?)"', entry[2])]
+    return requirement({"name": name, "version": entry[1], "files": files})
 
 
 def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
@@ -104,7 +193,7 @@ def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
     chosen: dict[str, dict] = {}
     for package in sorted(packages, key=lambda package: len(marker_of(package, groups))):
         marker = marker_of(package, groups)
-        if not marker or Marker(marker).evaluate():
+        if not marker or Marker(marker).evaluate(EXTRAS):
             chosen[package["name"]] = package
     return list(chosen.values())
 
@@ -137,32 +226,58 @@ def has_gpu() -> bool:
     return bool(smi) and subprocess.run([smi, "-L"], capture_output=True).returncode == 0
 
 
-def install_cpu_torch(version: str) -> bool:
+def cpu_torch() -> str:
+    """Return the CPU build of PyTorch as a line of a requirements file."""
+    lines = [line.split() for line in CPU_TORCH.read_text().splitlines() if line[:1] != "#"]
+    version = lines[0][1].split("-")[1]  # of a wheel's name
+    return requirement(
+        {
+            "name": "torch",
+            "version": version,
+            "files": [{"hash": f"sha256:{digest}"} for digest, _ in lines],
+        }
+    )
+
+
+def install_cpu_torch() -> bool:
     """Install the CPU build of PyTorch; False where none is within reach."""
-    pinned = f"torch=={version}"
     # A wheel of your own, in a folder that PIP_FIND_LINKS names, comes first.
-    if pip("install", "--quiet", "--no-deps", "--no-index", pinned, check=False):
+    quietly = ("install", "--quiet", "--no-deps", "--no-index")
+    if pip(*quietly, pins=[cpu_torch()], stderr=subprocess.DEVNULL):
         return True
-    pip("install", "--quiet", UV)
-    if uv("pip", "install", "--no-deps", "--torch-backend=cpu", pinned):
-        return True
-    print("install: no CPU build of PyTorch within reach; taking the CUDA build (3 GB)")
+    # uv knows where PyTorch keeps its CPU builds.
+    if pip("install", "--quiet", "--no-deps", pins=[pin_of("uv")]):
+        with requirements([cpu_torch()]) as file:
+            uv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
+            command = [*uv, "--no-deps", "--require-hashes", "--torch-backend=cpu", "-r", file]
+            if subprocess.run(command, check=False).returncode == 0:
+                return True
+    print("install: no CPU build of PyTorch within reach; taking the CUDA build (3 GB)", flush=True)
     return False
 
 
-def pip(*arguments: str, check: bool = True) -> bool:
-    """Run pip in this environment; tell whether it succeeded."""
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, capture_output=not check, check=False)
-    if check and done.returncode:
-        sys.exit(f"install: {' '.join(arguments[:1])} failed, see above")
-    return done.returncode == 0
+def pip(
+    *arguments: str,
+    pins: list[str] | None = None,
+    python: str = sys.executable,
+    stderr: int | None = None,
+) -> bool:
+    """Run pip, for packages that must have the hashes in their pins; tell whether it succeeded."""
+    command = [python, "-m", "pip", "--disable-pip-version-check", *arguments]
+    if pins is None:
+        return subprocess.run(command, stderr=stderr, check=False).returncode == 0
+    with requirements(pins) as file:
+        command += ["--require-hashes", "-r", file]
+        return subprocess.run(command, stderr=stderr, check=False).returncode == 0
 
 
-def uv(*arguments: str) -> bool:
-    """Run uv on this environment; tell whether it succeeded."""
-    command = [sys.executable, "-m", "uv", *arguments, "--python", sys.executable]
-    return subprocess.run(command, check=False).returncode == 0
+@contextmanager
+def requirements(pins: list[str]) -> Iterator[str]:
+    """Give the name of a requirements file."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("\n".join(pins))
+        file.flush()
+        yield file.name
 
 
 if __name__ == "__main__":

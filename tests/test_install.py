@@ -1,8 +1,11 @@
-"""The installer's reading of poetry.lock."""
+"""The installer: which Python it takes, and its reading of poetry.lock."""
 
-import runpy
+import ast
+import importlib.util
+import re
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 
@@ -10,9 +13,106 @@ SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "install.py"
 ALWAYS, NEVER = 'python_version >= "3"', 'python_version < "3"'
 
 
-@pytest.fixture(scope="module")
-def install() -> SimpleNamespace:
-    return SimpleNamespace(**runpy.run_path(str(SCRIPT)))
+@pytest.fixture
+def install() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("install", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def a_python(path: Path, described: str) -> str:
+    """A program that describes itself as some Python."""
+    path.write_text(f"#!/bin/sh\necho {described}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_any_python_from_3_9_on_can_read_the_script() -> None:
+    ast.parse(SCRIPT.read_text(), feature_version=(3, 9))
+
+
+def test_this_python_can_run_the_server(install) -> None:
+    assert install.fault_of(sys.executable) == ""
+
+
+@pytest.mark.parametrize(
+    ("described", "fault"),
+    [
+        pytest.param("3.10 True", "", id="oldest"),
+        pytest.param("3.12 True", "", id="newest"),
+        pytest.param("3.9 True", "which is 3.9", id="too-old"),
+        pytest.param("3.13 True", "which is 3.13", id="too-new"),
+        pytest.param("3.12 False", r"which is without libpython3.12.so.1.0 .*apt", id="static"),
+    ],
+)
+def test_a_python_that_cannot_run_the_server_is_told_why(
+    install, tmp_path: Path, described: str, fault: str
+) -> None:
+    assert re.match(f"{fault}$|{fault} ", install.fault_of(a_python(tmp_path / "py", described)))
+
+
+def test_a_python_that_is_not_there_is_told(install, tmp_path: Path) -> None:
+    assert install.fault_of(tmp_path / "py") == "which does not run (No such file or directory)"
+
+
+def test_the_python_that_was_named_is_taken(install, monkeypatch, tmp_path: Path) -> None:
+    mine = a_python(tmp_path / "mine", "3.10 True")
+    monkeypatch.setenv("PLATES_PYTHON", mine)
+    assert install.choose_python() == mine
+
+
+def test_no_other_is_taken_when_the_one_that_was_named_is_unfit(
+    install, monkeypatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PLATES_PYTHON", a_python(tmp_path / "mine", "3.14 True"))
+    with pytest.raises(
+        SystemExit, match=r"PLATES_PYTHON: wanted Python 3.10 .*mine, which"
+    ):
+        install.choose_python()
+
+
+def test_the_next_best_of_the_path_is_taken(install, monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PLATES_PYTHON", raising=False)
+    monkeypatch.setattr(sys, "executable", a_python(tmp_path / "python3", "3.13 True"))
+    a_python(tmp_path / "python3.12", "3.12 False")
+    a_python(tmp_path / "python3.11", "3.11 True")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert install.choose_python() == "python3.11"
+
+
+def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        install.bring_python("which is 3.13")
+    assert "which is 3.13" in capsys.readouterr().out
+    sentence = str(ended.value)
+    assert "PLATES_PYTHON=" in sentence
+    assert "UV_PYTHON_INSTALL_MIRROR=" in sentence
+    assert "\n" not in sentence
+
+
+def test_a_pin_read_without_a_toml_parser_is_that_of_the_lock(install) -> None:
+    for package in install.read_lock():
+        if package["name"] in {"uv", "poetry-core"}:
+            assert install.pin_of(package["name"]) == install.requirement(package)
+    assert install.pin_of("uv").count("--hash=sha256:") > 5
+
+
+def test_the_cpu_builds_of_pytorch_are_those_of_the_locked_version(install) -> None:
+    (locked,) = [package for package in install.read_lock() if package["name"] == "torch"]
+    wheels = [line.split()[1] for line in install.CPU_TORCH.read_text().splitlines()[2:]]
+    built = {tuple(re.split("[-_]", wheel.removesuffix(".whl"), maxsplit=6)) for wheel in wheels}
+    assert {(version, python) for _, version, python, *_ in built} == {
+        (f"{locked['version']}+cpu", f"cp3{minor}") for minor in (10, 11, 12)
+    }
+    assert all(re.search(r" --hash=sha256:[0-9a-f]{64}\b", line) for line in [install.cpu_torch()])
+
+
+def test_packages_of_the_server_extra_are_installed(install) -> None:
+    served = package("served", markers='extra == "server"')
+    assert install.one_version_each([served], ["main"]) == [served]
 
 
 def package(name: str = "a", version: str = "1", groups: tuple[str, ...] = ("main",), **more):

@@ -29,10 +29,19 @@ def test_the_distribution_has_what_a_worker_needs(distribution) -> None:
 
 def test_a_python_without_shared_libpython_is_told_what_to_install(monkeypatch) -> None:
     monkeypatch.setattr(sysconfig, "get_config_var", {"LIBDIR": "/nowhere"}.get)
+    monkeypatch.setattr(sys, "base_prefix", "/nowhere")
     library = rf"libpython3\.{sys.version_info.minor}"
     message = rf"shared libpython, got .* install the package {library}"
     with pytest.raises(ServerError, match=message):
         wheel.find_distribution()
+
+
+def test_a_python_that_was_moved_is_found_where_it_is(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sysconfig, "get_config_var", {"LIBDIR": "/nowhere"}.get)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / f"libpython3.{sys.version_info.minor}.so.1.0").touch()
+    assert wheel.find_distribution().libraries[0] == tmp_path / "lib"
 
 
 def test_a_missing_wheel_is_named(monkeypatch) -> None:

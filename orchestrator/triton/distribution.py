@@ -78,17 +78,19 @@ def find_distribution() -> Distribution:
 
 
 def _libpython_folder() -> Path:
-    folder = Path(sysconfig.get_config_var("LIBDIR") or "")
     name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
     if ".so" not in name:
         name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
-    if not (folder / name).is_file():
-        raise ServerError(
-            f"tritonserver: wanted a Python with a shared libpython, got {sys.executable} without "
-            f"{folder / name}; on Debian and Ubuntu install the package {name.split('.so')[0]}, "
-            "with pyenv build Python with --enable-shared"
-        )
-    return folder
+    # A Python that was moved after it was built still names its first home.
+    built_for = Path(sysconfig.get_config_var("LIBDIR") or "")
+    for folder in (built_for, Path(sys.base_prefix, "lib")):
+        if (folder / name).is_file():
+            return folder
+    raise ServerError(
+        f"tritonserver: wanted a Python with a shared libpython, got {sys.executable} without "
+        f"{built_for / name}; on Debian and Ubuntu install the package {name.split('.so')[0]}, "
+        "with pyenv build Python with --enable-shared"
+    )
 
 
 def lay_out_backends(distribution: Distribution, runtime: Path) -> Path:
