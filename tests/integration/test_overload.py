@@ -2,9 +2,8 @@
 
 import re
 import shutil
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.repository import CONFIG
 from orchestrator.triton.server import Server, laid_out, running
+from tests.waiting import until
 
 QUEUE = 64
 IN_WORK = 2
@@ -61,14 +61,6 @@ def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
     path.write_text(text_format.MessageToString(config))
     shutil.copy(GATED, repository / DETECTOR / "1" / "model.py")
     return repository
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for a state that comes by itself; fail after a minute in which it has not."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, f"wanted {what}"
-        time.sleep(0.01)
 
 
 def pending(server: Server) -> int:
