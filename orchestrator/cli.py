@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import platform
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,6 +33,10 @@ from orchestrator.networks.engines import Engine
 from orchestrator.training.command import quantize, train
 from orchestrator.triton.command import add_version, export, serve
 
+if TYPE_CHECKING:
+    from orchestrator.plates import Plates
+    from orchestrator.sources import Source
+
 # Everything heavy is imported by the command that needs it, so that --help is quick.
 
 app = typer.Typer(
@@ -37,10 +45,35 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+UNREAD = "?"
+EXPLANATION = f"{UNREAD}: not sure enough, or in no plate format; raw_text is the best reading"
+
+
+def _print_versions(is_wanted: bool) -> None:
+    if is_wanted:
+        ours, client = (metadata.version(name) for name in ("orchestrator", "tritonclient"))
+        typer.echo(f"plates {ours}, Python {platform.python_version()}, tritonclient {client}")
+        raise typer.Exit
+
+
+@app.callback()
+def plates(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_versions, is_eager=True, help="Print versions and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take what comes before the name of a command."""
+
 
 @app.command()
 def recognize(
-    sources: Annotated[list[Path], typer.Argument(help="Picture files, or folders of them.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="Picture files, or folders of them, at any depth.")
+    ],
     *,
     url: Annotated[
         str | None,
@@ -62,81 +95,83 @@ def recognize(
 ) -> None:
     """Recognise the plates of pictures and print them."""
     with plain_errors(verbose=verbose):
-        pictures = _pictures(sources)
+        from orchestrator.sources import drawings_of, find
+
+        pictures, faults = find(sources)
+        for fault in faults:
+            typer.echo(fault, err=True)
+        if not pictures:
+            raise typer.Exit(2)
         parameters = {
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        from orchestrator.triton.local import server_at
-
-        if not url:
-            typer.echo("starting Triton ...", err=True)
+        drawings = drawings_of(pictures, annotate) if annotate else {}
         served = (model_repository, weights, device.value, threads, engine)
-        with server_at(url, *served) as address:
-            failures = _recognize_all(address, pictures, parameters, annotate, as_json)
-    raise typer.Exit(1 if failures else 0)
+        with nullcontext(url) if url else _own_server(*served) as address:
+            failures = _recognize_all(address, pictures, parameters, drawings, as_json)
+    raise typer.Exit(1 if failures or faults else 0)
+
+
+def _own_server(*options: Any) -> AbstractContextManager[str]:
+    from orchestrator.triton.local import server_at
+
+    typer.echo("starting Triton ...", err=True)
+    return server_at(None, *options)
 
 
 def _recognize_all(
     url: str,
-    pictures: list[Path],
-    parameters: dict[str, Any],
-    annotate: Path | None,
+    pictures: Sequence[Source],
+    parameters: Mapping[str, Any],
+    drawings: Mapping[Path, Path],
     as_json: bool,
 ) -> int:
-    """Recognise and print picture by picture; return how many could not be."""
+    """Recognise, print and draw picture by picture; return how many could not be."""
     from orchestrator.client import PlateClient
+    from orchestrator.picture_files import read_file
 
-    failures = 0
+    failures, is_explained = 0, as_json
     with PlateClient(url) as client:
-        for picture in pictures:
+        for path in (picture.path for picture in pictures):
             try:
-                plates = client.recognize(picture, **parameters)
-                drawn = _draw(picture, plates, annotate) if annotate else None
+                encoded = read_file(path)
+                found = client.recognize(encoded, **parameters)
+                typer.echo(_json_of(path, found) if as_json else _table_of(path, found))
+                if "" in found.texts and not is_explained:
+                    typer.echo(EXPLANATION, err=True)
+                    is_explained = True
+                if path in drawings:
+                    _draw(encoded, found, drawings[path])
+                    typer.echo(f"  drawn in {drawings[path]}", err=as_json)
             except PlateError as error:
-                typer.echo(f"{picture}: {error}", err=True)
+                typer.echo(f"{path}: {str(error).removeprefix(f'{path}: ')}", err=True)
                 failures += 1
-                continue
-            typer.echo(_json_of(picture, plates) if as_json else _table_of(picture, plates))
-            if drawn:
-                typer.echo(f"  drawn in {drawn}", err=as_json)
     return failures
 
 
-def _json_of(picture: Path, plates: Any) -> str:
-    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in plates]})
+def _json_of(picture: Path, found: Plates) -> str:
+    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in found]})
 
 
-def _table_of(picture: Path, plates: Any) -> str:
-    if not plates:
+def _table_of(picture: Path, found: Plates) -> str:
+    if not found:
         return f"{picture}: no plates"
-    table = plates.to_dataframe()
-    for side in ("x0", "y0", "x1", "y1"):
-        table[side] = table[side].round().astype(int)
-    table["text"] = table["text"].replace("", "?")
-    columns = [
-        "text", "text_score", "raw_text", "format", "detection_score", "x0", "y0", "x1", "y1"
-    ]  # fmt: skip
-    lines = table[columns].to_string(index=False, float_format="{:.2f}".format)
-    return f"{picture}: {len(plates)} plates\n{lines}"
+    count = "1 plate" if len(found) == 1 else f"{len(found)} plates"
+    return f"{picture}: {count}\n{found.to_text(UNREAD)}"
 
 
-def _draw(picture: Path, plates: Any, folder: Path) -> Path:
+def _draw(encoded: bytes, found: Plates, target: Path) -> None:
     """Write the annotated picture; raises PictureError where the folder cannot be written."""
-    import cv2
+    from orchestrator.drawing import annotate, to_png
+    from orchestrator.picture_files import unpack
 
-    from orchestrator.drawing import annotate
-    from orchestrator.images import read_picture
-
-    target = folder / f"{picture.stem}.png"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _, encoded = cv2.imencode(".png", annotate(read_picture(picture).numpy(), plates))
-        target.write_bytes(encoded.tobytes())
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(to_png(annotate(unpack(encoded), found)))
     except OSError as error:
         raise PictureError(f"{target}: wanted to write here, got {error.strerror}") from error
-    return target
 
 
 app.command()(serve)
@@ -146,19 +181,3 @@ app.command()(evaluate)
 app.command()(bench)
 app.command()(quantize)
 app.add_typer(train, name="train")
-
-
-def _pictures(sources: list[Path]) -> list[Path]:
-    """Expand folders to the pictures in them."""
-    from orchestrator.images import SUFFIXES
-
-    found: list[Path] = []
-    for source in sources:
-        if source.is_dir():
-            inside = sorted(p for p in source.iterdir() if p.suffix.lower() in SUFFIXES)
-            if not inside:
-                raise PictureError(f"{source}: wanted pictures, got a folder without any")
-            found += inside
-        else:
-            found.append(source)
-    return found

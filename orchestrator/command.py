@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import PlateError
+from orchestrator.extras import needs_told
 from orchestrator.networks.engines import Engine
 
 
@@ -56,7 +57,8 @@ def plain_errors(*, verbose: bool) -> Iterator[None]:
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs without SIGINT
         signal.signal(number, signal.default_int_handler)
     try:
-        yield
+        with needs_told():
+            yield
     except PlateError as error:
         typer.echo(f"plates: {error}", err=True)
         raise typer.Exit(2) from error

@@ -9,6 +9,7 @@ PlateError
 ├── Cancelled         its caller has given the request up            CANCELLED
 ├── SettingsError     configuration is wrong; stops loading
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
+├── ExtraError        a package is missing that a client alone does not need
 ├── DataError         labelled data is missing or malformed
 └── ServerError       the inference server cannot be started or reached
 """
@@ -64,6 +65,10 @@ class SettingsError(PlateError):
 
 class WeightsError(PlateError):
     """A weight file is missing, damaged or not the listed one."""
+
+
+class ExtraError(PlateError, ImportError):
+    """A package is missing that a client alone does not need."""
 
 
 class DataError(PlateError):

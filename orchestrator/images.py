@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
-import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from PIL import Image
@@ -17,12 +16,12 @@ from torch import Tensor
 
 from orchestrator.boxes import clip, grow
 from orchestrator.errors import PictureError
+from orchestrator.picture_files import read_file, unpack
 
 ENCODINGS = ("JPEG", "PNG", "WEBP", "BMP")
 READER_SIZE_WH = (94, 24)
 STRIDE = 32
 PAD_GREY = 114  # what YOLOv5 is trained with
-SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}  # of picture files
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds the plate in what is too wide
 
 
@@ -35,11 +34,7 @@ def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
     Raises:
         PictureError: No such file, or `decode` cannot use its bytes.
     """
-    try:
-        encoded = Path(path).read_bytes()
-    except OSError as error:
-        raise PictureError(f"{path}: wanted a readable file, got {error.strerror}") from error
-    return decode(encoded, max_pixels=max_pixels)
+    return decode(read_file(path), max_pixels=max_pixels)
 
 
 def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
@@ -67,13 +62,7 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
             f"got {len(encoded)} bytes that are none"
         ) from error
     _check_pixels(width, height, max_pixels)
-    try:
-        bgr = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
-    except cv2.error as error:
-        raise PictureError(f"encoded_image: damaged {width}x{height} picture") from error
-    if bgr is None:
-        raise PictureError(f"encoded_image: damaged {width}x{height} picture")
-    return torch.from_numpy(bgr)
+    return torch.from_numpy(unpack(encoded, f"{width}x{height} picture"))
 
 
 def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
@@ -21,6 +21,17 @@ if TYPE_CHECKING:
 
 MAX_LENGTH = 9
 CANDIDATES = 5  # best readings told of each plate
+
+SIDES = ("x0", "y0", "x1", "y1")
+COLUMNS = (
+    *("text", "text_score", "detection_score", *SIDES),
+    *("character_scores", "candidates", "corners", "raw_text", "format"),
+)
+"""Of the data frame. A terminal that is too narrow leaves those in the middle out: the wide ones
+are there."""
+SHOWN = ("text", "text_score", "raw_text", "format", "detection_score", *SIDES)
+"""Columns of a plate's table for people."""
+SCORE = "{:.2f}".format
 
 
 @dataclass(frozen=True)
@@ -168,10 +179,30 @@ class Plates(Sequence[Plate]):
         """Return one row per plate; the box as columns `x0`, `y0`, `x1`, `y1` in pixels."""
         import pandas as pd  # half a second, which Triton's workers need not spend
 
-        others = [f.name for f in fields(Plate) if f.name != "xyxy"]
-        rows = [
-            dict(zip(("x0", "y0", "x1", "y1"), plate.xyxy, strict=True))
-            | {name: value for name, value in asdict(plate).items() if name != "xyxy"}
-            for plate in self.plates
-        ]
-        return pd.DataFrame(rows, columns=["x0", "y0", "x1", "y1", *others])
+        rows = [asdict(plate) | dict(zip(SIDES, plate.xyxy, strict=True)) for plate in self.plates]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def to_text(self, unread: str = "") -> str:
+        """Return a table for people, within 80 columns.
+
+        Args:
+            unread: What to show for a text that is `""`.
+        """
+        if not self.plates:
+            return "no plates"
+        table = self._summary()
+        table["text"] = table["text"].replace("", unread)
+        return str(table.to_string(index=False, float_format=SCORE))
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def _repr_html_(self) -> str:
+        """Return the table as a Jupyter notebook shows it."""
+        return str(self._summary().to_html(index=False, float_format=SCORE))
+
+    def _summary(self) -> pd.DataFrame:
+        table = self.to_dataframe()[list(SHOWN)]
+        for side in SIDES:
+            table[side] = table[side].astype(float).round().astype(int)
+        return table

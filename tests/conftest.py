@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.client_only import ClientOnly
+
 PROJECT = Path(__file__).resolve().parents[1]
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
@@ -15,3 +17,9 @@ def photos() -> Path:
     if not PHOTOS.is_dir():
         pytest.skip(f"real photos: none in {PHOTOS}; set PLATES_PHOTOS to their folder")
     return PHOTOS
+
+
+@pytest.fixture(scope="session")
+def client_only(tmp_path_factory: pytest.TempPathFactory) -> ClientOnly:
+    """A Python without the packages that only serving needs."""
+    return ClientOnly(tmp_path_factory.mktemp("site"))

@@ -1,19 +1,37 @@
 import itertools
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from orchestrator.bench.load import LOOK_S, Sample, closed_loop
+from orchestrator.bench import load
+from orchestrator.bench.load import Sample, closed_loop
 from orchestrator.errors import ModelError, Overloaded, ServerError
 
 CALL_S = 0.01
 
 
-def clock() -> dict[str, float]:
-    return {"s": time.perf_counter()}
+class Clock:
+    """Time that passes only where somebody takes it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.lock = threading.Lock()
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(load, "time", clock)
+    return clock
 
 
 class Service:
@@ -35,30 +53,42 @@ class Service:
             self.open.discard(threading.get_ident())
 
     def call(self) -> int:
-        time.sleep(CALL_S)
+        load.time.sleep(CALL_S)
         if error := self.fails(next(self.calls)):
             raise error
         return 3
 
 
 def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Sample:
-    return closed_loop(service.caller, concurrency, seconds, usage=clock)
+    return closed_loop(service.caller, concurrency, seconds)
 
 
 def test_calls_after_the_warm_up_are_counted() -> None:
     service = Service()
     loop = measured(service)
-    assert 2 <= len(loop.latencies_ms) <= 11
-    assert min(loop.latencies_ms) >= 1e3 * CALL_S
+    assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
+    assert len(loop.latencies_ms) >= 10
     assert next(service.calls) >= 1 + len(loop.latencies_ms)
     assert (loop.errors, loop.refused, loop.first_error) == (0, 0, "")
 
 
-def test_time_is_that_between_two_calls_and_usage_that_of_this_time() -> None:
+def test_time_is_that_between_the_ends_of_two_calls() -> None:
     loop = measured(Service())
-    assert loop.seconds >= 0.1
-    assert loop.used["s"] == pytest.approx(loop.seconds, abs=0.05)
-    assert sum(loop.latencies_ms) == pytest.approx(1e3 * loop.seconds, rel=0.1)
+    assert loop.seconds >= 0.1 - 1e-9
+    assert sum(loop.latencies_ms) == pytest.approx(1e3 * loop.seconds)
+
+
+def test_usage_is_what_has_grown_between_the_two_ends() -> None:
+    service = Service()
+    read = iter([5.0, 12.0])
+    at: list[bool] = []
+
+    def usage() -> dict[str, float]:
+        at.append(service.most_open == 2)
+        return {"cpu_s": next(read)}
+
+    assert closed_loop(service.caller, 2, 0.1, usage=usage).used == {"cpu_s": 7.0}
+    assert at == [True, True], "everybody is at work"
 
 
 def test_the_plates_of_an_answer_are_told() -> None:
@@ -78,9 +108,17 @@ def test_slow_calls_make_it_last_until_as_many_as_callers_have_ended() -> None:
 
 
 def test_memory_is_looked_at_all_the_time() -> None:
-    moments: list[float] = []
-    closed_loop(Service().caller, 2, 2.5 * LOOK_S, look=lambda: moments.append(time.perf_counter()))
-    assert len(moments) >= 3
+    """The call that is measured waits for three looks at it."""
+    looked = threading.Semaphore(0)
+    needed = itertools.chain([0, 3], itertools.repeat(0))
+    seen: list[bool] = []
+
+    @contextmanager
+    def caller() -> Iterator[Callable[[], int]]:
+        yield lambda: seen.extend(looked.acquire(timeout=20) for _ in range(next(needed))) or 0
+
+    closed_loop(caller, 1, 0.0, look=looked.release)
+    assert seen == [True] * 3
 
 
 def test_refused_calls_are_no_failures() -> None:
@@ -108,7 +146,7 @@ def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
         raise ServerError("nobody there")
         yield
 
-    loop = closed_loop(caller, 2, 0.1, usage=clock)
+    loop = closed_loop(caller, 2, 0.1)
     assert (loop.errors, loop.first_error) == (2, "nobody there")
 
 

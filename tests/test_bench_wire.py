@@ -1,6 +1,7 @@
 """The light clients, against servers of a few lines that answer as Triton does."""
 
 import json
+import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +19,6 @@ from orchestrator.bench.plan import Address
 from orchestrator.bench.wire import HEADER, METHOD, REGION, connected
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.errors import ModelError, Overloaded, ServerError
-from orchestrator.ports import free_ports
 
 PICTURE = Picture("grey", b"JPEG", np.full((2, 3, 3), 7, np.uint8))
 SHM = Path("/dev/shm")
@@ -111,13 +111,14 @@ def test_a_caller_goes_on_after_a_failure(http) -> None:
 
 @pytest.mark.parametrize("transport", ["http-raw", "grpc", "grpc-shm"])
 def test_nobody_there_is_a_failure(transport: str) -> None:
-    (port,) = free_ports(1)
-    address = Address(f"127.0.0.1:{port}", f"127.0.0.1:{port}")
-    with (
-        pytest.raises(ServerError),
-        connected(transport, PICTURE, address) as call,
-    ):
-        call()
+    with socket.socket() as bound:  # and not listening
+        bound.bind(("127.0.0.1", 0))
+        url = f"127.0.0.1:{bound.getsockname()[1]}"
+        with (
+            pytest.raises(ServerError),
+            connected(transport, PICTURE, Address(url, url)) as call,
+        ):
+            call()
     assert not list(SHM.glob(f"{REGION}*"))
 
 

@@ -1,8 +1,10 @@
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from orchestrator.errors import SettingsError
@@ -122,13 +124,69 @@ def test_the_environment_names_another_countrys_plates(tmp_path: Path) -> None:
 def test_no_plates_make_an_empty_table_with_columns() -> None:
     table = Plates().to_dataframe()
     assert len(table) == 0
-    assert list(table.columns[:6]) == ["x0", "y0", "x1", "y1", "detection_score", "text"]
+    first = ["text", "text_score", "detection_score", "x0", "y0", "x1", "y1"]
+    assert list(table.columns[:7]) == first
+
+
+def test_the_table_has_everything_that_a_plate_has() -> None:
+    sides = {"x0", "y0", "x1", "y1"}
+    assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | sides
 
 
 def test_the_table_has_a_row_per_plate() -> None:
     table = Plates((Plate((1, 2, 3, 4), text="A001AA77"), Plate((5, 6, 7, 8)))).to_dataframe()
     assert table["text"].tolist() == ["A001AA77", ""]
     assert table.loc[1, ["x0", "y0", "x1", "y1"]].tolist() == [5, 6, 7, 8]
+
+
+READ = Plate(
+    (222.37, 336.52, 1426.28, 1380.49), 0.951234, "M456OP199", 0.999443, "M456OP199",
+    (0.99,) * 9, (("M456OP199", 0.99),) * 5, ((222.5, 336.5),) * 4, "ru_military",
+)  # fmt: skip
+UNREAD = Plate((1.4, 1.6, 3.0, 4.0), 0.6, "", 0.4, "A001AA7")
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns, as pandas finds it when nothing is set."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
+
+
+@pytest.mark.parametrize(
+    "terminal_columns", [pytest.param(0, id="shell"), pytest.param(20, id="file")]
+)
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_text_is_seen_in_a_narrow_terminal(narrow, count: int, terminal_columns: int) -> None:
+    with pd.option_context("display.max_columns", terminal_columns, "display.width", 80):
+        head, *rows = str(Plates((READ,) * count).to_dataframe()).splitlines()
+    assert head.split()[:2] == ["text", "text_score"]
+    assert all(row.split()[1] == "M456OP199" for row in rows[:count])
+    assert max(map(len, [head, *rows])) <= 80
+
+
+def test_plates_print_as_a_table_of_80_columns() -> None:
+    assert str(Plates((READ, UNREAD))).splitlines() == [
+        "     text  text_score  raw_text      format  detection_score  x0  y0   x1   y1",
+        "M456OP199        1.00 M456OP199 ru_military             0.95 222 337 1426 1380",
+        "                 0.40   A001AA7                         0.60   1   2    3    4",
+    ]
+
+
+def test_no_plates_print_as_that() -> None:
+    assert str(Plates()) == "no plates"
+
+
+def test_a_text_that_is_not_shown_can_be_marked() -> None:
+    assert Plates((UNREAD,)).to_text(unread="?").splitlines()[1].split()[0] == "?"
+
+
+def test_a_notebook_shows_the_same_table() -> None:
+    html = Plates((READ,))._repr_html_()
+    assert "<th>text</th>" in html
+    assert "<td>M456OP199</td>" in html
+    assert "<td>1380</td>" in html
+    assert "<td>" not in Plates()._repr_html_()
 
 
 def test_plates_are_a_sequence() -> None:

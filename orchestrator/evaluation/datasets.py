@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import DataError
-from orchestrator.images import SUFFIXES
+from orchestrator.picture_files import SUFFIXES
 from orchestrator.plates import ALPHABET
 
 Box = tuple[float, float, float, float]

@@ -14,6 +14,7 @@ from torch import Tensor
 from orchestrator import contract
 from orchestrator.errors import PictureError
 from orchestrator.images import decode
+from orchestrator.picture_files import from_base64
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
@@ -81,4 +82,4 @@ class TritonPythonModel:
         if contract.PICTURE in sent:
             return to_torch(sent[contract.PICTURE])
         (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
-        return decode(encoded, max_pixels=settings.max_pixels)
+        return decode(from_base64(encoded), max_pixels=settings.max_pixels)

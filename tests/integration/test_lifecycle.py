@@ -4,7 +4,6 @@ import hashlib
 import re
 import shutil
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -24,6 +23,7 @@ from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.repository import lay_out
 from orchestrator.triton.server import Server, running
 from orchestrator.triton.versions import add_version
+from tests.waiting import until
 
 KEY = "barrier-42"
 STREET = "tests/data/street.jpg"
@@ -94,10 +94,8 @@ class Load:
 
     def wait_for(self, text: str) -> None:
         """Return when callers are told this, or fail."""
-        seen, deadline = len(self.texts), time.monotonic() + 60
-        while text not in self.texts[seen:]:
-            assert time.monotonic() < deadline, f"nobody was told {text!r}: {self.errors[:1]}"
-            time.sleep(0.05)
+        seen = len(self.texts)
+        until(lambda: text in self.texts[seen:], f"a caller who is told {text!r}")
 
 
 def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> None:

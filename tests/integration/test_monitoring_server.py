@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from benchmarks.dashboard_picture import SCRAPE_S, watching
 from orchestrator import PlateClient
 from orchestrator.errors import RequestError
 from orchestrator.triton.server import Server
+from tests.waiting import until
 
 PROJECT = Path(__file__).resolve().parents[2]
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -53,9 +55,27 @@ def prometheus(server: Server) -> Iterator[str]:
     if not shutil.which("prometheus"):
         pytest.skip("prometheus: none on the PATH; it is Debian's package of that name")
     with watching(server.options.metrics_port) as url:
-        send_one_of_each(server)
-        time.sleep(2.5 * SCRAPE_S)
         yield url
+
+
+@pytest.fixture(scope="module")
+def seen(server: Server, prometheus: str) -> Span:
+    """A time in which Prometheus looked at the server before and after requests came."""
+    begin = time.time()
+    send_one_of_each(server)
+    sent = time.time()
+    until(lambda: looks_since(prometheus, sent) >= 2, "two looks of Prometheus at the server")
+    return Span(begin, time.time(), SCRAPE_S, rate_interval="16s")
+
+
+def looks_since(prometheus: str, moment: float) -> int:
+    query = f"count_over_time(up[{max(1, int(time.time() - moment))}s])"
+    found = json.loads(read(asked(prometheus, query)))["data"]["result"]
+    return int(found[0]["value"][1]) if found else 0
+
+
+def asked(prometheus: str, query: str) -> str:
+    return f"{prometheus}/api/v1/query?query={urllib.parse.quote(query)}"
 
 
 def test_every_series_of_ours_that_is_looked_at_is_exported(exported: set[str]) -> None:
@@ -69,14 +89,15 @@ def test_every_series_of_triton_that_is_looked_at_is_exported(exported: set[str]
 
 
 @pytest.mark.parametrize("panel", SHOWN)
-def test_every_panel_has_something_to_show(prometheus: str, panel: Panel) -> None:
-    span = Span(time.time() - 3 * SCRAPE_S, time.time(), SCRAPE_S, rate_interval="16s")
-    lines = [line for query in panel.queries for line in answer(prometheus, query, span)]
+def test_every_panel_has_something_to_show(prometheus: str, seen: Span, panel: Panel) -> None:
+    lines = [line for query in panel.queries for line in answer(prometheus, query, seen)]
     assert any(np.isfinite(line.values).any() for line in lines)
 
 
 def test_prometheus_evaluates_every_rule(prometheus: str) -> None:
+    """Asked one by one: Prometheus itself gets to some of them a minute after its start."""
     groups = json.loads(read(f"{prometheus}/api/v1/rules"))["data"]["groups"]
-    rules = [rule for group in groups for rule in group["rules"]]
+    rules = [rule["query"] for group in groups for rule in group["rules"]]
+    answers = [json.loads(read(asked(prometheus, rule))) for rule in rules]
     assert rules
-    assert [rule["name"] for rule in rules if rule.get("lastError")] == []
+    assert [answer["status"] for answer in answers] == ["success"] * len(rules)

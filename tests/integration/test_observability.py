@@ -4,17 +4,19 @@ import json
 import re
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
 import pytest
 
-from orchestrator import probe
+from orchestrator import PlateClient, probe
 from orchestrator.contract import PROBE
 from orchestrator.errors import RequestError
 from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
 from orchestrator.triton.server import Server
+from tests.waiting import until
 
 SERIES = re.compile(r"^(plates_\w+(?:\{[^}]*\})?) (\S+)$", re.MULTILINE)
 GREY = np.full((300, 400, 3), 128, np.uint8)
@@ -29,14 +31,24 @@ def grown(server: Server) -> Callable[[], dict[str, float]]:
 
 
 def scraped(server: Server) -> dict[str, float]:
-    text = urllib.request.urlopen(server.options.metrics_url, timeout=5).read().decode()
+    text = urllib.request.urlopen(server.options.metrics_url, timeout=60).read().decode()
     return {name: float(value) for name, value in SERIES.findall(text)}
 
 
 def told(server: Server, request_id: str) -> list[dict[str, str]]:
-    """The lines of the server's log about a request."""
-    time.sleep(0.2)  # the log is followed by a thread
-    lines = [json.loads(line) for line in server.log if line.startswith("{")]
+    """The lines of the server's log about a request, as soon as the log is past it.
+
+    A thread follows the log; it has come that far when it has told of a request that failed later.
+    """
+    fence = uuid.uuid4().hex
+    with PlateClient(server.options.http_url) as client, pytest.raises(RequestError):
+        client.recognize(b"junk", request_id=fence)
+    until(lambda: _lines(server, fence), "a failed request in the log")
+    return _lines(server, request_id)
+
+
+def _lines(server: Server, request_id: str) -> list[dict[str, str]]:
+    lines = [json.loads(line) for line in list(server.log) if line.startswith("{")]
     return [line for line in lines if line["request_id"] == request_id]
 
 
@@ -103,10 +115,10 @@ def test_a_failed_request_is_counted_and_logged_once(
     name = f"gate-7 {reason} {time.monotonic_ns()}"
     with pytest.raises(RequestError, match=rf"\(request {name}\)$") as caught:
         client.recognize(picture, request_id=name, **parameters)
+    assert grown()[f'plates_errors_total{{reason="{reason}"}}'] == 1
     (line,) = told(server, name)
     assert line["reason"] == reason
     assert str(caught.value) == f"{line['message']} (request {name})"
-    assert grown()[f'plates_errors_total{{reason="{reason}"}}'] == 1
 
 
 def test_a_call_without_an_id_gets_one(client, server) -> None:

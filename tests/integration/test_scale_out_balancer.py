@@ -15,11 +15,13 @@ from benchmarks.scale_out.replicas import Replica
 from orchestrator.client import PlateClient
 from orchestrator.errors import ServerError
 from orchestrator.triton.server import Server
+from tests.waiting import until
 
 RETRIES = 5
 EACH = 2
 """Callers at once of each protocol."""
 STEADY = "steady"
+WIRES = {"http", "grpc"}
 
 
 @pytest.fixture(scope="module")
@@ -37,10 +39,7 @@ def victim() -> Iterator[Replica]:
 def balanced(server: Server, victim: Replica) -> Iterator[Balancer]:
     listening = {STEADY: server.options, victim.name: victim.options}
     with balancer.running(listening) as running:
-        deadline = time.monotonic() + 10
-        while not all(running.is_up(name) for name in listening):
-            assert time.monotonic() < deadline, "a replica gets no calls"
-            time.sleep(0.05)
+        until(lambda: all(map(running.is_up, listening)), "calls for each replica")
         yield running
 
 
@@ -86,15 +85,18 @@ def test_no_call_is_lost_with_a_replica(balanced: Balancer, victim: Replica) -> 
     names = (STEADY, victim.name)
     load = Load(balanced.urls, EACH, known(), RETRIES)
     with load.running():
-        time.sleep(3)
-        taken = balanced.taken(victim.name)
+        before = balanced.taken(victim.name)
+        until(
+            lambda: all(n > before[wire] for wire, n in balanced.taken(victim.name).items()),
+            "calls of both protocols for the replica",
+        )
         victim.kill()
         killed = time.monotonic()
-        time.sleep(3)
+        until(lambda: not balanced.is_up(victim.name), "no more calls for the replica")
+        until(
+            lambda: {call.protocol for call in list(load.calls) if call.began > killed} == WIRES,
+            "later calls of both protocols",
+        )
 
     assert [call.failure for call in load.calls if call.failure] == []
-    assert min(taken.values()) > 0, "a protocol is not balanced"
-    later = [call.protocol for call in load.calls if call.began > killed]
-    assert set(later) == {"http", "grpc"}
     assert balanced.resent(names) + sum(call.retried for call in load.calls) > 0
-    assert not balanced.is_up(victim.name)

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from orchestrator.triton.distribution import environment, find_distribution, lay
 from orchestrator.triton.local import prepared
 from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.repository import lay_out
+from tests.waiting import until
 
 SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "tritonserver.sh"
 
@@ -52,17 +52,16 @@ def urls(tmp_path: Path) -> Iterator[tuple[str, str]]:
         env={**variables, "PLATES_MODELS": str(models), "PLATES_ADMIN_KEY": "secret"},
         stderr=subprocess.DEVNULL,
     )
-    yield f"localhost:{http}", f"localhost:{grpc}"
-    process.terminate()
-    process.wait(30)
+    try:
+        yield f"localhost:{http}", f"localhost:{grpc}"
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def test_the_script_serves_plates_and_locks_the_administration(urls: tuple[str, str]) -> None:
     http, grpc = urls
-    deadline = time.monotonic() + 60
-    while probe.main(["--url", http]) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert probe.main(["--url", http]) == 0
+    until(lambda: probe.main(["--url", http]) == 0, "a server that reads the picture")
 
     assert post(f"http://{http}/v2/logging", {}) == 403
     assert post(f"http://{http}/v2/logging", {}, **{"plates-admin-key": "secret"}) == 200

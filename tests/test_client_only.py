@@ -1,0 +1,63 @@
+"""Where only a client is installed, what needs more says so in one sentence."""
+
+import pytest
+
+from tests.client_only import ClientOnly
+
+SENTENCE = (
+    "wanted the package torch, got an installation for clients alone; "
+    'pip install "orchestrator[server]" brings what is missing\n'
+)
+
+
+@pytest.mark.parametrize("package", ["torch", "openvino", "pytriton", "matplotlib", "PIL"])
+def test_a_client_has_none_of_what_serving_needs(client_only: ClientOnly, package: str) -> None:
+    assert f"No module named '{package}'" in client_only.run(f"import {package}").stderr
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_the_command_line_is_there(client_only: ClientOnly, argument: str) -> None:
+    done = client_only.plates(argument)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "plates" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(("recognize", "/dev/null"), id="recognize"),
+        pytest.param(("serve",), id="serve"),
+        pytest.param(("export",), id="export"),
+        pytest.param(("add-version", "stn", "--to", "/"), id="add-version"),
+        pytest.param(("evaluate", "/"), id="evaluate"),
+        pytest.param(("bench",), id="bench"),
+        pytest.param(("quantize",), id="quantize"),
+        pytest.param(("train", "reader", "--out", "/nowhere"), id="train-reader"),
+        pytest.param(("train", "detector", "--out", "/nowhere"), id="train-detector"),
+    ],
+)
+def test_a_command_that_needs_more_says_what(client_only: ClientOnly, arguments) -> None:
+    done = client_only.plates(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.removeprefix("starting Triton ...\n") == f"plates: {SENTENCE}"
+
+
+@pytest.mark.parametrize("name", ["load_networks", "read_picture", "decode", "recognize"])
+def test_a_function_that_needs_more_says_what(client_only: ClientOnly, name: str) -> None:
+    done = client_only.run(f"from orchestrator import {name}")
+    assert done.returncode == 1
+    assert done.stderr.endswith(f"ExtraError: {SENTENCE}")
+
+
+def test_what_is_missing_for_another_reason_is_not_blamed_on_the_extra(
+    client_only: ClientOnly,
+) -> None:
+    done = client_only.run(
+        "from orchestrator.extras import needs_told\nwith needs_told():\n    import nowhere"
+    )
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'nowhere'\n")
+
+
+@pytest.mark.parametrize("name", ["Plate", "PlateClient", "Plates", "Settings"])
+def test_a_client_is_there(client_only: ClientOnly, name: str) -> None:
+    assert client_only.run(f"from orchestrator import {name}").returncode == 0
