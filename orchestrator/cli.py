@@ -107,7 +107,11 @@ def recognize(
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        drawings = drawings_of(pictures, annotate) if annotate else {}
+        drawings = {}
+        if annotate:
+            import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
+
+            drawings = drawings_of(pictures, annotate)
         served = (model_repository, weights, device.value, threads, engine)
         with nullcontext(url) if url else _own_server(*served) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import zlib
-from pathlib import Path
-
 import cv2
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.picture_files import Bgr
+from orchestrator.picture_files import Bgr, mark_drawing
 from orchestrator.plates import Plate, Plates
 
 READ, UNREAD = (60, 180, 40), (40, 140, 240)  # BGR: green, orange
 INK = (255, 255, 255)
-
-HEADER_BYTES = 33  # of a PNG file: its signature and its first chunk
-MARK = b"tEXtSoftware\0orchestrator"
-"""Type and content of the PNG chunk that tells a drawing from a picture to recognise."""
 
 
 def annotate(picture: Bgr, plates: Plates) -> Bgr:
@@ -65,18 +58,4 @@ def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
 def to_png(drawn: Bgr) -> bytes:
     """Return a drawing as a PNG file that says that it is one."""
     _, encoded = cv2.imencode(".png", drawn)
-    png = encoded.tobytes()
-    size, checksum = len(MARK) - 4, zlib.crc32(MARK)
-    chunk = size.to_bytes(4, "big") + MARK + checksum.to_bytes(4, "big")
-    return png[:HEADER_BYTES] + chunk + png[HEADER_BYTES:]
-
-
-def is_drawing(path: Path) -> bool:
-    """Tell whether a file is one that `to_png` made."""
-    if path.suffix != ".png" or not path.is_file():
-        return False
-    try:
-        with path.open("rb") as file:
-            return file.read(HEADER_BYTES + 4 + len(MARK)).endswith(MARK)
-    except OSError:  # who reads the picture says why
-        return False
+    return mark_drawing(encoded.tobytes())

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 from orchestrator.errors import ExtraError
 
-SERVER = frozenset({"torch", "openvino", "pytriton", "nvidia-pytriton", "matplotlib", "PIL"})
+SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "matplotlib", "PIL")
 """Packages that serving, measuring and training need, as they are imported or installed."""
+EXTRA = '"orchestrator[server]"'
+BRINGS = {**dict.fromkeys(SERVER, EXTRA), "cv2": f"opencv-python-headless, or {EXTRA},"}
+"""What pip is to install for a missing package."""
 
 
 @contextmanager
@@ -22,9 +25,9 @@ def needs_told() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
-        if package not in SERVER:
+        if package not in BRINGS:
             raise
         raise ExtraError(
             f"wanted the package {package}, got an installation for clients alone; "
-            'pip install "orchestrator[server]" brings what is missing'
+            f"pip install {BRINGS[package]} brings what is missing"
         ) from error

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.drawing import is_drawing
 from orchestrator.errors import PictureError
-from orchestrator.picture_files import SUFFIXES
+from orchestrator.picture_files import SUFFIXES, is_drawing
 
 
 @dataclass(frozen=True)

@@ -155,9 +155,11 @@ def install(groups: list[str], build: str | None) -> None:
     ]
     pins = [requirement(package) for package in one_version_each(wanted, groups)]
     pins.append(pin_of("poetry-core"))  # builds the project's own package
-    if not pip("install", "--no-deps", pins=pins):
+    print(f"install: {len(pins)} packages of poetry.lock", flush=True)
+    if not pip("install", "--quiet", "--no-deps", pins=pins):
         sys.exit("install: the packages of poetry.lock could not be installed, see above")
-    if not pip("install", "--no-deps", "--no-build-isolation", "--editable", str(PROJECT)):
+    project = ("--no-build-isolation", "--editable", str(PROJECT))
+    if not pip("install", "--quiet", "--no-deps", *project):
         sys.exit("install: the project itself could not be installed, see above")
 
 
@@ -241,6 +243,7 @@ def cpu_torch() -> str:
 
 def install_cpu_torch() -> bool:
     """Install the CPU build of PyTorch; False where none is within reach."""
+    print("install: the CPU build of PyTorch (190 MB)", flush=True)
     # A wheel of your own, in a folder that PIP_FIND_LINKS names, comes first.
     quietly = ("install", "--quiet", "--no-deps", "--no-index")
     if pip(*quietly, pins=[cpu_torch()], stderr=subprocess.DEVNULL):

@@ -10,17 +10,6 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-CLIENT = (
-    "tritonclient[http,grpc]",
-    "urllib3",
-    "numpy",
-    "opencv-python-headless",
-    "pandas",
-    "opentelemetry-api",
-    "typer",
-    'tomli; python_version < "3.11"',
-)
-
 
 class ClientOnly:
     """Runs Python with a folder of links to the packages of a client alone."""
@@ -28,7 +17,7 @@ class ClientOnly:
     def __init__(self, site: Path) -> None:
         self.site = site
         needed = {"orchestrator": metadata.distribution("orchestrator")}
-        for requirement in map(Requirement, CLIENT):
+        for requirement in map(Requirement, metadata.requires("orchestrator") or ()):
             if _is_for(requirement, {""}):
                 _gather(requirement, needed)
         for distribution in needed.values():

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from orchestrator.drawing import READ, UNREAD, annotate, is_drawing, to_png
+from orchestrator.drawing import READ, UNREAD, annotate, to_png
+from orchestrator.picture_files import is_drawing
 from orchestrator.plates import Plate, Plates
 
 WHITE = np.full((200, 300, 3), 255, np.uint8)
