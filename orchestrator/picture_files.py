@@ -56,7 +56,8 @@ def from_base64(encoded: bytes) -> bytes:
     """
     if not encoded.startswith(BASE64_OF):
         return encoded
-    text = DATA_URL.sub(b"", encoded, count=1) if encoded.startswith(b"data:") else encoded
+    prefix = DATA_URL.match(encoded)
+    text = encoded[prefix.end() :] if prefix else encoded
     try:
         return base64.b64decode(text.translate(None, LINE_BREAKS), validate=True)
     except binascii.Error as error:
