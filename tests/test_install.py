@@ -66,9 +66,7 @@ def test_no_other_is_taken_when_the_one_that_was_named_is_unfit(
     install, monkeypatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PLATES_PYTHON", a_python(tmp_path / "mine", "3.14 True"))
-    with pytest.raises(
-        SystemExit, match=r"PLATES_PYTHON: wanted Python 3.10 .*mine, which"
-    ):
+    with pytest.raises(SystemExit, match=r"PLATES_PYTHON: wanted Python 3.10 .*mine, which"):
         install.choose_python()
 
 
