@@ -4,6 +4,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
+    from orchestrator.errors import (
+        Cancelled,
+        DataError,
+        ExtraError,
+        ModelError,
+        Overloaded,
+        ParameterError,
+        PictureError,
+        PlateError,
+        RequestError,
+        ServerError,
+        SettingsError,
+        WeightsError,
+    )
     from orchestrator.images import decode, read_picture
     from orchestrator.networks.export import load_networks
     from orchestrator.pipeline import recognize
@@ -11,20 +25,44 @@ if TYPE_CHECKING:
     from orchestrator.settings import Settings
 
 _HOMES = {
+    "Cancelled": "errors",
+    "DataError": "errors",
+    "ExtraError": "errors",
+    "ModelError": "errors",
+    "Overloaded": "errors",
+    "ParameterError": "errors",
+    "PictureError": "errors",
     "Plate": "plates",
     "PlateClient": "client",
+    "PlateError": "errors",
     "Plates": "plates",
+    "RequestError": "errors",
+    "ServerError": "errors",
     "Settings": "settings",
+    "SettingsError": "errors",
+    "WeightsError": "errors",
     "decode": "images",
     "load_networks": "networks.export",
     "read_picture": "images",
     "recognize": "pipeline",
 }
 __all__ = [
+    "Cancelled",
+    "DataError",
+    "ExtraError",
+    "ModelError",
+    "Overloaded",
+    "ParameterError",
+    "PictureError",
     "Plate",
     "PlateClient",
+    "PlateError",
     "Plates",
+    "RequestError",
+    "ServerError",
     "Settings",
+    "SettingsError",
+    "WeightsError",
     "decode",
     "load_networks",
     "read_picture",

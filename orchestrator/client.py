@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from http.client import HTTPException
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
-import tritonclient.grpc
-import tritonclient.http
 from opentelemetry import propagate, trace
-from tritonclient.utils import InferenceServerException
 
-from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE, Arrays, from_arrays
+from orchestrator.contract import MODEL, OUTPUTS, Arrays, from_arrays
 from orchestrator.errors import (
     ModelError,
-    Overloaded,
-    PictureError,
+    ParameterError,
     PlateError,
     RequestError,
     ServerError,
+    SettingsError,
 )
+from orchestrator.faults import plain_errors
+from orchestrator.picture_inputs import Picture, load
 from orchestrator.plates import Plates
 from orchestrator.retries import Retries
-from orchestrator.settings import Roi
+from orchestrator.transport import Call, Transport, connect
 
-NO_ANSWER = ("connect", "socket", "transport", "dns")
-"""Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
-DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
-"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
-it was at work. Whatever error they come as, another server would have answered."""
-GIVEN_UP = {"408", "499", "502", "504", "StatusCode.DEADLINE_EXCEEDED"}
-"""What a balancer answers in place of a server that did not, and what the client itself says."""
-REFUSED = {"400", "404", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND"}
-FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
-
-GRPC_OPTIONS = [
-    ("grpc.max_send_message_length", -1),
-    ("grpc.max_receive_message_length", -1),
-    # Where a name has several addresses each call goes to the next, not all to the first.
-    ("grpc.lb_policy_name", "round_robin"),
-]
+READY_S = 5.0
+"""Longest that `is_ready` takes: who asks wants to know now."""
+LONGEST_S = 86_400.0
+"""Longest timeout; a socket takes no more than 24 days."""
 
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
 
-Picture = str | Path | bytes | npt.NDArray[np.uint8]
+AnswerT = TypeVar("AnswerT")
+
+
+@dataclass(frozen=True)
+class _Process:
+    """What a client has in one process: a forked child must have its own."""
+
+    transport: Transport
+    pid: int = field(default_factory=os.getpid)
+    counting: threading.Lock = field(default_factory=threading.Lock)
 
 
 class PlateClient:
@@ -60,7 +56,13 @@ class PlateClient:
         with PlateClient("localhost:8000") as client:
             print(client.recognize("car.jpg").to_dataframe())
 
-    Not for several threads at once: give each its own client.
+    One client serves any number of threads, `asyncio.to_thread` included: each call takes an idle
+    connection or makes one. No call goes through a proxy. A call ends within `timeout_s` each time
+    it is sent, whatever the server does.
+
+    A client may be made and used before a fork, and serves the parent and the child. Only gRPC
+    does not survive a fork in the midst of a call: where another thread is calling over gRPC
+    meanwhile, the child's calls over gRPC are a RequestError.
 
     Attributes:
         retried: How many calls were sent again so far.
@@ -76,26 +78,17 @@ class PlateClient:
             timeout_s: How long a call may take each time it is sent.
             retries: How often a call that met no server, or a full one, is sent again, after
                 pauses of 0.1 s, doubling up to 2 s.
+
+        Raises:
+            ServerError: The URL is none of these.
+            SettingsError: The timeout or the retries are no such number.
         """
-        scheme, _, address = url.rpartition("://")
-        if scheme not in {"", "http", "grpc"} or not address:
-            raise ServerError(f"url: wanted host:port, http://... or grpc://..., got {url}")
         self._url = url
+        self._timeout_s = _check_timeout(timeout_s)
         self._retries = Retries(retries)
+        self._process = _Process(connect(url))
+        self._is_closed = False
         self.retried = 0
-        self._triton: Any
-        if scheme == "grpc":
-            self._triton = tritonclient.grpc
-            self._client = tritonclient.grpc.InferenceServerClient(
-                address, channel_args=GRPC_OPTIONS
-            )
-            self._deadline = {"client_timeout": timeout_s}
-        else:
-            self._triton = tritonclient.http
-            self._client = tritonclient.http.InferenceServerClient(
-                address, connection_timeout=timeout_s, network_timeout=timeout_s
-            )
-            self._deadline = {}
 
     def recognize(
         self,
@@ -104,7 +97,7 @@ class PlateClient:
         detection_threshold: float | None = None,
         text_threshold: float | None = None,
         max_plates: int | None = None,
-        roi: Roi | None = None,
+        roi: str | Sequence[float] | None = None,
         request_id: str = "",
     ) -> Plates:
         """Find and read every plate of a picture.
@@ -112,67 +105,75 @@ class PlateClient:
         The call is a span of OpenTelemetry, and those of the server are its children.
 
         Args:
-            picture: Path or bytes of a JPEG, PNG, WebP or BMP file, or uint8 [H, W, 3] BGR.
+            picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file; uint8
+                [H, W, 3] BGR as array or tensor; or a PIL picture.
             detection_threshold: Least detection score, in [0, 1]; the server's when None.
             text_threshold: Least text score of a text that is shown, in [0, 1].
             max_plates: Most plates; the surest stay.
-            roi: Where to look: x0, y0, x1, y1 in picture pixels.
+            roi: Where to look, in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
             request_id: Names the call in errors, in the server's log and in traces; a new one
                 when empty.
 
         Raises:
-            RequestError: The server cannot use the picture or a parameter; the message says why.
+            PictureError: There is no picture in `picture`.
+            RequestError: The server cannot use the picture or a parameter, the message says why;
+                or the client is closed.
             Overloaded: The server has no capacity now.
             ModelError: The server failed.
-            ServerError: The server cannot be reached in time.
+            ServerError: The server gives no answer in time, or none that is one.
         """
-        parameters = {
+        given = {
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
-            "roi": None if roi is None else ",".join(str(side) for side in roi),
+            "roi": None if roi is None else _roi_text(roi),
         }
-        tensor = self._input(picture)
-        given = {name: value for name, value in parameters.items() if value is not None}
-        return from_arrays(self._infer(tensor, given, request_id or uuid.uuid4().hex))
+        call = Call(
+            picture=load(picture),
+            outputs=tuple(OUTPUTS),
+            parameters={name: _plain(name, v) for name, v in given.items() if v is not None},
+            request_id=str(_plain("request_id", request_id)) or uuid.uuid4().hex,
+        )
+        return self._infer(call, from_arrays)
 
-    def _infer(self, tensor: Any, parameters: dict[str, Any], request_id: str) -> Arrays:
-        outputs = [self._triton.InferRequestedOutput(name) for name in OUTPUTS]
+    def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+        """Send a call, again where that may help, and read its answer."""
 
-        def send() -> Any:
-            with self._plain_errors(request_id):
-                return self._client.infer(
-                    MODEL,
-                    [tensor],
-                    outputs=outputs,
-                    request_id=request_id,
-                    parameters=parameters or None,
-                    headers=_trace_context(),
-                    **self._deadline,
-                )
+        def send() -> AnswerT:
+            with self._plain_errors(call.request_id):
+                return read(self._transport().infer(traced, self._timeout_s))
 
         with TRACER.start_as_current_span(
             f"infer {MODEL}",
             kind=trace.SpanKind.CLIENT,
-            attributes={"server.address": self._url, "triton.request_id": request_id},
+            attributes={"server.address": self._url, "triton.request_id": call.request_id},
         ):
-            answer = self._retries.call(send, self._note_retry)
-        return {name: answer.as_numpy(name) for name in OUTPUTS}
+            traced = replace(call, headers=_trace_context())
+            return self._retries.call(send, self._note_retry)
 
     def _note_retry(self, error: PlateError) -> None:
-        self.retried += 1
+        with self._process.counting:
+            self.retried += 1
         trace.get_current_span().add_event("retry", {"reason": str(error)})
 
     def is_ready(self) -> bool:
-        """Tell whether the server answers and has the model."""
+        """Tell within five seconds whether the server answers and has the model.
+
+        Raises:
+            RequestError: The client is closed.
+        """
+        transport = self._transport()
         try:
-            return bool(self._client.is_server_ready() and self._client.is_model_ready(MODEL))
-        except (InferenceServerException, OSError, HTTPException):
+            with self._plain_errors():
+                return transport.is_ready(min(self._timeout_s, READY_S))
+        except PlateError:
             return False
 
     def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
+        """Close the connections; calls afterwards are errors."""
+        self._is_closed = True
+        if self._process.pid == os.getpid():  # else they are the parent's
+            self._process.transport.close()
 
     def __enter__(self) -> PlateClient:
         return self
@@ -185,28 +186,29 @@ class PlateClient:
     ) -> None:
         self.close()
 
-    def _input(self, picture: Picture) -> Any:
-        if isinstance(picture, np.ndarray):
-            tensor = self._triton.InferInput(PICTURE, list(picture.shape), "UINT8")
-            if picture.dtype != np.uint8:
-                raise PictureError(f"picture: wanted uint8 [H, W, 3], got {picture.dtype}")
-            return tensor.set_data_from_numpy(np.ascontiguousarray(picture))
-        tensor = self._triton.InferInput(ENCODED, [1], "BYTES")
-        encoded = picture if isinstance(picture, bytes) else _read(Path(picture))
-        return tensor.set_data_from_numpy(np.array([encoded], dtype=np.object_))
+    def _transport(self) -> Transport:
+        """Return this process's own way to the server.
+
+        Raises:
+            RequestError: The client is closed: no fault of the server's, and no retry helps.
+        """
+        if self._is_closed:
+            raise RequestError(f"{self._url}: the client is closed")
+        if self._process.pid != os.getpid():
+            # We are a forked child, and our parent goes on using its connections. Two threads
+            # may both come here; one of the two ways is then used for one call alone.
+            self._process = _Process(connect(self._url))
+        return self._process.transport
 
     @contextmanager
     def _plain_errors(self, request_id: str = "") -> Iterator[None]:
-        """Translate tritonclient's errors into ours; the only place that does."""
-        named = f" (request {request_id})" if request_id else ""
         try:
-            yield
-        except InferenceServerException as error:
-            kind, message = _error_of(error, self._url)
-            message = message.replace(f"[request id: {request_id}] ", "")  # Triton's, sometimes
-            raise kind(f"{message}{named}") from error
-        except (OSError, HTTPException) as error:  # the latter: half an answer, or none
-            raise ServerError(f"{self._url}: wanted an answer, got {error}{named}") from error
+            with plain_errors(self._url, self._timeout_s, request_id):
+                yield
+        except (ModelError, ServerError, ValueError) as error:
+            if self._is_closed:  # while the call was under way
+                raise RequestError(f"{self._url}: the client is closed") from error
+            raise
 
 
 def _trace_context() -> dict[str, str]:
@@ -216,24 +218,39 @@ def _trace_context() -> dict[str, str]:
     return headers
 
 
-def _read(path: Path) -> bytes:
+def _check_timeout(timeout_s: Any) -> float:
+    if (
+        not isinstance(timeout_s, (int, float, np.number))
+        or isinstance(timeout_s, bool)
+        or not 0 < timeout_s <= LONGEST_S
+    ):
+        raise SettingsError(
+            f"timeout_s: wanted seconds above 0 and up to {LONGEST_S:g}, got {timeout_s!r}"
+        )
+    return float(timeout_s)
+
+
+def _plain(name: str, value: Any) -> str | int | float | bool:
+    """Return what both protocols can carry: NumPy's numbers as Python's, and text in UTF-8."""
+    plain: Any = value.item() if isinstance(value, np.generic) else value
+    is_text = isinstance(plain, str) and plain.isprintable()
+    is_number = isinstance(plain, (int, float)) and name != "request_id"
+    if not is_text and not is_number:
+        wanted = "printable text" if name == "request_id" else "a number"
+        raise ParameterError(f"{name}: wanted {wanted}, got {value!r}")
+    if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+        raise ParameterError(f"{name}: wanted a number of 64 bits, got {plain}")
+    return plain  # type: ignore[no-any-return]
+
+
+def _roi_text(roi: Any) -> str:
+    """Write a region as the request parameter; a text is left to the server to judge."""
+    if isinstance(roi, str):
+        return roi
     try:
-        return path.read_bytes()
-    except OSError as error:
-        raise PictureError(f"{path}: wanted a readable file, got {error.strerror}") from error
-
-
-def _error_of(error: InferenceServerException, url: str) -> tuple[type[PlateError], str]:
-    status, message = str(error.status() or ""), error.message()
-    if "\nresponse: <" in message:  # a balancer's page, which tritonclient cannot read
-        message = f"HTTP {status}"
-    words = message.lower()
-    is_unheard = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
-    is_dying = any(word in words for word in DYING)
-    if is_unheard or is_dying or status in GIVEN_UP:
-        return ServerError, f"{url}: wanted an answer, got {message}"
-    if status in REFUSED:
-        return RequestError, message
-    if status in FULL:
-        return Overloaded, message
-    return ModelError, f"{url}: {message}"
+        x0, y0, x1, y1 = (format(float(side), ".10g") for side in roi)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f'roi: wanted four numbers or "x0,y0,x1,y1" in pixels, got {roi!r}'
+        ) from error
+    return f"{x0},{y0},{x1},{y1}"

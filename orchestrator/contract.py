@@ -93,13 +93,25 @@ def from_arrays(arrays: Arrays) -> Plates:
     """Return the plates of a whole answer: the inverse of `to_arrays` with every output.
 
     Raises:
-        ModelError: An output is missing.
+        ModelError: An output is missing, or not of its type and shape. A client, who cannot know
+            what stands between it and the model, tells its caller a ServerError instead.
     """
     missing = sorted(ALL_OUTPUTS - set(arrays))
     if missing:
         raise ModelError(f"answer: wanted every output of {MODEL}, got none named {missing[0]}")
+    for name in OUTPUTS:
+        _check_output(name, arrays[name], len(np.atleast_1d(arrays["coordinates"])))
     rows = zip(*(arrays[name] for name in OUTPUTS), strict=True)
     return Plates(tuple(_from_row(dict(zip(OUTPUTS, row, strict=True))) for row in rows))
+
+
+def _check_output(name: str, array: Array, plates: int) -> None:
+    wanted = (np.dtype(OUTPUTS[name].dtype), (plates, *OUTPUTS[name].row_shape))
+    if (array.dtype, array.shape) != wanted:
+        raise ModelError(
+            f"answer: wanted {name} as {wanted[0]} {list(wanted[1])}, "
+            f"got {array.dtype} {list(array.shape)}"
+        )
 
 
 def _from_row(row: Mapping[str, Array]) -> Plate:
@@ -119,6 +131,12 @@ def _from_row(row: Mapping[str, Array]) -> Plate:
     )
 
 
-def _text(value: bytes | str) -> str:
+def _text(value: Any) -> str:
     """Triton's clients give bytes, or str where the answer came as JSON."""
-    return value.decode() if isinstance(value, bytes) else value
+    try:
+        text = value.decode() if isinstance(value, bytes) else value
+    except UnicodeDecodeError as error:
+        raise ModelError(f"answer: wanted texts in UTF-8, got {value!r}") from error
+    if not isinstance(text, str):
+        raise ModelError(f"answer: wanted texts, got {value!r}")
+    return text

@@ -11,7 +11,7 @@ PlateError
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
 ├── ExtraError        a package is missing that a client alone does not need
 ├── DataError         labelled data is missing or malformed
-└── ServerError       the inference server cannot be started or reached
+└── ServerError       the inference server cannot be started or reached, or gives no answer
 """
 
 
@@ -76,4 +76,4 @@ class DataError(PlateError):
 
 
 class ServerError(PlateError):
-    """The inference server cannot be started or reached."""
+    """The inference server cannot be started or reached, or what it gives is no answer."""

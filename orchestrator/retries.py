@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.errors import Overloaded, PlateError, ServerError
+from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
 
 AnswerT = TypeVar("AnswerT")
 
@@ -36,6 +36,10 @@ class Retries:
     first_s: float = 0.1
     longest_s: float = 2.0
     sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.times, int) or isinstance(self.times, bool) or self.times < 0:
+            raise SettingsError(f"retries: wanted a whole number from 0, got {self.times!r}")
 
     def call(self, send: Callable[[], AnswerT], on_retry: Callable[[PlateError], None]) -> AnswerT:
         """Send until there is an answer, an error that another try does not mend, or none is left.

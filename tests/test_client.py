@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+from tests.peers import answer_of, outputs
 
 PICTURE = b"a picture"
 PAGE = b"<html><body><h1>No server is available to handle this request.</h1></body></html>"
@@ -52,12 +53,14 @@ def http_server() -> Iterator:
 
 @pytest.fixture
 def grpc_server() -> Iterator:
-    """Refuses every call with one code and message; returns its address."""
+    """Refuses every call with one code and message, or answers nothing; returns its address."""
     servers: list[grpc.Server] = []
 
-    def start(code: grpc.StatusCode, message: str) -> str:
+    def start(code: grpc.StatusCode | None, message: str) -> str:
         def refuse(request: bytes, context: grpc.ServicerContext) -> bytes:
-            context.abort(code, message)
+            if code is not None:
+                context.abort(code, message)
+            return b""  # a message without outputs
 
         server = grpc.server(ThreadPoolExecutor(1))
         handler = grpc.unary_unary_rpc_method_handler(refuse)
@@ -84,8 +87,16 @@ def fault_of(url: str) -> PlateError:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        pytest.param(b"", "got connection closed", id="none"),
-        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got .*EOF", id="half-a-head"),
+        pytest.param(b"", "got Remote end closed connection without response", id="none"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got an empty answer", id="half-a-head"),
+        pytest.param(b"SSH-2.0-OpenSSH", r"got BadStatusLine\(.SSH-2.0", id="no-http"),
+        pytest.param(answer(200, b""), "got an empty answer", id="empty"),
+        pytest.param(answer(204, b""), "got HTTP 204", id="nothing-to-say"),
+        pytest.param(answer(302, PAGE), "got HTTP 302", id="elsewhere"),
+        pytest.param(answer(404, PAGE), "got HTTP 404", id="page-not-found"),
+        pytest.param(answer(500, PAGE), "got HTTP 500", id="page-of-an-error"),
+        pytest.param(answer(500, b""), "got HTTP 500", id="empty-error"),
+        pytest.param(answer(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
         pytest.param(
             b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", "got Incomplete", id="half-a-body"
         ),
@@ -113,6 +124,8 @@ def test_no_answer_over_http_is_the_servers_fault(http_server, said: bytes, mess
     [
         pytest.param(400, b'{"error": "not so"}', RequestError, "not so", id="refused"),
         pytest.param(503, b'{"error": "too many"}', Overloaded, "too many", id="full"),
+        pytest.param(404, b'{"error": "no such"}', RequestError, "no such", id="not-found"),
+        pytest.param(413, PAGE, RequestError, "HTTP 413", id="too-large"),
         pytest.param(503, PAGE, Overloaded, "HTTP 503", id="no-server-left"),
         pytest.param(429, PAGE, Overloaded, "HTTP 429", id="too-many-calls"),
         pytest.param(500, b'{"error": "yolo: no"}', ModelError, "yolo: no", id="failed"),
@@ -122,6 +135,54 @@ def test_answers_over_http_that_are_errors(http_server, status, body, kind, mess
     fault = fault_of(http_server(answer(status, body)))
     assert type(fault) is kind
     assert message in str(fault)
+
+
+def output(name: str, **changed: object) -> dict[str, object]:
+    (found,) = (one for one in outputs() if one["name"] == name)
+    return found | changed
+
+
+def without(name: str) -> list[dict[str, object]]:
+    return [one for one in outputs() if one["name"] != name]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(PAGE, "no answer of plate_recognition", id="page"),
+        pytest.param(b"[]", "no answer of plate_recognition", id="list"),
+        pytest.param(b"{}", "got none named candidate_scores", id="no-outputs"),
+        pytest.param(b'{"outputs": [{"name": "texts"', "no answer of", id="cut-short"),
+        pytest.param(without("formats"), "got none named formats", id="no-formats"),
+        pytest.param(
+            [*without("corners"), output("corners", shape=[0, 8])],
+            r"wanted corners as float32 \[0, 4, 2\], got float32 \[0, 8\]",
+            id="other-shape",
+        ),
+        pytest.param(
+            [*without("texts"), output("texts", shape=[1, 1], data=["A001AA77"])],
+            r"wanted texts as object \[0, 1\], got object \[1, 1\]",
+            id="other-number-of-plates",
+        ),
+        pytest.param(
+            [*without("corners"), output("corners", datatype="INT64")],
+            r"wanted corners as float32 \[0, 4, 2\], got int64",
+            id="other-type",
+        ),
+        pytest.param(
+            [*without("corners"), output("corners", shape=[1, 4, 2])],
+            "no answer of plate_recognition",
+            id="fewer-values-than-said",
+        ),
+    ],
+)
+def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message: str) -> None:
+    url = http_server(answer(200, body) if isinstance(body, bytes) else answer_of(body))
+    fault = fault_of(url)
+    assert type(fault) is ServerError
+    assert fault.args[0].startswith(f"{url}: ")
+    with pytest.raises(ServerError, match=rf"{message}.*\(request \w+\)$"):
+        raise fault
 
 
 @pytest.mark.parametrize(
@@ -159,3 +220,19 @@ def test_errors_over_grpc(grpc_server, code: str, message: str, kind: type[Plate
     fault = fault_of(grpc_server(grpc.StatusCode[code], message))
     assert type(fault) is kind
     assert message in str(fault)
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "grpc_proxy", "https_proxy"])
+def test_no_proxy_is_asked_over_grpc(grpc_server, name: str, monkeypatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_grpc_proxy", raising=False)
+    fault = fault_of(grpc_server(grpc.StatusCode.INVALID_ARGUMENT, "not so"))
+    assert "not so" in str(fault)
+
+
+def test_an_answer_over_grpc_that_is_none_is_the_servers_fault(grpc_server) -> None:
+    fault = fault_of(grpc_server(None, ""))
+    assert type(fault) is ServerError
+    assert "got none named candidate_scores" in str(fault)

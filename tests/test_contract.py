@@ -126,3 +126,39 @@ def test_an_answer_without_an_output_is_refused() -> None:
     del arrays["formats"]
     with pytest.raises(ModelError, match="none named formats"):
         contract.from_arrays(arrays)
+
+
+def broken(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
+    return contract.to_arrays(Plates((PLATE,))) | {name: array}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        pytest.param(
+            broken("corners", np.zeros((1, 8), np.float32)),
+            r"wanted corners as float32 \[1, 4, 2\], got float32 \[1, 8\]",
+            id="shape",
+        ),
+        pytest.param(
+            broken("text_scores", np.zeros((1, 1), np.int64)),
+            r"wanted text_scores as float32 \[1, 1\], got int64 \[1, 1\]",
+            id="type",
+        ),
+        pytest.param(
+            broken("formats", np.zeros((0, 1), object)),
+            r"wanted formats as object \[1, 1\], got object \[0, 1\]",
+            id="fewer-rows",
+        ),
+        pytest.param(
+            broken("coordinates", np.float32(3)), "wanted coordinates as .*, got", id="scalar"
+        ),
+        pytest.param(
+            broken("texts", np.array([[b"\xff"]], object)), r"in UTF-8, got b'\\xff'", id="bytes"
+        ),
+        pytest.param(broken("texts", np.array([[7]], object)), "wanted texts, got 7", id="number"),
+    ],
+)
+def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        contract.from_arrays(arrays)

@@ -1,9 +1,13 @@
+import ast
+import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import orchestrator
+from orchestrator import errors
 
 
 @pytest.mark.parametrize("name", orchestrator.__all__)
@@ -11,12 +15,29 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(orchestrator, name).__name__ == name
 
 
+def test_the_public_names_are_sorted() -> None:
+    assert sorted(orchestrator.__all__) == orchestrator.__all__
+
+
+def test_every_name_that_a_type_checker_sees_is_public() -> None:
+    tree = ast.parse(Path(orchestrator.__file__).read_text())
+    (for_checkers,) = (node for node in tree.body if isinstance(node, ast.If))
+    names = {alias.name for node in for_checkers.body for alias in node.names}
+    assert names == set(orchestrator.__all__)
+
+
+def test_every_error_is_public() -> None:
+    names = {name for name, _ in inspect.getmembers(errors, inspect.isclass)}
+    assert names <= set(orchestrator.__all__)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Missing'"):
         orchestrator.Missing  # noqa: B018
 
 
-def test_the_client_needs_no_torch() -> None:
-    code = "import sys, orchestrator; orchestrator.PlateClient; print('torch' in sys.modules)"
+@pytest.mark.parametrize("module", ["torch", "PIL", "cv2", "pandas"])
+def test_the_client_needs_no(module: str) -> None:
+    code = f"import sys, orchestrator; orchestrator.PlateClient; print({module!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -1,6 +1,13 @@
 import pytest
 
-from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+from orchestrator.errors import (
+    ModelError,
+    Overloaded,
+    PlateError,
+    RequestError,
+    ServerError,
+    SettingsError,
+)
 from orchestrator.retries import Retries
 
 
@@ -61,3 +68,9 @@ def test_pauses_double_up_to_the_limit(told) -> None:
     Retries(7, first_s=1, longest_s=8, sleep=pauses.append).call(script, told.append)
     most = [1, 2, 4, 8, 8, 8, 8]
     assert all(top / 2 <= pause <= top for pause, top in zip(pauses, most, strict=True))
+
+
+@pytest.mark.parametrize("times", [-1, 1.5, float("nan"), "3", None, True])
+def test_only_a_whole_number_of_retries_is_taken(times) -> None:
+    with pytest.raises(SettingsError, match="retries: wanted a whole number from 0, got"):
+        Retries(times)

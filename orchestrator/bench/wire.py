@@ -22,9 +22,9 @@ from tritonclient.utils import InferenceServerException, shared_memory
 
 from orchestrator.bench.pictures import Picture
 from orchestrator.bench.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
-from orchestrator.client import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
+from orchestrator.faults import NO_ANSWER
 
 TIMEOUT_S = 60.0
 HEADER = "Inference-Header-Content-Length"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from orchestrator.client import PlateClient
-from orchestrator.contract import FROM_DETECTION, MODEL, OUTPUT, READER
+from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.evaluation.checkpoints import assemble
@@ -26,6 +26,7 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
+from orchestrator.transport import Call
 from orchestrator.triton.local import server_at
 from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.repository import REPOSITORY
@@ -217,16 +218,8 @@ class _Client(PlateClient):
 
     def detect(self, picture: Tensor, parameters: Parameters) -> Plates:
         names = sorted(FROM_DETECTION)
-        outputs = [self._triton.InferRequestedOutput(name) for name in names]
-        with self._plain_errors():
-            answer = self._client.infer(
-                MODEL,
-                [self._input(picture.numpy())],
-                outputs=outputs,
-                parameters=dict(parameters),
-                **self._deadline,
-            )
-        boxes, scores = (answer.as_numpy(name).tolist() for name in names)
+        arrays = self._infer(Call(picture.numpy(), names, parameters), lambda arrays: arrays)
+        boxes, scores = (arrays[name].tolist() for name in names)
         return Plates(
             tuple(
                 Plate(tuple(xyxy), detection_score=score)
@@ -235,7 +228,6 @@ class _Client(PlateClient):
         )
 
     def settings(self) -> Settings:
-        kind = {"as_json": True} if "client_timeout" in self._deadline else {}  # gRPC
         with self._plain_errors():
-            config = self._client.get_model_config(MODEL, **kind)
-        return Settings.from_config(config.get("config", config).get("parameters", {}))
+            config = self._transport().config(self._timeout_s)
+        return Settings.from_config(config.get("parameters", {}))

@@ -1,0 +1,78 @@
+"""What tritonclient, gRPC and HTTP raise when a call fails, told as our errors: only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+
+from tritonclient.utils import InferenceServerException
+from urllib3.exceptions import HTTPError, ProtocolError
+
+from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+
+UNREADABLE = "unreadable"
+"""Status of what came in place of an answer of the inference protocol."""
+NO_ANSWER = ("connect", "socket", "transport", "dns")
+"""Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
+DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
+"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
+it was at work. Whatever error they come as, another server would have answered."""
+LATE = "StatusCode.DEADLINE_EXCEEDED"
+GIVEN_UP = {UNREADABLE, "408", "499", "502", "504"}
+"""What a balancer answers in place of a server that did not."""
+REFUSED = {"400", "404", "413", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND"}
+FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
+
+
+@contextmanager
+def plain_errors(url: str, timeout_s: float, request_id: str = "") -> Iterator[None]:
+    """Translate the errors of a call to our server.
+
+    Raises:
+        PlateError: What the caller can act on, with the request's id at the end.
+    """
+    named = f" (request {request_id})" if request_id else ""
+    try:
+        yield
+    except InferenceServerException as error:
+        kind, message = _error_of(error, url, timeout_s)
+        message = message.replace(f"[request id: {request_id}] ", "")  # Triton's, sometimes
+        raise kind(f"{message}{named}") from error
+    except ModelError as error:  # in the arrays that came; something on the way may have done it
+        raise ServerError(f"{url}: {error}{named}") from error
+    except (HTTPError, HTTPException, OSError) as error:
+        root = _root_of(error)
+        if isinstance(root, TimeoutError):
+            message = f"{url}: wanted an answer within {timeout_s:g} s, got none"
+        else:
+            what = root if isinstance(root, OSError) else repr(root)
+            message = f"{url}: wanted an answer, got {what}"
+        raise ServerError(f"{message}{named}") from error
+
+
+def _root_of(error: Exception) -> BaseException:
+    """Return what urllib3 wraps: what the socket or Python's HTTP said."""
+    if error.__cause__ is not None:
+        return error.__cause__
+    if isinstance(error, ProtocolError) and isinstance(error.args[-1], Exception):
+        return error.args[-1]
+    return error
+
+
+def _error_of(
+    error: InferenceServerException, url: str, timeout_s: float
+) -> tuple[type[PlateError], str]:
+    status, message = str(error.status() or ""), error.message()
+    words = message.lower()
+    is_unheard = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
+    is_dying = any(word in words for word in DYING)
+    if status == LATE:
+        return ServerError, f"{url}: wanted an answer within {timeout_s:g} s, got {message}"
+    if is_unheard or is_dying or status in GIVEN_UP:
+        return ServerError, f"{url}: wanted an answer, got {message}"
+    if status in REFUSED:
+        return RequestError, message
+    if status in FULL:
+        return Overloaded, message
+    return ModelError, f"{url}: {message}"

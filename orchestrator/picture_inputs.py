@@ -1,0 +1,120 @@
+"""What a caller may have a picture in, and how it travels: a file's bytes, or an array."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.errors import PictureError
+from orchestrator.picture_files import Bgr
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from torch import Tensor
+
+Picture: TypeAlias = Union[
+    str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO, Bgr, "Tensor", "Image"
+]
+
+WANTED = (
+    "picture: wanted a path, the bytes of a file, a file opened with 'rb', a PIL picture, "
+    "or uint8 [H, W, 3] BGR"
+)
+DEEP_MODES = ("I", "F")  # PIL's, of 16 and 32 bits, beginning so; all others have 8 at most
+LONGEST_NAME = 100  # of a path in a message: callers pass base64, too
+
+
+def load(picture: Picture | None) -> bytes | Bgr:
+    """Return what of a picture is sent; a client needs neither PyTorch nor PIL for that.
+
+    Args:
+        picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file; uint8
+            [H, W, 3] BGR as array or tensor on any device; or a PIL picture of 8 bits a channel.
+
+    Returns:
+        The bytes of a file as they are, everything else as uint8 [H, W, 3] BGR.
+
+    Raises:
+        PictureError: There is no picture in it.
+    """
+    if picture is None:
+        raise PictureError(
+            f"{WANTED}, got None, which is what cv2.imread gives for a file that it cannot read"
+        )
+    if isinstance(picture, (bytes, bytearray, memoryview)):
+        return _some(bytes(picture), "picture")
+    if isinstance(picture, (str, os.PathLike)):
+        return _read_path(os.fsdecode(picture))
+    if hasattr(picture, "convert") and hasattr(picture, "getexif"):
+        return _check(_from_pil(picture))
+    if hasattr(picture, "read"):
+        return _read_file(picture)
+    if hasattr(picture, "__array__"):
+        return _check(_to_array(picture))
+    raise PictureError(f"{WANTED}, got {type(picture).__name__}")
+
+
+def _read_path(path: str) -> bytes:
+    name = path if len(path) <= LONGEST_NAME else f"{path[:LONGEST_NAME]}..."
+    try:
+        return _some(Path(path).read_bytes(), name)
+    except (OSError, ValueError) as error:  # the latter: a null byte
+        reason = getattr(error, "strerror", None) or error
+        raise PictureError(f"{name or repr(path)}: wanted a readable file, got {reason}") from error
+
+
+def _read_file(file: Any) -> bytes:
+    if isinstance(file, io.TextIOBase):
+        raise PictureError("picture: wanted a file opened with 'rb', got one opened as text")
+    try:
+        content = file.read()
+    except (OSError, ValueError) as error:  # the latter: it is closed
+        raise PictureError(f"picture: wanted a readable file, got {error}") from error
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise PictureError(
+            f"picture: wanted bytes from read() of the file, got {type(content).__name__}"
+        )
+    return _some(bytes(content), "picture: a file object that is read from where it stands")
+
+
+def _some(content: bytes, name: str) -> bytes:
+    if not content:
+        raise PictureError(f"{name}: wanted a JPEG, PNG, WebP or BMP file, got no bytes")
+    return content
+
+
+def _from_pil(picture: Any) -> Bgr:
+    """Turn a PIL picture upright and into BGR; transparency is ignored, as it is in files."""
+    from PIL import ImageOps  # it is there: the caller has a picture of it
+
+    if picture.mode.startswith(DEEP_MODES):
+        raise PictureError(
+            f"picture: wanted a PIL picture of 8 bits a channel, got mode {picture.mode}"
+        )
+    try:
+        upright = ImageOps.exif_transpose(picture)
+        opaque = upright.convert("RGBA") if picture.mode in {"P", "PA"} else upright
+        return np.asarray(opaque.convert("RGB"))[:, :, ::-1]
+    except (OSError, ValueError, SyntaxError) as error:
+        raise PictureError(f"picture: wanted a readable PIL picture, got {error}") from error
+
+
+def _to_array(picture: Any) -> npt.NDArray[Any]:
+    """Return an array or tensor as an array, from whatever device."""
+    try:
+        return np.asarray(picture.detach().cpu() if hasattr(picture, "detach") else picture)
+    except (TypeError, ValueError, RuntimeError) as error:  # bfloat16, sparse, on no device
+        raise PictureError(f"picture: wanted uint8 [H, W, 3] BGR, got {error}") from error
+
+
+def _check(array: npt.NDArray[Any]) -> Bgr:
+    if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3 or not array.size:
+        raise PictureError(
+            f"picture: wanted uint8 [H, W, 3] BGR, got {array.dtype} {list(array.shape)}"
+        )
+    return array

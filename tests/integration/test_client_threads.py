@@ -1,0 +1,168 @@
+"""One client for many: threads, asyncio, a web application and forked processes."""
+
+import asyncio
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import cycle, islice
+from pathlib import Path
+from threading import Thread
+
+import cv2
+import pytest
+
+from orchestrator import PlateClient, Plates
+from orchestrator.training.scenery import scene
+from tests.integration.conftest import Wire
+
+TEXTS = ("A123BC77", "M456OP199", "K777KK77", "B840OK197")
+THREADS = 32
+CALLS = 192
+TIMEOUT_S = 60
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[bytes]:
+    """A file for each text, which is on its only plate."""
+    drawn = (scene([text], (640, 480), seed=seed).picture for seed, text in enumerate(TEXTS))
+    return [cv2.imencode(".jpg", picture)[1].tobytes() for picture in drawn]
+
+
+@pytest.fixture
+def alone(wire: Wire, pictures: list[bytes]) -> list[Plates]:
+    """What each picture gets when nobody else calls."""
+    with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
+        return [client.recognize(picture) for picture in pictures]
+
+
+@pytest.fixture
+def shared(wire: Wire) -> Iterator[PlateClient]:
+    with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
+        yield client
+
+
+def test_pictures_differ_in_what_they_get(alone: list[Plates]) -> None:
+    assert [plates.texts for plates in alone] == [[text] for text in TEXTS]
+
+
+def test_each_of_32_threads_gets_the_answer_to_its_own_picture(shared, pictures, alone) -> None:
+    with ThreadPoolExecutor(THREADS) as threads:
+        calls = [threads.submit(shared.recognize, one) for one in islice(cycle(pictures), CALLS)]
+        answers = [call.result(timeout=10 * TIMEOUT_S) for call in calls]
+    assert answers == list(islice(cycle(alone), CALLS))
+
+
+def test_asyncio_may_call_from_its_threads(shared, pictures, alone) -> None:
+    async def all_at_once() -> list[Plates]:
+        waiting = (asyncio.to_thread(shared.recognize, one) for one in pictures * 8)
+        return await asyncio.gather(*waiting)
+
+    assert asyncio.run(all_at_once()) == alone * 8
+
+
+@contextmanager
+def application(client: PlateClient) -> Iterator[str]:
+    """A web application, one thread a request, that shares a client; gives its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            plates = client.recognize(self.rfile.read(int(self.headers["Content-Length"])))
+            body = ",".join(plates.texts).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_web_application_may_share_a_client_between_its_requests(shared, pictures) -> None:
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def post(picture: bytes) -> str:
+        with direct.open(urllib.request.Request(url, picture), timeout=TIMEOUT_S) as answer:
+            return answer.read().decode()
+
+    with application(shared) as url, ThreadPoolExecutor(8) as visitors:
+        assert list(visitors.map(post, pictures * 8)) == list(TEXTS) * 8
+
+
+FORKING = """
+import multiprocessing, sys, threading
+from orchestrator import PlateClient
+
+url, callers, *files = sys.argv[1:]
+client = PlateClient(url, timeout_s=60)
+wanted = [client.recognize(file) for file in files]
+ended = threading.Event()
+
+def call():
+    assert [client.recognize(file) for file in files] == wanted
+
+def call_on():
+    while not ended.is_set():
+        call()
+
+def be_a_child():
+    call()
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    call()
+
+busy = [threading.Thread(target=call_on) for _ in range(int(callers))]
+[thread.start() for thread in busy]
+context = multiprocessing.get_context("fork")
+children = [context.Process(target=be_a_child) for _ in range(4)]
+[child.start() for child in children]
+[child.join(120) for child in children]
+ended.set()
+[thread.join() for thread in busy]
+call()
+print([child.exitcode for child in children])
+"""
+"""A process forks children, all of which call, while so many of its threads are calling."""
+
+
+@pytest.fixture
+def fork(wire: Wire, pictures, tmp_path: Path) -> Callable[[int], str]:
+    """Gives what `FORKING` prints."""
+    files = [tmp_path / f"{text}.jpg" for text in TEXTS]
+    for file, picture in zip(files, pictures, strict=True):
+        file.write_bytes(picture)
+
+    def run(callers: int) -> str:
+        command = [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            "-c",
+            FORKING,
+            wire.url,
+            str(callers),
+            *map(str, files),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run
+
+
+def test_forked_children_call_and_so_does_their_parent(fork) -> None:
+    assert fork(0) == "[0, 0, 0, 0]"
+
+
+@pytest.mark.parametrize("wire", ["http"], indirect=True)
+def test_children_may_be_forked_while_their_parent_calls_over_http(fork) -> None:
+    assert fork(2) == "[0, 0, 0, 0]"

@@ -1,0 +1,91 @@
+"""Servers of our own making, one socket each, that behave as badly as a test wants."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+
+from orchestrator.contract import OUTPUTS
+
+Handle = Callable[[socket.socket], None]
+
+
+@contextmanager
+def listening(handle: Handle) -> Iterator[str]:
+    """Handle each connection in a thread of its own; gives the address."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=64)) as listener:
+        threading.Thread(target=_accept, args=(listener, handle), daemon=True).start()
+        yield address_of(listener)
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def deaf() -> Iterator[str]:
+    """Listen, and let nobody in: like an address behind which packets get lost."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=0)) as listener:
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(listener.getsockname())
+        yield address_of(listener)
+        for one in waiting:
+            one.close()
+
+
+def address_of(listener: socket.socket) -> str:
+    return "{}:{}".format(*listener.getsockname())
+
+
+def _accept(listener: socket.socket, handle: Handle) -> None:
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(OSError):  # the caller has hung up
+            handle(connection)
+
+    with suppress(OSError):  # the test has ended
+        while True:
+            connection, _ = listener.accept()
+            threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+
+def receive(connection: socket.socket) -> bytes:
+    """Return one whole request; nothing where the caller has hung up."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        more = connection.recv(65536)
+        if not more:
+            return b""
+        received += more
+    head, _, body = received.partition(b"\r\n\r\n")
+    length = re.search(rb"(?im)^content-length: (\d+)", head)
+    while len(body) < (int(length[1]) if length else 0):
+        body += connection.recv(65536)
+    return head + b"\r\n\r\n" + body
+
+
+def said(status: int, body: bytes) -> bytes:
+    return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+
+
+def outputs() -> list[dict[str, object]]:
+    """Return the outputs of an answer without plates, as JSON has them."""
+    kinds = {"float32": "FP32", "object_": "BYTES"}
+    return [
+        {
+            "name": name,
+            "datatype": kinds[output.dtype.__name__],
+            "shape": [0, *output.row_shape],
+            "data": [],
+        }
+        for name, output in OUTPUTS.items()
+    ]
+
+
+def answer_of(outputs: list[dict[str, object]]) -> bytes:
+    return said(200, json.dumps({"model_name": "plate_recognition", "outputs": outputs}).encode())
+
+
+NO_PLATES = answer_of(outputs())
