@@ -9,9 +9,9 @@ from orchestrator.errors import ExtraError
 
 SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "matplotlib", "PIL")
 """Packages that serving, measuring and training need, as they are imported or installed."""
-EXTRA = '"orchestrator[server]"'
-BRINGS = {**dict.fromkeys(SERVER, EXTRA), "cv2": f"opencv-python-headless, or {EXTRA},"}
-"""What pip is to install for a missing package."""
+EXTRA = "-e '.[server]'"
+BRINGS = {**dict.fromkeys(SERVER, EXTRA), "cv2": f"opencv-python-headless, or {EXTRA}"}
+"""What pip is to install for a missing package. No name of ours: another's may bear it."""
 
 
 @contextmanager
@@ -29,5 +29,5 @@ def needs_told() -> Iterator[None]:
             raise
         raise ExtraError(
             f"wanted the package {package}, got an installation for clients alone; "
-            f"pip install {BRINGS[package]} brings what is missing"
+            f"pip install {BRINGS[package]} in the checkout brings what is missing"
         ) from error

@@ -4,10 +4,7 @@ import pytest
 
 from tests.client_only import ClientOnly
 
-BRINGS = (
-    '"orchestrator[server]" brings what is missing\n',
-    '"orchestrator[server]", brings what is missing\n',
-)
+BRINGS = "-e '.[server]' in the checkout brings what is missing\n"
 
 
 @pytest.mark.parametrize("package", ["torch", "openvino", "pytriton", "matplotlib", "PIL", "cv2"])
