@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
 
 DASHBOARD = Path(__file__).resolve().parents[1] / "deploy/monitoring/grafana/dashboards/plates.json"
 ALL = ".*"
@@ -133,7 +133,7 @@ def answer(url: str, query: Query, span: Span) -> list[Line]:
     }
     address = f"{url}/api/v1/query_range?{urllib.parse.urlencode(parameters)}"
     try:
-        with urllib.request.urlopen(address, timeout=30) as response:
+        with open_url(address, timeout_s=30) as response:
             found = json.load(response)["data"]["result"]
     except OSError as error:
         raise ServerError(f"{url}: wanted an answer to {query.expr}, got {error}") from error

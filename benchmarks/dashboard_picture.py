@@ -20,7 +20,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ from benchmarks.scale_out.replicas import running
 from orchestrator.bench.pictures import Picture, rendered
 from orchestrator.client import PlateClient
 from orchestrator.errors import PlateError, ServerError
+from orchestrator.loopback import open_url
 from orchestrator.ports import free_ports
 
 RULES = Path(__file__).resolve().parents[1] / "deploy" / "monitoring" / "rules.yaml"
@@ -110,7 +110,7 @@ def send(phase: Phase, url: str, seconds: float) -> None:
 def has_scraped(prometheus: str) -> bool:
     """Tell whether Prometheus has looked at the server once."""
     try:
-        with urllib.request.urlopen(f"{prometheus}/api/v1/query?query=up", timeout=2) as response:
+        with open_url(f"{prometheus}/api/v1/query?query=up", timeout_s=2) as response:
             return bool(json.load(response)["data"]["result"])
     except OSError:
         return False

@@ -23,6 +23,7 @@ from orchestrator.contract import ENCODED, MODEL, PICTURE, Arrays
 from orchestrator.errors import ServerError
 from orchestrator.faults import UNREADABLE
 from orchestrator.forks import FORKS
+from orchestrator.loopback import PAST_PROXY
 from orchestrator.picture_files import Bgr
 
 GRPC_OPTIONS = [
@@ -31,7 +32,7 @@ GRPC_OPTIONS = [
     # Where a name has several addresses each call goes to the next, not all to the first.
     ("grpc.lb_policy_name", "round_robin"),
     # Else gRPC would ask the proxy of $http_proxy, even for localhost; HTTP calls ask none either.
-    ("grpc.enable_http_proxy", 0),
+    PAST_PROXY,
     # Else a forked child would go on with its parent's connection, which gRPC shares by address.
     ("grpc.use_local_subchannel_pool", 1),
 ]

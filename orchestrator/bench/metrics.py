@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
 
 LINE = re.compile(r'^nv_inference_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
 COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")
@@ -26,7 +26,7 @@ def scrape(url: str, timeout_s: float = 10.0) -> Counters:
     if not url:
         return {}
     try:
-        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+        with open_url(url, timeout_s) as answer:
             return parsed(answer.read().decode())
     except (OSError, ValueError) as error:
         raise ServerError(f"{url}: wanted the server's metrics, got {error}") from error

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 from orchestrator.bench.plan import Address, Task
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
 from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.server import Server, running
 
@@ -79,7 +79,7 @@ def _described(bare: Target) -> Target:
 def _get(address: Address, path: str) -> dict[str, Any]:
     url = f"http://{address.http}/{path}"
     try:
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with open_url(url, timeout_s=10) as answer:
             return dict(json.loads(answer.read()))
     except (OSError, ValueError) as error:
         raise ServerError(f"{url}: wanted an answer, got {error}") from error

@@ -25,6 +25,7 @@ from orchestrator.bench.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
 from orchestrator.faults import NO_ANSWER
+from orchestrator.loopback import PAST_PROXY
 
 TIMEOUT_S = 60.0
 HEADER = "Inference-Header-Content-Length"
@@ -32,6 +33,7 @@ METHOD = "/inference.GRPCInferenceService/ModelInfer"
 GRPC_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
+    PAST_PROXY,
     ("grpc.use_local_subchannel_pool", 1),  # a connection of its own for each caller
 )
 REGION = f"plates_bench_{os.getpid()}_"
@@ -153,7 +155,9 @@ def _region(picture: Picture, address: Address) -> Iterator[str]:
             region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
             stack.callback(shared_memory.destroy_shared_memory_region, region)
             shared_memory.set_shared_memory_region(region, [picture.bgr])
-            client = tritonclient.grpc.InferenceServerClient(address.grpc)
+            client = tritonclient.grpc.InferenceServerClient(
+                address.grpc, channel_args=[PAST_PROXY]
+            )
             stack.callback(client.close)
             client.register_system_shared_memory(name, name, size)
         except (InferenceServerException, shared_memory.SharedMemoryException, OSError) as error:

@@ -1,11 +1,13 @@
 """One real Triton server for all integration tests of a run."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
 from orchestrator.client import PlateClient
+from orchestrator.loopback import without_proxy
 from orchestrator.triton.local import on_free_ports, prepared
 from orchestrator.triton.server import Server, running
 
@@ -14,6 +16,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.server)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_proxy() -> None:
+    """Let plain clients reach loopback where this shell has a proxy."""
+    os.environ.update(without_proxy(os.environ))
 
 
 @pytest.fixture(scope="session")
