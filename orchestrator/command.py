@@ -54,6 +54,8 @@ def plain_errors(*, verbose: bool) -> Iterator[None]:
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
+    # An export takes its time: who waits is told, though other messages of this kind are not shown.
+    logging.getLogger("orchestrator.triton.repository").setLevel(logging.INFO)
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs without SIGINT
         signal.signal(number, signal.default_int_handler)
     try:

@@ -1,6 +1,7 @@
 """What is served is what was trained."""
 
 import hashlib
+import resource
 import shutil
 from pathlib import Path
 
@@ -45,7 +46,22 @@ def test_an_exported_file_answers_like_the_network(name: str, tmp_path) -> None:
     expected = load(name)(given)
     actual = torch.jit.load(str(path))(given)
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
-    assert list(tmp_path.rglob("*.part")) == []
+    assert list(tmp_path.rglob("part.*")) == []
+
+
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
+    engine: Engine, tmp_path
+) -> None:
+    path = repository.model_file(tmp_path, "stn", engine)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # as on a full disk
+    try:
+        with pytest.raises(SettingsError, match=rf"^{path}: wanted to write here, got .+$"):
+            export("stn", path, engine=engine)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(path.parent.iterdir()) == []
 
 
 def test_an_exported_file_has_no_subnormal_numbers(name: str, tmp_path) -> None:
@@ -172,6 +188,6 @@ class TestRepository:
     def test_a_folder_that_cannot_be_written_is_named(self, folder) -> None:
         (folder / "yolo" / "1").write_text("a file where a folder belongs")
         with pytest.raises(
-            SettingsError, match=r"model\.pt: wanted to write here, got File exists"
+            SettingsError, match=r"yolo/1: wanted to write the exported .*, got File exists; copy"
         ):
             repository.export(folder)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine, chosen
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.stn import STN
@@ -19,6 +24,8 @@ from orchestrator.networks.yolo import Yolo
 from orchestrator.pipeline import Infer
 
 NETWORKS: dict[str, type[nn.Module]] = {"yolo": Yolo, "stn": STN, "lprnet": LPRNet}
+FULL = 1 << 16
+"""Bytes: a disk with less room has none for a network."""
 
 
 def load(name: str, weights: Path = WEIGHTS) -> nn.Module:
@@ -48,20 +55,50 @@ def export(
     A reader never sees half a file.
 
     Raises:
+        SettingsError: It cannot be written.
         WeightsError: The weight file is missing or not the listed one.
     """
     if engine.is_openvino:
         from orchestrator.networks import ir
 
-        ir.save(represented(name, weights, engine), path)
-        return
-    model = scripted(load(name, weights))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
+        network = represented(name, weights, engine)
+        with _writing(path):
+            ir.save(network, path)
+    else:
+        model = scripted(load(name, weights))
+        with _writing(path):
+            _save(model, path)
+
+
+def _save(model: torch.jit.ScriptModule, path: Path) -> None:
+    encoded = BytesIO()  # PyTorch, writing a file itself, aborts the process on a full disk
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(model, str(part))
+        torch.jit.save(model, encoded)
+    part = path.with_name(f"part.{path.name}")
+    part.write_bytes(encoded.getbuffer())
     part.replace(path)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Say in one sentence why a file cannot be written, and leave no half of it behind."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except (OSError, RuntimeError) as error:  # the libraries' own for a full disk
+        reason = _reason(error, path.parent)
+        for part in path.parent.glob(f"part.{path.stem}.*"):
+            part.unlink(missing_ok=True)
+        raise SettingsError(f"{path}: wanted to write here, got {reason}") from error
+
+
+def _reason(error: OSError | RuntimeError, folder: Path) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if shutil.disk_usage(folder).free < FULL:
+        return os.strerror(errno.ENOSPC)
+    return str(error).strip().splitlines()[0]
 
 
 def load_networks(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import shutil
+import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
@@ -63,10 +64,12 @@ def export(
     stale = [name for name in COMPONENTS if force or _stamp(files[name]) != wanted[name]]
     if not stale:
         return []
+    for name in stale:
+        _check_writable(files[name].parent)
+    logger.info("exporting %s ...", ", ".join(stale))
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     for name in stale:
-        logger.info("exporting %s", name)
         try:
             export.export(name, files[name], weights, engine)
             _stamp_file(files[name]).write_text(wanted[name])
@@ -75,6 +78,19 @@ def export(
                 f"{files[name]}: wanted to write here, got {error.strerror}"
             ) from error
     return [files[name] for name in stale]
+
+
+def _check_writable(folder: Path) -> None:
+    """See that files can be made in a folder, before the work of making them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise SettingsError(
+            f"{folder}: wanted to write the exported network here, got {error.strerror}; copy the "
+            "model repository to a folder that can be written and name it with --model-repository"
+        ) from error
 
 
 def lay_out(
