@@ -28,9 +28,9 @@ from orchestrator.networks.engines import Engine
 def serve(
     *,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    http_port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
-    grpc_port: Annotated[int, typer.Option(min=1, max=65535)] = 8001,
-    metrics_port: Annotated[int, typer.Option(min=1, max=65535)] = 8002,
+    http_port: int = 8000,
+    grpc_port: int = 8001,
+    metrics_port: int = 8002,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -61,10 +61,11 @@ def serve(
     """Start the Triton server and keep it running until Ctrl-C."""
     with plain_errors(verbose=verbose):
         from orchestrator.triton import server
-        from orchestrator.triton.local import prepared
+        from orchestrator.triton.local import asked, prepare
+        from orchestrator.triton.options import checked
 
         options = replace(
-            prepared(model_repository, weights, device.value, threads, engine, explicit=explicit),
+            asked(model_repository, device.value, threads, engine, explicit=explicit),
             host=host,
             http_port=http_port,
             grpc_port=grpc_port,
@@ -74,6 +75,8 @@ def serve(
             traces=traces,
             trace_rate=trace_rate,
         )
+        checked(options)  # before an export, which takes its time
+        prepare(options, weights)
         typer.echo("starting Triton ...", err=True)
         started = server.start(options)
         typer.echo(_welcome(options))

@@ -11,9 +11,50 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.ports import free_ports
-from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.options import ServerOptions, checked
 from orchestrator.triton.repository import REPOSITORY, export
 from orchestrator.triton.server import running
+
+
+def asked(
+    repository: Path | None = None,
+    device: str = "auto",
+    threads: int = 0,
+    engine: Engine = Engine.AUTO,
+    *,
+    explicit: bool = False,
+) -> ServerOptions:
+    """Return the options of a server on the default ports.
+
+    Raises:
+        SettingsError: No repository was named that could be served as it lies.
+    """
+    if explicit and not repository:
+        raise SettingsError(
+            "model repository: wanted one that plates export --out wrote, to serve it as it lies, "
+            "got none; name it with --model-repository"
+        )
+    return ServerOptions(
+        repository=repository or REPOSITORY,
+        device=device,
+        threads=threads,
+        engine=engine,
+        explicit=explicit,
+    )
+
+
+def prepare(options: ServerOptions, weights: Path | None = None) -> ServerOptions:
+    """Export the models that are missing; return the options.
+
+    A repository that is served as it lies, explicitly, is left alone.
+
+    Raises:
+        SettingsError: The folder is no repository of our models, or cannot be written.
+        WeightsError: A weight file is missing or not the listed one.
+    """
+    if not options.explicit:
+        export(options.repository, weights or WEIGHTS, options.chosen_engine())
+    return options
 
 
 def prepared(
@@ -25,30 +66,8 @@ def prepared(
     *,
     explicit: bool = False,
 ) -> ServerOptions:
-    """Export the models that are missing; return the options of a server on the default ports.
-
-    A repository that is served as it lies, explicitly, is left alone.
-
-    Raises:
-        SettingsError: The folder is no repository of our models, or none was named that could be
-            served as it lies.
-        WeightsError: A weight file is missing or not the listed one.
-    """
-    if explicit and not repository:
-        raise SettingsError(
-            "model repository: wanted one that plates export --out wrote, to serve it as it lies, "
-            "got none; name it with --model-repository"
-        )
-    options = ServerOptions(
-        repository=repository or REPOSITORY,
-        device=device,
-        threads=threads,
-        engine=engine,
-        explicit=explicit,
-    )
-    if not explicit:
-        export(options.repository, weights or WEIGHTS, options.chosen_engine())
-    return options
+    """Return the options that are `asked` for, with the models exported as by `prepare`."""
+    return prepare(asked(repository, device, threads, engine, explicit=explicit), weights)
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:
@@ -70,6 +89,8 @@ def server_at(
     if url:
         yield url
         return
-    options = on_free_ports(prepared(repository, weights, device, threads, engine))
+    wanted = asked(repository, device, threads, engine)
+    checked(on_free_ports(wanted))  # before an export, which takes its time
+    options = on_free_ports(prepare(wanted, weights))
     with running(options):
         yield options.http_url

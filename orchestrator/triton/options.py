@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import shutil
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
+from itertools import combinations
 from pathlib import Path
 
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine, chosen
+from orchestrator.tables import check_range
 from orchestrator.triton.capacity import Capacity, fitting
 from orchestrator.triton.repository import REPOSITORY
 
 SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
+PORTS = ("http_port", "grpc_port", "metrics_port")
 DEVICES = ("auto", "cpu", "gpu")
 
 
@@ -92,24 +96,83 @@ def _reachable(host: str) -> str:
     return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host
 
 
+def checked(options: ServerOptions) -> ServerOptions:
+    """See that this machine can serve so; return the options with the host as an address.
+
+    Raises:
+        ServerError: It cannot; the message says why.
+    """
+    check_texts(options)
+    check_device(options.device)
+    options = replace(options, host=address_of(options.host))
+    check_ports(options)
+    check_shared_memory(options)
+    return options
+
+
+def address_of(host: str) -> str:
+    """Return a host's IPv4 address; Triton's HTTP would take a name for 255.255.255.255.
+
+    Raises:
+        ServerError: It has none.
+    """
+    try:
+        found = socket.getaddrinfo(host or " ", None, socket.AF_INET, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ServerError(
+            f"host: wanted an IPv4 address of this machine or a name of it, got {host!r}"
+        ) from error
+    return str(found[0][4][0])
+
+
 def check_ports(options: ServerOptions) -> None:
     """See that the three ports are free.
 
     Raises:
-        ServerError: One of them is in use.
+        ServerError: One of them is no port, the same as another, in use, or not to be had.
     """
-    for name in ("http_port", "grpc_port", "metrics_port"):
-        port = getattr(options, name)
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind((options.host, port))
-            except OSError as error:
-                flag = name.replace("_", "-")
-                raise ServerError(
-                    f"{name}: wanted a free port, got {port} ({error.strerror}); "
-                    f"choose another with --{flag}"
-                ) from error
+    for name in PORTS:
+        check_range(name, getattr(options, name), 1, 65535, ServerError)
+    for one, other in combinations(PORTS, 2):
+        if getattr(options, one) == getattr(options, other):
+            raise ServerError(
+                f"{other}: wanted another port than {one}, got {getattr(options, other)} for both"
+            )
+    for name in PORTS:
+        _check_free(name, getattr(options, name), options.host)
+
+
+def _check_free(name: str, port: int, host: str) -> None:
+    flag = f"choose another with --{name.replace('_', '-')}"
+    try:
+        _bind(socket.AF_INET, host, port)
+    except OSError as error:
+        if error.errno == errno.EADDRNOTAVAIL:
+            message = f"host: wanted an address of this machine, got {host}"
+        elif error.errno == errno.EACCES:
+            message = f"{name}: wanted a port that this user may open, got {port}; {flag}"
+        else:
+            message = f"{name}: wanted a free port, got {port} ({error.strerror}); {flag}"
+        raise ServerError(message) from error
+    if _reachable(host) == "localhost" and _is_taken("::1", port):
+        raise ServerError(
+            f"{name}: wanted a free port, got {port} (in use at ::1, where callers of localhost "
+            f"may look first); {flag}"
+        )
+
+
+def _bind(family: socket.AddressFamily, address: str, port: int) -> None:
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((address, port))
+
+
+def _is_taken(address: str, port: int) -> bool:
+    try:
+        _bind(socket.AF_INET6, address, port)
+    except OSError as error:  # or this machine has no IPv6
+        return error.errno == errno.EADDRINUSE
+    return False
 
 
 def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
@@ -122,12 +185,22 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
     if capacity is None:
         return
     workers = capacity.pictures + 2 * capacity.instances + 1
-    wanted, free = workers * SHM_PER_WORKER, shutil.disk_usage(folder).free
+    wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < wanted:
         raise ServerError(
             f"{folder}: wanted {wanted >> 20} MB for {workers} workers, got {free >> 20} MB; "
             "with Docker use --shm-size=512m, in Kubernetes mount a memory volume there"
         )
+
+
+def _free_bytes(folder: Path) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError as error:
+        raise ServerError(
+            f"{folder}: wanted shared memory for the workers, got {error.strerror}; "
+            "mount a memory volume there"
+        ) from error
 
 
 def has_gpu() -> bool:

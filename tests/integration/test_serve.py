@@ -96,6 +96,6 @@ def test_a_port_in_use_is_one_sentence(server) -> None:
     )
     assert done.returncode == 2
     assert re.fullmatch(
-        rf"starting Triton ...\nplates: http_port: wanted a free port, got {port} .*--http-port\n",
+        rf"plates: http_port: wanted a free port, got {port} .*--http-port\n",
         done.stderr,
     )
