@@ -1,5 +1,6 @@
 """Starting the server: what can be told without one. tests/integration has the rest."""
 
+import errno
 import socket
 import sys
 import sysconfig
@@ -14,6 +15,7 @@ from orchestrator.triton import distribution as wheel
 from orchestrator.triton import options as asked
 from orchestrator.triton import server
 from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.runtime import Runtime
 
 
 @pytest.fixture
@@ -64,6 +66,68 @@ def test_free_ports_pass() -> None:
     asked.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
 
 
+@pytest.mark.parametrize("port", [0, 99999])
+def test_a_number_that_is_no_port_is_refused(port: int) -> None:
+    with pytest.raises(ServerError, match=f"^grpc_port: wanted 1 to 65535, got {port}$"):
+        asked.check_ports(ServerOptions(grpc_port=port))
+
+
+def test_equal_ports_are_refused() -> None:
+    message = "^metrics_port: wanted another port than http_port, got 7000 for both$"
+    with pytest.raises(ServerError, match=message):
+        asked.check_ports(ServerOptions(http_port=7000, grpc_port=7001, metrics_port=7000))
+
+
+def test_a_port_that_somebody_has_on_ipv6_is_refused() -> None:
+    http, grpc, metrics = free_ports(3)
+    with socket.create_server(("::1", grpc), family=socket.AF_INET6):
+        message = rf"grpc_port: wanted a free port, got {grpc} \(in use at ::1.*--grpc-port$"
+        with pytest.raises(ServerError, match=message):
+            asked.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
+
+
+def test_a_port_that_somebody_has_on_both_families_is_refused() -> None:
+    http, grpc, metrics = free_ports(3)
+    options = ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
+    message = rf"http_port: wanted a free port, got {http} \(Addr"
+    with (
+        socket.create_server(("::", http), family=socket.AF_INET6, dualstack_ipv6=True),
+        pytest.raises(ServerError, match=message),
+    ):
+        asked.check_ports(options)
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(ServerError, match=r"^host: wanted an address of this machine, got 192\."):
+        asked.check_ports(ServerOptions(host="192.0.2.7"))  # RFC 5737: nobody's
+
+
+def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
+    def refuse(self: socket.socket, address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")  # what the kernel tells a user
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(ServerError, match=r"^http_port: wanted a port that this user may open, g"):
+        asked.check_ports(ServerOptions(http_port=80))
+
+
+@pytest.mark.parametrize("host", ["", "a b", "no-such-host.invalid", "a..b", "::1"])
+def test_a_host_without_an_ipv4_address_is_refused(host: str) -> None:
+    with pytest.raises(ServerError, match=f"^host: wanted an IPv4 address .*, got '{host}'$"):
+        asked.address_of(host)
+
+
+def test_a_hosts_name_becomes_its_address() -> None:
+    assert asked.address_of("localhost") == "127.0.0.1"
+    assert asked.address_of("0.0.0.0") == "0.0.0.0"
+
+
+def test_missing_shared_memory_is_told(tmp_path) -> None:
+    message = "/shm: wanted shared memory for the workers, got No such file.*; mount a memory"
+    with pytest.raises(ServerError, match=message):
+        asked.check_shared_memory(ServerOptions(device="cpu"), tmp_path / "shm")
+
+
 def test_too_little_shared_memory_is_told_before_the_start() -> None:
     options = ServerOptions(device="cpu", pictures=3)
     with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
@@ -102,29 +166,49 @@ def test_a_gpu_that_is_not_there_is_missed(monkeypatch) -> None:
         asked.check_device("gpu")
 
 
+def variables_of(distribution: wheel.Distribution, **asked_for: object) -> dict[str, str]:
+    runtime = Runtime.make()
+    try:
+        return wheel.environment(ServerOptions(**asked_for), distribution, runtime)
+    finally:
+        runtime.remove()
+
+
 def test_the_cpu_device_hides_the_gpus(distribution) -> None:
-    variables = wheel.environment(ServerOptions(device="cpu"), distribution)
+    variables = variables_of(distribution, device="cpu")
     assert variables["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_threads_are_those_asked_for_or_what_fits(distribution, monkeypatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
-    threads = [
-        wheel.environment(ServerOptions(threads=count), distribution)["OMP_NUM_THREADS"]
-        for count in (0, 1)
-    ]
+    threads = [variables_of(distribution, threads=count)["OMP_NUM_THREADS"] for count in (0, 1)]
     assert threads == ["3", "1"]
 
 
 def test_idle_threads_do_not_spin_unless_asked_to(distribution, monkeypatch) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    assert wheel.environment(ServerOptions(), distribution)["OMP_WAIT_POLICY"] == "PASSIVE"
+    assert variables_of(distribution)["OMP_WAIT_POLICY"] == "PASSIVE"
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    assert wheel.environment(ServerOptions(), distribution)["OMP_WAIT_POLICY"] == "ACTIVE"
+    assert variables_of(distribution)["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
+def test_a_collector_on_this_machine_needs_no_proxy(distribution, monkeypatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("NO_PROXY", "corp.example")
+    variables = variables_of(distribution, traces="http://localhost:4318/v1/traces")
+    assert variables["no_proxy"] == variables["NO_PROXY"] == "corp.example,localhost,::1,127.0.0.1"
+
+
+def test_what_goes_to_another_machine_is_the_operators(distribution, monkeypatch) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("NO_PROXY", "10.0.0.5")  # after which no name may come: see NAMES
+    variables = variables_of(distribution, traces="http://10.0.0.5:4318/v1/traces")
+    assert variables["NO_PROXY"] == "10.0.0.5"
+    assert "no_proxy" not in variables
 
 
 def test_workers_keep_the_memory_of_a_picture_for_the_next(distribution) -> None:
-    variables = wheel.environment(ServerOptions(), distribution)
+    variables = variables_of(distribution)
     assert int(variables["MALLOC_MMAP_THRESHOLD_"]) >= 3 * 3840 * 2160
     assert int(variables["MALLOC_TRIM_THRESHOLD_"]) >= 3 * 3840 * 2160
 

@@ -17,8 +17,10 @@ from pathlib import Path
 
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ServerError
+from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.triton.capacity import usable_cores
 from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.runtime import Runtime
 
 PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parent / "backends"
@@ -105,8 +107,9 @@ def lay_out_backends(distribution: Distribution, runtime: Path) -> Path:
     for file in ("libtriton_python.so", "triton_python_backend_utils.py"):
         shutil.copy(shipped / file, python)
     shutil.copy(distribution.stub, python)
-    for backend in OUR_BACKENDS.iterdir():
-        shutil.copytree(backend, backends / backend.name)
+    for model in OUR_BACKENDS.glob("*/model.py"):
+        (backends / model.parent.name).mkdir()
+        shutil.copy(model, backends / model.parent.name)
     return backends
 
 
@@ -173,19 +176,22 @@ def _traces(options: ServerOptions) -> Iterator[str]:
     yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
 
 
-def environment(options: ServerOptions, distribution: Distribution) -> dict[str, str]:
+def environment(
+    options: ServerOptions, distribution: Distribution, runtime: Runtime
+) -> dict[str, str]:
     """Return the environment of the server and its workers."""
-    libraries = [str(folder) for folder in distribution.libraries]
+    libraries = [str(runtime.plain(folder)) for folder in distribution.libraries]
+    programs = runtime.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
     capacity = options.capacity()
     threads = capacity.threads if capacity else usable_cores()
     return {
         **UNLESS_SET,
         **os.environ,
+        **(without_proxy(os.environ) if is_loopback(options.traces) else {}),
         "LD_LIBRARY_PATH": os.pathsep.join(
             [*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         ),
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]),
-        "PYTHONPATH": os.pathsep.join([str(PROJECT), *filter(None, sys.path)]),
+        "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
         "OMP_NUM_THREADS": str(threads),
         **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
     }

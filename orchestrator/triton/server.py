@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import http.client
 import logging
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import PlateError, ServerError
+from orchestrator.loopback import open_url
 from orchestrator.retries import Retries
 from orchestrator.triton.distribution import (
     command,
@@ -27,22 +25,15 @@ from orchestrator.triton.distribution import (
     find_distribution,
     lay_out_backends,
 )
-from orchestrator.triton.options import (
-    SHM,
-    ServerOptions,
-    check_device,
-    check_ports,
-    check_shared_memory,
-    check_texts,
-)
+from orchestrator.triton.log import Log
+from orchestrator.triton.options import ServerOptions, checked
 from orchestrator.triton.repository import check, lay_out
+from orchestrator.triton.runtime import Runtime, writing
+from orchestrator.triton.workers import Workers, manner
 
 AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 """A start may fail for want of memory or a port, which what died has not given back yet."""
-BURIAL_S = 0.1  # Triton's, for a worker that it has ended
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-TELLING = ("E", "{")  # Triton's errors and our failed requests
-NOISE = ("CudaDriverHelper", "NVML", "DCGM")  # what Triton says where there is no GPU
 
 logger = logging.getLogger(__name__)
 
@@ -53,47 +44,74 @@ class Server:
 
     options: ServerOptions
     process: subprocess.Popen[str]
-    runtime: tempfile.TemporaryDirectory[str]
-    shm_prefix: str
-    log: deque[str] = field(default_factory=lambda: deque(maxlen=200))
+    runtime: Runtime
+    log: Log = field(default_factory=Log)
+
+    def __post_init__(self) -> None:
+        self._workers = Workers(self.process.pid)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    @property
+    def shm_prefix(self) -> str:
+        return self.runtime.shm_prefix
 
     def is_running(self) -> bool:
         return self.process.poll() is None
 
     def is_whole(self) -> bool:
-        """Tell whether the server runs and none of its workers has died.
-
-        Triton neither restarts a worker that died nor says so in its readiness. It does not even
-        bury it, as it does those that it ends itself.
-        """
-        dead = _zombies(self.process.pid)
-        if dead:
-            time.sleep(BURIAL_S)
-            dead &= _zombies(self.process.pid)
-        return self.is_running() and not dead
+        """Tell whether the server runs and none of its workers has died."""
+        return self.is_running() and not self._workers.dead()
 
     def wait_until_ready(self) -> None:
         """Return when every model answers.
 
         Raises:
-            ServerError: The server ended or did not become ready in time.
+            ServerError: The server or a worker ended, a model could not be loaded, or the server
+                did not become ready in time.
         """
         deadline = time.monotonic() + self.options.start_timeout_s
         while not is_ready(self.options):
-            if not self.is_running():
-                raise ServerError(f"tritonserver ended while starting: {self.reason()}")
+            if trouble := self._trouble():
+                raise ServerError(trouble)
             if time.monotonic() > deadline:
                 raise ServerError(
                     f"tritonserver: wanted ready within {self.options.start_timeout_s:.0f} s, "
                     f"got no answer; {self.reason()}"
                 )
             time.sleep(0.1)
+        self.log.release()
 
     def reason(self) -> str:
-        """Return the log line that tells best why the server is in trouble."""
-        telling = ("failed to load '", "error: ", "failed to start")
-        lines = [line for mark in telling for line in self.log if mark in line]
-        return (lines or [*self.log][-1:] or ["it left no message"])[0].strip()
+        """Return on one line what tells best why the server is in trouble."""
+        return self.log.reason()
+
+    def _trouble(self) -> str:
+        """Return why the server will never be ready; empty as long as it may."""
+        if dead := self._workers.dead():
+            pid, how = next(iter(dead.items()))
+            words = self.log.last_words()
+            whose = self._workers.model(pid) or "a model"
+            return f"the worker of {whose} died while starting ({how}){words and f': {words}'}"
+        is_running = self.is_running()
+        if not is_running:
+            self._listener.join(1)  # what it said last may be on the way still
+        if unloaded := self.log.unloaded():
+            model, why = unloaded
+            return f"{model}: wanted the model loaded, got {why or self._worker_died()}"
+        if is_running:
+            return ""
+        how = manner(self.process.returncode)
+        return f"tritonserver ended while starting ({how}): {self.reason()}"
+
+    def _worker_died(self) -> str:
+        words = self.log.last_words()
+        return f"a worker that died{words and f': {words}'}"
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            self.log.follow(lines)
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End the server and its workers and remove what they leave behind."""
@@ -110,9 +128,7 @@ class Server:
         with contextlib.suppress(ProcessLookupError):  # workers of a server that died
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        for region in SHM.glob(f"{self.shm_prefix}*"):
-            region.unlink(missing_ok=True)
-        self.runtime.cleanup()
+        self.runtime.remove()
 
 
 LayOut = Callable[[ServerOptions, Path], Path]
@@ -141,45 +157,43 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
         ServerError: It cannot be started; the message says why.
     """
     distribution = find_distribution()
-    check_texts(options)
-    check_device(options.device)
-    check_ports(options)
-    check_shared_memory(options)
-    runtime = tempfile.TemporaryDirectory(prefix="plates-")
-    shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
+    options = checked(options)
+    runtime = Runtime.make()
     try:
         models = models or (as_it_lies if options.explicit else laid_out)
-        repository = models(options, Path(runtime.name, "repository"))
-        backends = lay_out_backends(distribution, Path(runtime.name))
-        process = _launch(
-            command(options, distribution, repository, backends, shm_prefix),
-            environment(options, distribution),
-        )
+        repository = runtime.plain(models(options, runtime.folder / "repository"))
+        with writing():
+            backends = lay_out_backends(distribution, runtime.folder)
+            variables = environment(options, distribution, runtime)
+        line = command(options, distribution, repository, backends, runtime.shm_prefix)
+        server = Server(options, _launch(line, variables, runtime.folder), runtime)
     except BaseException:
-        runtime.cleanup()
+        runtime.remove()
         raise
-    server = Server(options, process, runtime, shm_prefix)
-    threading.Thread(target=_follow, args=(server,), daemon=True).start()
     try:
         server.wait_until_ready()
     except BaseException:
-        server.stop()
+        server.stop(timeout_s=1)  # nobody's request is in work yet
         raise
     return server
 
 
-def _launch(line: list[str], variables: dict[str, str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        line,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is ours to handle
-        preexec_fn=_end_with_parent,
-    )
+def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            line,
+            env=variables,
+            cwd=folder,  # in which workers look for modules first
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to handle
+            preexec_fn=_end_with_parent,
+        )
+    except OSError as error:
+        raise ServerError(f"{line[0]}: wanted a program, got {error.strerror}") from error
 
 
 @contextlib.contextmanager
@@ -222,20 +236,10 @@ def is_ready(options: ServerOptions) -> bool:
 
 def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(url, timeout=5) as answer:
+        with open_url(url, timeout_s=1) as answer:
             return bool(answer.status == 200)
-    except (urllib.error.URLError, OSError):
+    except (OSError, http.client.HTTPException):
         return False
-
-
-def _follow(server: Server) -> None:
-    """Keep the end of the server's log and pass it on."""
-    assert server.process.stderr is not None
-    with server.process.stderr as lines:
-        for line in lines:
-            server.log.append(line)
-            is_error = line.startswith(TELLING) and not any(part in line for part in NOISE)
-            logger.log(logging.ERROR if is_error else logging.DEBUG, "%s", line.rstrip())
 
 
 @contextlib.contextmanager
@@ -250,17 +254,6 @@ def _uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _zombies(pid: int) -> frozenset[int]:
-    """Return the child processes of a process that have ended and that it has not waited for."""
-    dead = set()
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it may end while we look
-            state, parent = stat.read_text().rpartition(")")[2].split()[:2]
-            if int(parent) == pid and state == "Z":
-                dead.add(int(stat.parent.name))
-    return frozenset(dead)
 
 
 def _end_with_parent() -> None:

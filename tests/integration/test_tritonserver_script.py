@@ -19,6 +19,7 @@ from orchestrator.triton.distribution import environment, find_distribution, lay
 from orchestrator.triton.local import prepared
 from orchestrator.triton.options import ServerOptions
 from orchestrator.triton.repository import lay_out
+from orchestrator.triton.runtime import Runtime
 from tests.waiting import until
 
 SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "tritonserver.sh"
@@ -42,7 +43,8 @@ def urls(tmp_path: Path) -> Iterator[tuple[str, str]]:
     models = lay_out(repository, tmp_path / "models", Engine.TORCHSCRIPT, fitting(1))
     distribution = find_distribution()
     (tmp_path / "tritonserver").symlink_to(distribution.root / "bin" / "tritonserver")
-    variables = environment(ServerOptions(device="cpu"), distribution)
+    runtime = Runtime.make()
+    variables = environment(ServerOptions(device="cpu"), distribution, runtime)
     variables["PATH"] = f"{tmp_path}:{variables['PATH']}"
     http, grpc, metrics = free_ports(3)
     ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
@@ -57,6 +59,7 @@ def urls(tmp_path: Path) -> Iterator[tuple[str, str]]:
     finally:
         process.terminate()
         process.wait()
+        runtime.remove()
 
 
 def test_the_script_serves_plates_and_locks_the_administration(urls: tuple[str, str]) -> None:

@@ -1,0 +1,225 @@
+"""Starts that fail say why at once, and starts where others fail succeed; with a real server."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator import PlateClient
+from orchestrator.bench.processes import tree, workers
+from orchestrator.errors import ServerError
+from orchestrator.networks.engines import Engine
+from orchestrator.ports import free_ports
+from orchestrator.triton import server
+from orchestrator.triton.distribution import PROJECT
+from orchestrator.triton.local import on_free_ports, prepared
+from orchestrator.triton.options import ServerOptions
+from orchestrator.triton.server import LayOut, laid_out, running, start
+from tests.integration.collector import collecting
+
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+PLATES = Path(sys.executable).with_name("plates")
+TEXTS = {"A123BC77", "TO05577", "M456OP199"}
+
+
+@pytest.fixture
+def options() -> ServerOptions:
+    return on_free_ports(prepared())
+
+
+def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> LayOut:
+    """Lay our models out with one file changed."""
+
+    def models(options: ServerOptions, target: Path) -> Path:
+        folder = laid_out(options, target)
+        file = folder / model / "1" / name
+        file.write_bytes(change(file.read_bytes()))
+        return folder
+
+    return models
+
+
+def refused(options: ServerOptions, models: LayOut | None = None) -> str:
+    """Return why a start failed: on one line, long before its time was up, with nothing left."""
+    begin = time.monotonic()
+    with pytest.raises(ServerError) as raised:
+        start(options, models)
+    assert time.monotonic() - begin < options.start_timeout_s / 2
+    assert tree(os.getpid()) == {os.getpid()}
+    assert not list(Path("/dev/shm").glob(f"plates_{os.getpid()}_*"))
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        pytest.param("def x(:", "SyntaxError: invalid syntax (model.py, line 1)", id="syntax"),
+        pytest.param(
+            "import nothing_so", "ModuleNotFoundError: No module named 'nothing_so'", id="import"
+        ),
+        pytest.param(
+            "raise RuntimeError('two\\nlines')", "RuntimeError: two lines", id="two-lines"
+        ),
+    ],
+)
+def test_a_model_that_does_not_load_is_told_in_its_own_words(options, code: str, why: str) -> None:
+    models = with_file("plate_recognition", "model.py", lambda _: code.encode())
+    assert refused(options, models) == f"plate_recognition: wanted the model loaded, got {why}"
+
+
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        pytest.param(Engine.OPENVINO, "model.xml", id="openvino"),
+        pytest.param(Engine.OPENVINO, "model.bin", id="openvino-numbers"),
+        pytest.param(Engine.TORCHSCRIPT, "model.pt", id="torchscript"),
+    ],
+)
+def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
+    options = on_free_ports(prepared(engine=engine))
+    why = refused(options, with_file("stn", name, lambda content: content[:1000]))
+    assert why.startswith("stn: wanted the model loaded, got RuntimeError: ")
+
+
+def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
+    found = server.find_distribution()
+    bare = replace(found, libraries=found.libraries[:1])
+    monkeypatch.setattr(server, "find_distribution", lambda: bare)
+    why = refused(options)
+    assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
+
+
+def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None:
+    models = with_file("plate_recognition", "model.py", lambda _: b"import time; time.sleep(999)")
+    killer = threading.Thread(target=kill_worker, args=("plate_recognition",))
+    killer.start()
+    why = refused(options, models)
+    killer.join()
+    assert why == "the worker of plate_recognition died while starting (SIGKILL)"
+
+
+def kill_worker(model: str) -> None:
+    """Kill a model's first worker some moments after it has begun."""
+    while not (found := workers(os.getpid(), model)):
+        time.sleep(0.1)
+    time.sleep(0.5)  # it is seen alive
+    os.kill(found[0], signal.SIGKILL)
+
+
+def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options, monkeypatch) -> None:
+    monkeypatch.setattr(server, "checked", lambda options: options)
+    with socket.create_server(("127.0.0.1", options.http_port)):
+        why = refused(options)
+    socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
+    assert why.startswith("tritonserver ended while starting (exit status 1): failed to start HTTP")
+    assert why.endswith(socket_of)
+
+
+@pytest.fixture
+def silent_proxy(monkeypatch) -> Iterator[list[bytes]]:
+    """A proxy for everything that accepts connections and never answers; gives what it was told."""
+    told: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy, ExitStack() as callers:
+
+        def accept() -> None:
+            while True:
+                try:
+                    caller = callers.enter_context(proxy.accept()[0])
+                except OSError:
+                    return
+                told.append(caller.recv(1000))
+
+        threading.Thread(target=accept, daemon=True).start()
+        url = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        for name in ("http_proxy", "https_proxy", "all_proxy", "grpc_proxy"):
+            monkeypatch.setenv(name, url)
+            monkeypatch.setenv(name.upper(), url)
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        yield told
+        proxy.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_proxy_that_never_answers_is_in_nobodys_way(options, silent_proxy) -> None:
+    with collecting() as collector:
+        traced = replace(options, traces=collector.url)
+        with running(traced), PlateClient(traced.http_url) as client:
+            collector.wait_for(["past"], lambda: client.recognize(STREET, request_id="past"))
+    assert silent_proxy == []
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Path:
+    """A copy of the project in a folder whose path is neither ASCII nor fit for a list."""
+    folder = tmp_path_factory.mktemp("мой проект") / "номера: a;b"
+    for part in ("orchestrator", "model_repository", "weights"):
+        ignored = shutil.ignore_patterns("__pycache__", "model.[!p]*")
+        shutil.copytree(PROJECT / part, folder / part, ignore=ignored)
+    return folder
+
+
+@pytest.mark.parametrize("engine", [Engine.OPENVINO, Engine.TORCHSCRIPT])
+@pytest.mark.parametrize("locale", [{}, {"LC_ALL": "C"}, {"LC_ALL": "C.UTF-8"}], ids=str)
+def test_a_checkout_serves_whatever_its_path(
+    checkout: Path, engine: Engine, locale: dict[str, str]
+) -> None:
+    """Its code, weights, models, temporary folder and working folder all lie there."""
+    (checkout / "tmp").mkdir(exist_ok=True)
+    plain = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    code = (
+        f"import sys; sys.path = [{str(checkout)!r}, *(p for p in sys.path if p != "
+        f"{str(PROJECT)!r})]; from orchestrator import cli; cli.app()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "recognize", STREET, "--engine", engine.value],
+        cwd=checkout,
+        env={**plain, **locale, "TMPDIR": str(checkout / "tmp")},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(text in done.stdout for text in TEXTS)
+    assert not list((checkout / "tmp").glob("plates-*"))
+
+
+def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
+    own = prepared()
+    server.lay_out(own.repository, tmp_path / "модели", own.chosen_engine(), own.capacity())
+    monkeypatch.chdir(tmp_path)
+    options = on_free_ports(prepared(Path("модели"), explicit=True))
+    with running(options), PlateClient(options.http_url) as client:
+        assert set(client.recognize(STREET).texts) == TEXTS
+
+
+def test_modules_in_the_working_folder_are_not_imported(options, tmp_path, monkeypatch) -> None:
+    (tmp_path / "random.py").write_text("raise RuntimeError('a stranger')")
+    monkeypatch.chdir(tmp_path)
+    with running(options), PlateClient(options.http_url) as client:
+        assert set(client.recognize(STREET).texts) == TEXTS
+
+
+def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
+    shutil.copytree(prepared().repository, tmp_path / "models")
+    shutil.rmtree(tmp_path / "models" / "stn" / "1")
+    (tmp_path / "models" / "stn" / "1").symlink_to("/proc")  # nobody writes there, not even root
+    http, grpc, metrics = free_ports(3)
+    ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    repository = f"--model-repository={tmp_path / 'models'}"
+    done = subprocess.run(
+        [PLATES, "serve", repository, *ports], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: wanted to write the exported")
