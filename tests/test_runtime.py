@@ -2,6 +2,7 @@
 
 import errno
 import os
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -67,10 +68,37 @@ def test_a_workers_python_sees_plain_folders_in_their_order(
     (tmp_path / "имя").mkdir()
     programs = runtime.lay_out_python([tmp_path / "имя", tmp_path])
     (packages,) = programs.parent.glob("lib/python3.*/site-packages/*.pth")
-    first, second = packages.read_text(encoding="ascii").splitlines()
+    patch, first, second = packages.read_text(encoding="ascii").splitlines()
+    assert patch == "import unresolved"
     assert Path(first).resolve() == tmp_path / "имя"
     assert second == str(tmp_path)
     assert os.access(programs / "python3", os.X_OK)
+
+
+def test_a_workers_python_leaves_links_to_other_than_ascii_unresolved(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    (tmp_path / "имя").mkdir()
+    (tmp_path / "имя" / "where.py").write_text(
+        "import os, pathlib\n"
+        "print(os.path.realpath(__file__), pathlib.Path(__file__).resolve(), sep='\\n')\n"
+    )
+    (tmp_path / "ascii").symlink_to(tmp_path)
+    programs = runtime.lay_out_python([tmp_path / "имя"])
+    code = f"import where, os; print(os.path.realpath({str(tmp_path / 'ascii')!r}))"
+    done = subprocess.run(
+        [programs / "python3", "-c", code], capture_output=True, text=True, check=True
+    )
+    link = str(runtime.links / "0" / "where.py")
+    assert done.stdout.splitlines() == [link, link, str(tmp_path)]
+
+
+def test_a_workers_python_resolves_as_ever_where_every_path_is_plain(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    programs = runtime.lay_out_python([tmp_path])
+    (packages,) = programs.parent.glob("lib/python3.*/site-packages/*.pth")
+    assert packages.read_text(encoding="ascii") == f"{tmp_path}\n"
 
 
 def test_no_temporary_folder_is_one_sentence() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -17,6 +18,8 @@ from orchestrator.triton.options import SHM
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
 """Paths that need no link: no other separates or expands anything in a list of folders."""
+
+UNRESOLVED = Path(__file__).with_name("unresolved.py")
 
 
 @dataclass(frozen=True)
@@ -51,16 +54,20 @@ class Runtime:
                 folder = SHM / f"{shm_prefix}folder"
                 folder.symlink_to(kept.name)
             runtime = cls(folder, shm_prefix, kept)
-            (folder / "links").mkdir()
+            runtime.links.mkdir()
         return runtime
+
+    @property
+    def links(self) -> Path:
+        """The folder of links to what lies under paths that are not plain."""
+        return self.folder / "links"
 
     def plain(self, path: Path) -> Path:
         """Return an absolute path to the same, which a worker can read."""
         path = path.absolute()
         if is_plain(path):
             return path
-        links = self.folder / "links"
-        link = links / str(len([*links.iterdir()]))
+        link = self.links / str(len([*self.links.iterdir()]))
         link.symlink_to(path)
         return link
 
@@ -72,10 +79,14 @@ class Runtime:
         paths which are not ASCII.
         """
         root = self.folder / "python"
-        site = root / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
-        (site / "site-packages").mkdir(parents=True)
-        lines = "".join(f"{self.plain(folder)}\n" for folder in packages)
-        (site / "site-packages" / "plates.pth").write_text(lines, encoding="ascii")
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        site = root / "lib" / version / "site-packages"
+        site.mkdir(parents=True)
+        lines = [str(self.plain(folder)) for folder in packages]
+        if any(self.links.iterdir()):
+            shutil.copy(UNRESOLVED, site)
+            lines.insert(0, f"import {UNRESOLVED.stem}")  # which a .pth file may hold
+        (site / "plates.pth").write_text("\n".join([*lines, ""]), encoding="ascii")
         (root / "bin").mkdir()
         (root / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
         home = self.plain(Path(sys.base_prefix)) / "bin"
