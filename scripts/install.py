@@ -21,6 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -137,6 +138,8 @@ def no_python(reason: str) -> str:
 
 def create(venv: Path, python: str) -> None:
     """Make an empty environment."""
+    if os.pathsep in str(venv):
+        sys.exit(f"install: wanted a folder without {os.pathsep} in its path, got {venv}")
     done = subprocess.run([python, "-m", "venv", "--clear", str(venv)], check=False)
     if done.returncode:
         sys.exit("install: wanted Python's venv; on Debian and Ubuntu: apt install python3-venv")
@@ -161,6 +164,17 @@ def install(groups: list[str], build: str | None) -> None:
     project = ("--no-build-isolation", "--editable", str(PROJECT))
     if not pip("install", "--quiet", "--no-deps", *project):
         sys.exit("install: the project itself could not be installed, see above")
+    link_relatively()
+
+
+def link_relatively() -> None:
+    """Let the environment name the project by a relative path.
+
+    Python 3.11 and 3.12 read such a file as ASCII where the locale is C, and do not start over a
+    path that is not.
+    """
+    packages = Path(sysconfig.get_path("purelib"))
+    (packages / "orchestrator.pth").write_text(os.path.relpath(PROJECT, packages) + "\n")
 
 
 def read_lock() -> list[dict]:

@@ -91,6 +91,21 @@ def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch,
     assert "\n" not in sentence
 
 
+def test_a_path_that_no_environment_can_have_is_told(install, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"a folder without : in its path, got .*a:b"):
+        install.create(tmp_path / "a:b", sys.executable)
+
+
+def test_the_environment_names_the_project_relatively(install, monkeypatch, tmp_path: Path) -> None:
+    packages = tmp_path / "lib" / "site-packages"
+    packages.mkdir(parents=True)
+    monkeypatch.setattr(install.sysconfig, "get_path", {"purelib": str(packages)}.get)
+    install.link_relatively()
+    (line,) = (packages / "orchestrator.pth").read_text().splitlines()
+    assert line.isascii()
+    assert (packages / line).resolve() == SCRIPT.parents[1]
+
+
 def test_a_pin_read_without_a_toml_parser_is_that_of_the_lock(install) -> None:
     for package in install.read_lock():
         if package["name"] in {"uv", "poetry-core"}:
