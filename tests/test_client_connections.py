@@ -238,15 +238,6 @@ client.close()
 sys.exit(status)
 """
 
-
-def test_a_forked_child_has_a_connection_of_its_own() -> None:
-    server = Server(NO_PLATES)
-    with listening(server) as url:
-        done = subprocess.run([*PYTHON, FORKING, url], capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (server.connections, server.requests) == (2, 4)
-
-
 CLOSING = """
 import os, sys
 from orchestrator import PlateClient
@@ -262,12 +253,21 @@ sys.exit(status)
 """
 
 
-def test_a_child_that_closes_the_client_leaves_the_parents_connection_alone() -> None:
+@pytest.mark.parametrize(
+    ("script", "connections", "requests"),
+    [
+        pytest.param(FORKING, 2, 4, id="has-one-of-its-own"),
+        pytest.param(CLOSING, 1, 2, id="closes-the-client"),
+    ],
+)
+def test_a_forked_child_leaves_the_parents_connection_alone(
+    script: str, connections: int, requests: int
+) -> None:
     server = Server(NO_PLATES)
     with listening(server) as url:
-        done = subprocess.run([*PYTHON, CLOSING, url], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*PYTHON, script, url], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (server.connections, server.requests) == (1, 2)
+    assert (server.connections, server.requests) == (connections, requests)
 
 
 CUTTING = """
