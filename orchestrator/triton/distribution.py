@@ -62,11 +62,14 @@ def find_distribution() -> Distribution:
         ServerError: The wheel is not installed, has no worker for this Python version, or this
             Python has no shared libpython for the worker to load.
     """
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     spec = importlib.util.find_spec("pytriton")
     if spec is None or spec.origin is None:
-        raise ServerError("tritonserver: wanted the package nvidia-pytriton, got none installed")
+        raise ServerError(
+            "tritonserver: wanted the package nvidia-pytriton, which is for Python 3.10 to 3.12, "
+            f"got none installed for this Python {version}"
+        )
     package = Path(spec.origin).parent
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
     stubs = package / "tritonserver" / "python_backend_stubs"
     stub = stubs / version / "triton_python_backend_stub"
     if not stub.is_file():
