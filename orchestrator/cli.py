@@ -27,8 +27,9 @@ from orchestrator.command import (
     WeightsOption,
     plain_errors,
 )
-from orchestrator.errors import PictureError, PlateError
+from orchestrator.errors import ExtraError, PictureError, PlateError
 from orchestrator.evaluation.command import evaluate
+from orchestrator.extras import needs_told
 from orchestrator.networks.engines import Engine
 from orchestrator.training.command import quantize, train
 from orchestrator.triton.command import add_version, export, serve
@@ -113,14 +114,17 @@ def recognize(
 
             drawings = drawings_of(pictures, annotate)
         served = (model_repository, weights, device.value, threads, engine)
-        with nullcontext(url) if url else _own_server(*served) as address:
+        with _own_server(*served) if url is None else nullcontext(url) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)
     raise typer.Exit(1 if failures or faults else 0)
 
 
 def _own_server(*options: Any) -> AbstractContextManager[str]:
-    from orchestrator.triton.local import server_at
-
+    try:
+        with needs_told():
+            from orchestrator.triton.local import server_at
+    except ExtraError as error:
+        raise ExtraError(f"wanted --url host:port, or to serve: {error}") from error
     typer.echo("starting Triton ...", err=True)
     return server_at(None, *options)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.client import HTTPException
+from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
 from tritonclient.utils import InferenceServerException
 from urllib3.exceptions import HTTPError, ProtocolError
@@ -18,9 +18,11 @@ NO_ANSWER = ("connect", "socket", "transport", "dns")
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
 """Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
 it was at work. Whatever error they come as, another server would have answered."""
+NOT_IT = {"404": "not found", "405": "method not allowed"}
+"""What the inference protocol's HTTP says, by status, where the path or the port is another's."""
 LATE = "StatusCode.DEADLINE_EXCEEDED"
-GIVEN_UP = {UNREADABLE, "408", "499", "502", "504"}
-"""What a balancer answers in place of a server that did not."""
+GIVEN_UP = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
+"""What a balancer, or a server of something else, answers in place of one of ours."""
 REFUSED = {"400", "404", "413", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND"}
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
@@ -43,7 +45,11 @@ def plain_errors(url: str, timeout_s: float, request_id: str = "") -> Iterator[N
         raise ServerError(f"{url}: {error}{named}") from error
     except (HTTPError, HTTPException, OSError) as error:
         root = _root_of(error)
-        if isinstance(root, TimeoutError):
+        if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
+            message = (
+                f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
+            )
+        elif isinstance(root, TimeoutError):
             message = f"{url}: wanted an answer within {timeout_s:g} s, got none"
         else:
             what = root if isinstance(root, OSError) else repr(root)
@@ -67,9 +73,10 @@ def _error_of(
     words = message.lower()
     is_unheard = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
     is_dying = any(word in words for word in DYING)
+    is_another = NOT_IT.get(status) == words
     if status == LATE:
         return ServerError, f"{url}: wanted an answer within {timeout_s:g} s, got {message}"
-    if is_unheard or is_dying or status in GIVEN_UP:
+    if is_unheard or is_dying or is_another or status in GIVEN_UP:
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in REFUSED:
         return RequestError, message

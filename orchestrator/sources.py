@@ -43,7 +43,11 @@ def find(named: Iterable[Path]) -> tuple[list[Source], list[PictureError]]:
             inside = _below(path, faults)
             found += [Source(one, one.relative_to(path)) for one in inside]
             if not inside:
-                faults.append(PictureError(f"{path}: wanted pictures, got a folder without any"))
+                faults.append(
+                    PictureError(
+                        f"{path}: wanted pictures, got a folder without any (drawings are none)"
+                    )
+                )
         elif os.path.exists(path):  # noqa: PTH110
             found.append(Source(path, Path(path.name)))
         else:

@@ -160,7 +160,7 @@ def install(groups: list[str], build: str | None) -> None:
     pins.append(pin_of("poetry-core"))  # builds the project's own package
     print(f"install: {len(pins)} packages of poetry.lock", flush=True)
     if not pip("install", "--quiet", "--no-deps", pins=pins):
-        sys.exit("install: the packages of poetry.lock could not be installed, see above")
+        sys.exit("install: the packages of poetry.lock could not be installed; is there a network?")
     project = ("--no-build-isolation", "--editable", str(PROJECT))
     if not pip("install", "--quiet", "--no-deps", *project):
         sys.exit("install: the project itself could not be installed, see above")
@@ -298,4 +298,8 @@ def requirements(pins: list[str]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("install: interrupted; the next run goes on", file=sys.stderr)
+        sys.exit(130)

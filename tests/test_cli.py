@@ -134,7 +134,10 @@ def test_a_folder_stands_for_its_pictures(run, tmp_path) -> None:
 def test_a_folder_without_pictures_does_not_stop_the_others(run, tmp_path) -> None:
     done = run("recognize", tmp_path, STREET, "--url", "x:1")
     assert done.exit_code == 1
-    assert done.stderr == f"{tmp_path}: wanted pictures, got a folder without any\n"
+    assert (
+        done.stderr
+        == f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)\n"
+    )
     assert "A001AA77" in done.stdout
 
 
@@ -142,7 +145,7 @@ def test_nothing_to_recognise_starts_no_server(run, tmp_path) -> None:
     done = run("recognize", tmp_path, tmp_path / "gone.jpg")
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
-        f"{tmp_path}: wanted pictures, got a folder without any",
+        f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)",
         f"{tmp_path / 'gone.jpg'}: wanted a picture or a folder, got no such file",
     ]
 

@@ -89,7 +89,7 @@ def fault_of(url: str) -> PlateError:
     [
         pytest.param(b"", "got Remote end closed connection without response", id="none"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got an empty answer", id="half-a-head"),
-        pytest.param(b"SSH-2.0-OpenSSH", r"got BadStatusLine\(.SSH-2.0", id="no-http"),
+        pytest.param(b"SSH-2.0-OpenSSH", "got what is no HTTP; for gRPC", id="no-http"),
         pytest.param(answer(200, b""), "got an empty answer", id="empty"),
         pytest.param(answer(204, b""), "got HTTP 204", id="nothing-to-say"),
         pytest.param(answer(302, PAGE), "got HTTP 302", id="elsewhere"),
@@ -101,6 +101,10 @@ def fault_of(url: str) -> PlateError:
             b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", "got Incomplete", id="half-a-body"
         ),
         pytest.param(answer(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
+        pytest.param(answer(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
+        pytest.param(
+            answer(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
+        ),
         pytest.param(answer(504, PAGE), r"got HTTP 504 \(request", id="gateway-timeout"),
         pytest.param(answer(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
         pytest.param(
@@ -189,6 +193,9 @@ def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message:
     ("code", "message", "kind"),
     [
         pytest.param("UNAVAILABLE", "Socket closed", ServerError, id="gone"),
+        pytest.param(
+            "UNIMPLEMENTED", "Received http2 header with status: 404", ServerError, id="another"
+        ),
         pytest.param(
             "UNAVAILABLE", "Stream removed (RST_STREAM (error code 7))", ServerError, id="cut-off"
         ),

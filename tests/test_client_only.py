@@ -37,7 +37,7 @@ def test_a_command_that_needs_more_says_what(client_only: ClientOnly, arguments)
     done = client_only.plates(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     said = done.stderr.removeprefix("starting Triton ...\n")
-    assert said.startswith("plates: wanted the package ")
+    assert "wanted the package " in said
     assert said.endswith(BRINGS)
     assert said.count("\n") == 1
 
@@ -73,3 +73,8 @@ def test_what_is_missing_for_another_reason_is_not_blamed_on_the_extra(
 @pytest.mark.parametrize("name", ["Plate", "PlateClient", "Plates", "Settings"])
 def test_a_client_is_there(client_only: ClientOnly, name: str) -> None:
     assert client_only.run(f"from orchestrator import {name}").returncode == 0
+
+
+def test_who_recognises_is_asked_for_a_server_first(client_only: ClientOnly) -> None:
+    done = client_only.plates("recognize", "/dev/null")
+    assert done.stderr.startswith("plates: wanted --url host:port, or to serve: wanted the package")

@@ -72,7 +72,10 @@ class TestFind:
         fill(tmp_path, "full/a.jpg", "empty/notes.txt")
         sources, (fault,) = find([tmp_path / "empty", tmp_path / "full"])
         assert [source.path.name for source in sources] == ["a.jpg"]
-        assert str(fault) == f"{tmp_path}/empty: wanted pictures, got a folder without any"
+        assert (
+            str(fault)
+            == f"{tmp_path}/empty: wanted pictures, got a folder without any (drawings are none)"
+        )
 
     def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
         sources, (fault,) = find([tmp_path / "gone.jpg"])
