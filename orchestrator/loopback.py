@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-NAMES = "localhost,::1,127.0.0.1"
+NAMES = ("localhost", "::1", "127.0.0.1")
 """The IPv4 address comes last: libcurl in Triton's wheel knows one nowhere else in a list."""
 PAST_PROXY = ("grpc.enable_http_proxy", 0)
 """For a gRPC channel, whose library reads the environment as well."""
@@ -25,11 +25,11 @@ def open_url(request: str | urllib.request.Request, timeout_s: float) -> Any:
 
 def is_loopback(url: str) -> bool:
     """Tell whether a URL's host is this machine by one of its own names."""
-    return urlsplit(url).hostname in NAMES.split(",")
+    return urlsplit(url).hostname in NAMES
 
 
 def without_proxy(variables: Mapping[str, str]) -> dict[str, str]:
     """Return NO_PROXY in both spellings, as it is and with the names of this machine."""
     given = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
-    value = given if given.strip() == "*" else ",".join(filter(None, [given, NAMES]))
+    value = given if given.strip() == "*" else ",".join(filter(None, [given, *NAMES]))
     return {"no_proxy": value, "NO_PROXY": value}

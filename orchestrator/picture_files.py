@@ -23,6 +23,7 @@ BASE64_OF = (b"/9j/", b"iVBOR", b"UklGR", b"Qk", b"data:")
 """How the base64 text of a JPEG, PNG, WebP or BMP file begins, bare or as a data URL. No file of
 these formats begins like that itself."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
+LONGEST_NAME = 100  # of a path in a message
 LINE_BREAKS = b"\r\n"
 
 HEADER_BYTES = 33  # of a PNG file: its signature and its first chunk
@@ -38,8 +39,15 @@ def read_file(path: str | Path) -> bytes:
     """
     try:
         return Path(path).read_bytes()
-    except OSError as error:
-        raise PictureError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    except (OSError, ValueError) as error:  # the latter: a null byte
+        reason = getattr(error, "strerror", None) or error
+        raise PictureError(f"{named(path)}: wanted a readable file, got {reason}") from error
+
+
+def named(path: str | Path) -> str:
+    """Return a path as an error names it: callers pass base64 for one, too."""
+    name = str(path) or "''"
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def from_base64(encoded: bytes) -> bytes:

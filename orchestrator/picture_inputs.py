@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import PictureError
-from orchestrator.picture_files import Bgr
+from orchestrator.picture_files import Bgr, named, read_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -26,7 +25,6 @@ WANTED = (
     "or uint8 [H, W, 3] BGR"
 )
 DEEP_MODES = ("I", "F")  # PIL's, of 16 and 32 bits, beginning so; all others have 8 at most
-LONGEST_NAME = 100  # of a path in a message: callers pass base64, too
 
 
 def load(picture: Picture | None) -> bytes | Bgr:
@@ -49,7 +47,8 @@ def load(picture: Picture | None) -> bytes | Bgr:
     if isinstance(picture, (bytes, bytearray, memoryview)):
         return _some(bytes(picture), "picture")
     if isinstance(picture, (str, os.PathLike)):
-        return _read_path(os.fsdecode(picture))
+        path = os.fsdecode(picture)
+        return _some(read_file(path), named(path))
     if hasattr(picture, "convert") and hasattr(picture, "getexif"):
         return _check(_from_pil(picture))
     if hasattr(picture, "read"):
@@ -57,15 +56,6 @@ def load(picture: Picture | None) -> bytes | Bgr:
     if hasattr(picture, "__array__"):
         return _check(_to_array(picture))
     raise PictureError(f"{WANTED}, got {type(picture).__name__}")
-
-
-def _read_path(path: str) -> bytes:
-    name = path if len(path) <= LONGEST_NAME else f"{path[:LONGEST_NAME]}..."
-    try:
-        return _some(Path(path).read_bytes(), name)
-    except (OSError, ValueError) as error:  # the latter: a null byte
-        reason = getattr(error, "strerror", None) or error
-        raise PictureError(f"{name or repr(path)}: wanted a readable file, got {reason}") from error
 
 
 def _read_file(file: Any) -> bytes:

@@ -246,13 +246,8 @@ def cpu_torch() -> str:
     """Return the CPU build of PyTorch as a line of a requirements file."""
     lines = [line.split() for line in CPU_TORCH.read_text().splitlines() if line[:1] != "#"]
     version = lines[0][1].split("-")[1]  # of a wheel's name
-    return requirement(
-        {
-            "name": "torch",
-            "version": version,
-            "files": [{"hash": f"sha256:{digest}"} for digest, _ in lines],
-        }
-    )
+    files = [{"hash": f"sha256:{digest}"} for digest, _ in lines]
+    return requirement({"name": "torch", "version": version, "files": files})
 
 
 def install_cpu_torch() -> bool:

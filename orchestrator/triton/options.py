@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 
 from orchestrator.errors import ServerError
+from orchestrator.loopback import NAMES
 from orchestrator.networks.engines import Engine, chosen
 from orchestrator.tables import check_range
 from orchestrator.triton.capacity import Capacity, fitting
@@ -77,7 +78,7 @@ class ServerOptions:
     @property
     def is_local(self) -> bool:
         """Only this machine can reach the server."""
-        return self.host in {"localhost", "127.0.0.1", "::1"}
+        return self.host in NAMES
 
     @property
     def http_url(self) -> str:

@@ -70,13 +70,8 @@ def export(
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     for name in stale:
-        try:
-            export.export(name, files[name], weights, engine)
-            _stamp_file(files[name]).write_text(wanted[name])
-        except OSError as error:
-            raise SettingsError(
-                f"{files[name]}: wanted to write here, got {error.strerror}"
-            ) from error
+        export.export(name, files[name], weights, engine)
+        _write_stamp(files[name], wanted[name])
     return [files[name] for name in stale]
 
 
@@ -205,6 +200,14 @@ def _stamp(file: Path) -> str:
     """Return the fingerprint that an exported file was made with, `""` without a file."""
     stamp = _stamp_file(file)
     return stamp.read_text() if stamp.is_file() and file.is_file() else ""
+
+
+def _write_stamp(file: Path, fingerprint: str) -> None:
+    stamp = _stamp_file(file)
+    try:
+        stamp.write_text(fingerprint)
+    except OSError as error:
+        raise SettingsError(f"{stamp}: wanted to write here, got {error.strerror}") from error
 
 
 def _stamp_file(file: Path) -> Path:
