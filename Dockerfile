@@ -102,7 +102,7 @@ COPY --from=gpu-models /opt/plates/models /opt/plates/models
 COPY deploy/tritonserver.sh /opt/plates/deploy/
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
 # The workers take their packages from PYTHONPATH. The three variables below it are those of `plates serve`,
-# orchestrator/triton/distribution.py, where they are explained.
+# orchestrator/server/distribution.py, where they are explained.
 ENV PYTHONPATH=/opt/plates:/opt/plates/.venv/lib/python3.12/site-packages \
     OMP_WAIT_POLICY=PASSIVE \
     MALLOC_MMAP_THRESHOLD_=33554432 \

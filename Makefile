@@ -50,7 +50,7 @@ image-check: .venv/.dev
 train-env: .venv-train/.train
 
 test-train: .venv-train/.train
-	.venv-train/bin/pytest tests/train tests/test_detector_training.py
+	.venv-train/bin/pytest tests/training/with_yolov5 tests/training/test_detector.py
 
 clean:
 	rm -rf .venv .venv-train .venv-python model_repository/*/1/model.*[!y]

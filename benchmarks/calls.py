@@ -9,10 +9,10 @@ import numpy as np
 import tritonclient.http
 
 from benchmarks import OUTPUTS
+from benchmarks.pictures import Picture
+from benchmarks.plan import HTTP_ENCODED, Address
 from benchmarks.rivals import MODELS
-from orchestrator.bench.pictures import Picture
-from orchestrator.bench.plan import HTTP_ENCODED, Address
-from orchestrator.bench.wire import http_input, over_http
+from benchmarks.wire import http_input, over_http
 from orchestrator.contract import Array
 
 

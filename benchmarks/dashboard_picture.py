@@ -28,12 +28,12 @@ import cv2
 
 from benchmarks.dashboard_drawing import draw
 from benchmarks.dashboard_panels import Span, answer, panels
+from benchmarks.pictures import Picture, rendered
 from benchmarks.scale_out.replicas import running
-from orchestrator.bench.pictures import Picture, rendered
 from orchestrator.client import PlateClient
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.loopback import open_url
-from orchestrator.ports import free_ports
+from orchestrator.server.ports import free_ports
 
 RULES = Path(__file__).resolve().parents[1] / "deploy" / "monitoring" / "rules.yaml"
 SCRAPE_S = 2

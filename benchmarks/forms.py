@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks import calls
+from benchmarks.load import closed_loop
+from benchmarks.pictures import Picture, rendered
+from benchmarks.processes import cpu_s, tree
 from benchmarks.report import figure, numbers, write
 from benchmarks.rivals import BLS, MODELS, WORKERS, running
-from orchestrator.bench.load import closed_loop
-from orchestrator.bench.pictures import Picture, rendered
-from orchestrator.bench.processes import cpu_s, tree
+from evaluation.tables import aligned
 from orchestrator.errors import ModelError, PlateError
-from orchestrator.evaluation.tables import aligned
 from orchestrator.networks.engines import Engine
-from orchestrator.triton.server import Server
+from orchestrator.server.process import Server
 
 PROC = Path("/proc")
 MB = 1e6

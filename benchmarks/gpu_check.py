@@ -19,15 +19,15 @@ import cv2
 import numpy as np
 import typer
 
-from orchestrator.bench.pictures import Picture, read, rendered
+from benchmarks.pictures import Picture, read, rendered
+from evaluation.tables import aligned
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
-from orchestrator.evaluation.tables import aligned
 from orchestrator.networks.engines import Engine
 from orchestrator.plates import Plate, Plates
-from orchestrator.triton.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.process import running
 from orchestrator.triton.placement import VARIABLE, Placement, parsed
-from orchestrator.triton.server import running
 
 PROJECT = Path(__file__).resolve().parents[1]
 STREET = PROJECT / "tests" / "data" / "street.jpg"

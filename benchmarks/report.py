@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.bench.run import describe
+from benchmarks.run import describe
 
 
 def figure(value: float) -> str:

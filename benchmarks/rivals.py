@@ -18,9 +18,9 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.triton import repository, server
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.options import ServerOptions
+from orchestrator.server import process, repository
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.options import ServerOptions
 
 FOLDER = Path(__file__).resolve().parent
 CONFIG = "config.pbtxt"
@@ -63,7 +63,7 @@ def _adapt(config: Any, ours: Any, engine: Engine) -> None:
 @contextmanager
 def running(
     engine: Engine = Engine.AUTO, *, pictures: int = 0, threads: int = 0
-) -> Iterator[server.Server]:
+) -> Iterator[process.Server]:
     """Run a server with all forms, on the CPU, for the length of a `with` block.
 
     Args:
@@ -75,5 +75,5 @@ def running(
         ServerError: It cannot be started; the message says why.
     """
     options = on_free_ports(prepared(device="cpu", engine=engine, threads=threads))
-    with server.running(replace(options, pictures=pictures), lay_out) as started:
+    with process.running(replace(options, pictures=pictures), lay_out) as started:
         yield started

@@ -23,23 +23,23 @@ from torch import Tensor
 
 from benchmarks import OUTPUTS
 from benchmarks.calls import connected
+from benchmarks.load import closed_loop
+from benchmarks.metrics import difference, scrape
+from benchmarks.pictures import Picture, rendered
 from benchmarks.report import figure, numbers, write
 from benchmarks.rivals import BLS
+from evaluation.tables import aligned
 from orchestrator import contract
-from orchestrator.bench.load import closed_loop
-from orchestrator.bench.metrics import difference, scrape
-from orchestrator.bench.pictures import Picture, rendered
 from orchestrator.contract import COMPONENTS, MODEL
 from orchestrator.errors import ModelError, PlateError
-from orchestrator.evaluation.tables import aligned
 from orchestrator.images import crop_plates, decode
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import running
 from orchestrator.settings import Settings
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.server import running
 
 Times = dict[str, float]
 """Milliseconds by name of the step."""

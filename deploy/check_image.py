@@ -25,7 +25,7 @@ from pathlib import Path
 from deploy.container import GRACE_S, first_process, inside, start
 from deploy.image import PROJECT, Buildah, CheckError, Image, build
 from orchestrator.client import PlateClient
-from orchestrator.ports import free_ports
+from orchestrator.server.ports import free_ports
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "nsenter", "chroot", "setpriv")
 PICTURE, LABELS = (PROJECT / "tests" / "data" / name for name in ("street.jpg", "labels.csv"))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the tritonserver of NGC's image with the flags of `plates serve`, orchestrator/triton/distribution.py; a test
+# Starts the tritonserver of NGC's image with the flags of `plates serve`, orchestrator/server/distribution.py; a test
 # compares the two. Further flags may follow.
 #
 # Administration (models, shared memory of callers, traces, logs) needs the header plates-admin-key: docs/operations.md.

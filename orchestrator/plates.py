@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from orchestrator.errors import SettingsError
-from orchestrator.tables import read_table
+from orchestrator.toml_files import read_table
 
 if TYPE_CHECKING:
     import pandas as pd

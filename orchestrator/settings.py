@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
-from orchestrator.tables import check_range
+from orchestrator.toml_files import check_range
 
 Roi = tuple[float, float, float, float]
 

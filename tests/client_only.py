@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from copy import copy
 from importlib import metadata
 from pathlib import Path
 
 from packaging.requirements import Requirement
+
+PROJECT = Path(__file__).resolve().parents[1]
 
 
 class ClientOnly:
@@ -16,6 +19,7 @@ class ClientOnly:
 
     def __init__(self, site: Path) -> None:
         self.site = site
+        self.paths = [site]
         needed = {"orchestrator": metadata.distribution("orchestrator")}
         for requirement in map(Requirement, metadata.requires("orchestrator") or ()):
             if _is_for(requirement, {""}):
@@ -23,13 +27,19 @@ class ClientOnly:
         for distribution in needed.values():
             for top in {file.parts[0] for file in distribution.files or ()} - {".."}:
                 _link(site / top, Path(str(distribution.locate_file(top))))
-        _link(site / "orchestrator", Path(__file__).resolve().parents[1] / "orchestrator")
+        _link(site / "orchestrator", PROJECT / "orchestrator")
+
+    def in_checkout(self) -> ClientOnly:
+        """Return the same with the project's other packages beside it."""
+        other = copy(self)
+        other.paths = [PROJECT, self.site]
+        return other
 
     def run(self, code: str, *arguments: object) -> subprocess.CompletedProcess[str]:
         """Run code with arguments, in a folder without anything to import."""
         return subprocess.run(
             [sys.executable, "-S", "-c", code, *map(str, arguments)],
-            env={**os.environ, "PYTHONPATH": str(self.site)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, self.paths))},
             cwd="/",
             capture_output=True,
             text=True,
@@ -38,7 +48,7 @@ class ClientOnly:
 
     def plates(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """Run the command `plates`."""
-        return self.run("from orchestrator.cli import app; app()", *arguments)
+        return self.run("from orchestrator.cli.app import app; app()", *arguments)
 
 
 def _gather(requirement: Requirement, needed: dict[str, metadata.Distribution]) -> None:

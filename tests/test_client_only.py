@@ -34,12 +34,18 @@ def test_the_command_line_is_there(client_only: ClientOnly, argument: str) -> No
     ],
 )
 def test_a_command_that_needs_more_says_what(client_only: ClientOnly, arguments) -> None:
-    done = client_only.plates(*arguments)
+    done = client_only.in_checkout().plates(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     said = done.stderr.removeprefix("starting Triton ...\n")
     assert "wanted the package " in said
     assert said.endswith(BRINGS)
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["evaluate", "bench", "quantize", "train"])
+def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only, command) -> None:
+    assert f"No such command '{command}'" in client_only.plates(command).stderr
+    assert client_only.in_checkout().plates(command, "--help").returncode == 0
 
 
 def test_drawing_says_what_it_needs_before_anything_is_sent(

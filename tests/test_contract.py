@@ -10,8 +10,8 @@ from tritonclient.grpc import model_config_pb2
 from orchestrator import contract
 from orchestrator.errors import ModelError
 from orchestrator.plates import ALPHABET, Plate, Plates
+from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
-from orchestrator.triton.repository import REPOSITORY
 
 PLATE = Plate(
     xyxy=(1.0, 2.0, 3.0, 4.0),

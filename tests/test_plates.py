@@ -17,7 +17,7 @@ from orchestrator.plates import (
     Plates,
     format_of,
 )
-from orchestrator.tables import read_table
+from orchestrator.toml_files import read_table
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import pytest
 
 from orchestrator import probe
 from orchestrator.contract import PROBE as PROBE_ID
-from orchestrator.training.scenery import scene
+from rendering.scenery import scene
 
 PROBE = Path(probe.__file__)
 RIGHT = {"outputs": [{"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC77"]}]}

@@ -1,7 +1,7 @@
 import pytest
 
-from orchestrator.triton import stages
-from orchestrator.triton.stages import STAGES, Stopwatch
+from orchestrator import stages
+from orchestrator.stages import STAGES, Stopwatch
 
 
 class Clock:

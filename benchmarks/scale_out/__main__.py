@@ -17,13 +17,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.figures import Figures
 from benchmarks.report import numbers, write
 from benchmarks.scale_out import balancer, figures, replicas
 from benchmarks.scale_out.callers import Known, Load, known
 from benchmarks.scale_out.incidents import INCIDENTS, Fleet, record
 from benchmarks.scale_out.scaling import Cell, cost, scaling
 from benchmarks.scale_out.tables import text_of
-from orchestrator.bench.figures import Figures
 from orchestrator.errors import PlateError
 
 COST_S = 1.0

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import ServerError
-from orchestrator.ports import free_ports
-from orchestrator.triton.options import ServerOptions
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
 """What operators run; everything but addresses is measured as it is there."""

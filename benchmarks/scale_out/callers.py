@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.bench.load import BACK_OFF_S
-from orchestrator.bench.pictures import rendered
+from benchmarks.load import BACK_OFF_S
+from benchmarks.pictures import rendered
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
+from benchmarks.figures import Figures, percentile
+from benchmarks.load import Sample
 from benchmarks.scale_out.balancer import PROTOCOLS
 from benchmarks.scale_out.callers import Call
 from benchmarks.scale_out.incidents import Record
 from benchmarks.scale_out.scaling import BALANCED, DIRECT, Cell, Way
-from orchestrator.bench.figures import Figures, percentile
-from orchestrator.bench.load import Sample
 
 
 def incident(record: Record) -> list[Figures]:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from benchmarks.processes import PROC
 from benchmarks.scale_out.balancer import Balancer
 from benchmarks.scale_out.callers import Call, Load
 from benchmarks.scale_out.replicas import Replica
-from orchestrator.bench.processes import PROC
 from orchestrator.contract import READER
 from orchestrator.errors import ServerError
 

@@ -14,11 +14,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.bench.processes import SHM, tree, workers
+from benchmarks.processes import SHM, tree, workers
 from orchestrator.errors import ServerError
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.server import is_ready
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import is_ready
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 40.0

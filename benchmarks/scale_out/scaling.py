@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
+from benchmarks.load import Sample, closed_loop
+from benchmarks.processes import cpu_s, tree
 from benchmarks.scale_out.callers import Known, connected
 from benchmarks.scale_out.incidents import Fleet
-from orchestrator.bench.load import Sample, closed_loop
-from orchestrator.bench.processes import cpu_s, tree
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
 

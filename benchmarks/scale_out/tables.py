@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from benchmarks.figures import Figures
 from benchmarks.report import figure
-from orchestrator.bench.figures import Figures
-from orchestrator.evaluation.tables import aligned
+from evaluation.tables import aligned
 
 
 def text_of(report: Figures) -> str:

@@ -21,8 +21,8 @@ from orchestrator.errors import (
     PlateError,
 )
 from orchestrator.plates import Plates
-from orchestrator.triton.options import SHM
-from orchestrator.triton.stages import STAGES, Stopwatch
+from orchestrator.server.options import SHM
+from orchestrator.stages import STAGES, Stopwatch
 
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"
 REASONS = tuple(

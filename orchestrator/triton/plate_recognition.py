@@ -18,10 +18,10 @@ from orchestrator.picture_files import from_base64
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
+from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import failed, infer_for, to_torch
-from orchestrator.triton.failures import explained, tell
 from orchestrator.triton.metrics import Metrics
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.triton.request_log import explained, tell
 from orchestrator.triton.warm_up import warm_up
 
 

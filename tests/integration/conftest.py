@@ -8,8 +8,8 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.loopback import without_proxy
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.server import Server, running
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.process import Server, running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from orchestrator import cli
-from orchestrator.bench.plan import TRANSPORTS
-from orchestrator.bench.wire import REGION
+from benchmarks.plan import TRANSPORTS
+from benchmarks.wire import REGION
+from orchestrator.cli.app import app
 from orchestrator.contract import COMPONENTS, MODEL
 
 SHM = Path("/dev/shm")
@@ -22,7 +22,7 @@ def regions() -> set[Path]:
 
 
 def bench(out: Path, *arguments: str):
-    return CliRunner().invoke(cli.app, ["bench", *SMALL, "--out", str(out), *arguments])
+    return CliRunner().invoke(app, ["bench", *SMALL, "--out", str(out), *arguments])
 
 
 def report_of(out: Path) -> dict:

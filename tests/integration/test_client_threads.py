@@ -16,7 +16,7 @@ import cv2
 import pytest
 
 from orchestrator import PlateClient, Plates
-from orchestrator.training.scenery import scene
+from rendering.scenery import scene
 from tests.integration.conftest import Wire
 
 TEXTS = ("A123BC77", "M456OP199", "K777KK77", "B840OK197")

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.training.scenery import scene
+from rendering.scenery import scene
 
 STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
 READ = (

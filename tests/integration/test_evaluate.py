@@ -5,10 +5,10 @@ from pathlib import Path
 import cv2
 import pytest
 
-from orchestrator.evaluation.comparison import read_report
-from orchestrator.evaluation.engines import EngineOptions
-from orchestrator.evaluation.run import Task, run
-from orchestrator.training.scenery import scene
+from evaluation.comparison import read_report
+from evaluation.engines import EngineOptions
+from evaluation.run import Task, run
+from rendering.scenery import scene
 
 TEXTS = ("A123BC77", "M456OP199", "B840OK197", "K903MM159")
 SIZE_WH = (960, 720)

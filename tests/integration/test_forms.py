@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks import calls
+from benchmarks.pictures import Picture, rendered
 from benchmarks.rivals import BLS, MODELS, running
-from orchestrator.bench.pictures import Picture, rendered
-from orchestrator.triton.server import Server
+from orchestrator.server.process import Server
 
 RIVALS = sorted(set(MODELS) - {BLS})
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from benchmarks.gpu_check import ask, astray, check
-from orchestrator.bench.pictures import rendered
+from benchmarks.pictures import rendered
 from orchestrator.contract import OUTPUTS_OF
 from orchestrator.triton.placement import Placement
 

@@ -18,11 +18,11 @@ from tritonclient.utils import InferenceServerException
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.triton.distribution import ADMIN_HEADER
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.repository import lay_out
-from orchestrator.triton.server import Server, running
-from orchestrator.triton.versions import add_version
+from orchestrator.server.distribution import ADMIN_HEADER
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.process import Server, running
+from orchestrator.server.repository import lay_out
+from orchestrator.server.versions import add_version
 from tests.waiting import until
 
 KEY = "barrier-42"

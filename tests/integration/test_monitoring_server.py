@@ -16,7 +16,7 @@ from benchmarks.dashboard_panels import Panel, Span, answer, panels
 from benchmarks.dashboard_picture import SCRAPE_S, watching
 from orchestrator import PlateClient
 from orchestrator.errors import RequestError
-from orchestrator.triton.server import Server
+from orchestrator.server.process import Server
 from tests.waiting import until
 
 PROJECT = Path(__file__).resolve().parents[2]

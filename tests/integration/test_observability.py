@@ -14,8 +14,8 @@ import pytest
 from orchestrator import PlateClient, probe
 from orchestrator.contract import PROBE
 from orchestrator.errors import RequestError
+from orchestrator.server.process import Server
 from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
-from orchestrator.triton.server import Server
 from tests.waiting import until
 
 SERIES = re.compile(r"^(plates_\w+(?:\{[^}]*\})?) (\S+)$", re.MULTILINE)

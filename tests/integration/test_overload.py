@@ -18,10 +18,10 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 from orchestrator import PlateClient
 from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import Overloaded
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.repository import CONFIG
-from orchestrator.triton.server import Server, laid_out, running
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, laid_out, running
+from orchestrator.server.repository import CONFIG
 from tests.waiting import until
 
 QUEUE = 64

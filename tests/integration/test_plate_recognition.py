@@ -15,7 +15,7 @@ from orchestrator import PlateClient, load_networks, recognize
 from orchestrator.boxes import iou
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE, from_arrays
 from orchestrator.errors import RequestError, ServerError
-from orchestrator.training.scenery import scene
+from rendering.scenery import scene
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 GREY = np.full((300, 400, 3), 128, np.uint8)

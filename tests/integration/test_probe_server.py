@@ -6,10 +6,10 @@ import subprocess
 import sys
 from dataclasses import replace
 
+from benchmarks.processes import workers
 from orchestrator import probe
-from orchestrator.bench.processes import workers
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.server import Server, is_ready, running
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.process import Server, is_ready, running
 
 
 def run(url: str) -> subprocess.CompletedProcess[str]:

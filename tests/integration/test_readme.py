@@ -11,7 +11,7 @@ import click
 import pytest
 import typer
 
-from orchestrator.cli import app
+from orchestrator.cli.app import app
 
 PROJECT = Path(__file__).resolve().parents[2]
 STREET = PROJECT / "tests" / "data" / "street.jpg"

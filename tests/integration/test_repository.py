@@ -8,9 +8,9 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.networks.engines import Engine
-from orchestrator.ports import free_ports
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.server import running
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from orchestrator.server.process import running
 
 PLATES = Path(sys.executable).with_name("plates")
 STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"

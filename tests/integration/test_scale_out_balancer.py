@@ -14,7 +14,7 @@ from benchmarks.scale_out.callers import Load, known
 from benchmarks.scale_out.replicas import Replica
 from orchestrator.client import PlateClient
 from orchestrator.errors import ServerError
-from orchestrator.triton.server import Server
+from orchestrator.server.process import Server
 from tests.waiting import until
 
 RETRIES = 5

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.processes import tree, workers
 from orchestrator import PlateClient
-from orchestrator.bench.processes import tree, workers
 from orchestrator.errors import PlateError
-from orchestrator.ports import free_ports
-from orchestrator.triton.local import prepared
+from orchestrator.server.local import prepared
+from orchestrator.server.ports import free_ports
 from tests.waiting import until
 
 GREY = np.full((300, 400, 3), 128, np.uint8)

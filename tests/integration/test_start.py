@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.processes import tree, workers
 from orchestrator import PlateClient
-from orchestrator.bench.processes import tree, workers
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
-from orchestrator.ports import free_ports
-from orchestrator.triton import server
-from orchestrator.triton.distribution import PROJECT
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.server import LayOut, laid_out, running, start
+from orchestrator.server import process
+from orchestrator.server.distribution import PROJECT
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from orchestrator.server.process import LayOut, laid_out, running, start
 from tests.integration.collector import collecting
 
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -98,9 +98,9 @@ def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
 
 
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
-    found = server.find_distribution()
+    found = process.find_distribution()
     bare = replace(found, libraries=found.libraries[:1])
-    monkeypatch.setattr(server, "find_distribution", lambda: bare)
+    monkeypatch.setattr(process, "find_distribution", lambda: bare)
     why = refused(options)
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
 
@@ -124,7 +124,7 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
 
 
 def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options, monkeypatch) -> None:
-    monkeypatch.setattr(server, "checked", lambda options: options)
+    monkeypatch.setattr(process, "checked", lambda options: options)
     with socket.create_server(("127.0.0.1", options.http_port)):
         why = refused(options)
     socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
@@ -202,7 +202,7 @@ def test_a_checkout_serves_whatever_its_path(
 
 def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
     own = prepared()
-    server.lay_out(own.repository, tmp_path / "модели", own.chosen_engine(), own.capacity())
+    process.lay_out(own.repository, tmp_path / "модели", own.chosen_engine(), own.capacity())
     monkeypatch.chdir(tmp_path)
     options = on_free_ports(prepared(Path("модели"), explicit=True))
     with running(options), PlateClient(options.http_url) as client:

@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from orchestrator import PlateClient, client
 from orchestrator.errors import RequestError
-from orchestrator.triton.local import on_free_ports, prepared
-from orchestrator.triton.server import running
+from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.process import running
 from tests.integration.collector import Collector, Span, collecting
 
 STREET = "tests/data/street.jpg"

@@ -13,13 +13,13 @@ from tritonclient.utils import InferenceServerException
 
 from orchestrator import probe
 from orchestrator.networks.engines import Engine
-from orchestrator.ports import free_ports
-from orchestrator.triton.capacity import fitting
-from orchestrator.triton.distribution import environment, find_distribution, lay_out_backends
-from orchestrator.triton.local import prepared
-from orchestrator.triton.options import ServerOptions
-from orchestrator.triton.repository import lay_out
-from orchestrator.triton.runtime import Runtime
+from orchestrator.server.capacity import fitting
+from orchestrator.server.distribution import environment, find_distribution, lay_out_backends
+from orchestrator.server.local import prepared
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from orchestrator.server.repository import lay_out
+from orchestrator.server.runtime import Runtime
 from tests.waiting import until
 
 SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "tritonserver.sh"

@@ -16,7 +16,7 @@ import numpy as np
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.networks.ir import Array, Compiled
-from orchestrator.triton.batches import BatchingModel
+from orchestrator.triton.batching import BatchingModel
 
 
 class TritonPythonModel(BatchingModel[Array]):

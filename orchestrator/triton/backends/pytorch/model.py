@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from orchestrator.triton import placement
-from orchestrator.triton.batches import BatchingModel
+from orchestrator.triton.batching import BatchingModel
 from orchestrator.triton.placement import WORKER
 
 

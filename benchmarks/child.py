@@ -1,0 +1,185 @@
+"""Programs measured beside the server, the pipeline in process and the predecessor.
+
+Each says `ready`, then answers every line with one of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from benchmarks.plan import TOTAL, Task
+from orchestrator.errors import ServerError
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.server.capacity import Capacity
+from orchestrator.server.options import ServerOptions
+
+PROJECT = Path(__file__).resolve().parents[1]
+SCRIPT = PROJECT / "benchmarks" / "predecessor.py"
+READY = "ready"
+GOODBYE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Child:
+    """A running child; use `running`. It sleeps in a read while it is not asked."""
+
+    name: str
+    process: subprocess.Popen[str]
+    complaints: IO[str]
+
+    def ask(self, question: Mapping[str, Any] | str) -> dict[str, Any]:
+        """Send a line, or an object as a line of JSON, and wait for the answer.
+
+        Raises:
+            ServerError: The child ended, or its answer is no JSON object.
+        """
+        assert self.process.stdin is not None
+        line = question if isinstance(question, str) else json.dumps(question)
+        with suppress(BrokenPipeError):  # then there is no answer either
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        answer = self.line()
+        with suppress(ValueError):
+            parsed = json.loads(answer)
+            if isinstance(parsed, dict):
+                return parsed
+        raise ServerError(f"{self.name}: wanted a JSON object, got {answer[:80]!r}")
+
+    def line(self) -> str:
+        """Wait for a line.
+
+        Raises:
+            ServerError: The child ended; the message is the last that it left.
+        """
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if line:
+            return line.strip()
+        self.process.wait(GOODBYE_S)
+        self.complaints.seek(0)
+        last = [*filter(None, map(str.strip, self.complaints))][-1:] or ["it left no message"]
+        raise ServerError(f"{self.name}: wanted an answer, got its end: {last[0]}")
+
+    def stop(self) -> None:
+        """Close the child's input, which ends it, and see that it ends."""
+        assert self.process.stdin is not None
+        with self.process:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+            try:
+                self.process.wait(GOODBYE_S)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+
+
+@contextmanager
+def running(name: str, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Child]:
+    """Run a child for the length of a `with` block, ready from the start.
+
+    Raises:
+        ServerError: It cannot be started or does not become ready.
+    """
+    with tempfile.TemporaryFile("w+", errors="replace") as complaints:
+        try:
+            process = subprocess.Popen(
+                command,
+                env={**os.environ, **variables},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                errors="replace",
+                start_new_session=True,  # Ctrl-C is ours to handle
+            )
+        except OSError as error:
+            raise ServerError(f"{command[0]}: wanted a program, got {error.strerror}") from error
+        child = Child(name, process, complaints)
+        try:
+            if (line := child.line()) != READY:
+                raise ServerError(f"{name}: wanted {READY!r}, got {line[:80]!r}")
+            yield child
+        finally:
+            child.stop()
+
+
+@contextmanager
+def worker(task: Task, parameters: Mapping[str, Any]) -> Iterator[Child]:
+    """Run the pipeline in a process of its own, as the server runs it.
+
+    Args:
+        task: What is measured.
+        parameters: Of the model `plate_recognition`, as its config has them.
+    """
+    given = {
+        "weights": str((task.weights or WEIGHTS).resolve()),
+        "device": task.device,
+        "engine": task.engine.value,
+        "threads": _capacity(task).threads,
+        "instances": _capacity(task).instances,
+        "parameters": parameters,
+    }
+    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(given)]
+    with running("in-process", command, _variables(task)) as child:
+        yield child
+
+
+@contextmanager
+def predecessor(task: Task, script: Path = SCRIPT) -> Iterator[Child | None]:
+    """Run the predecessor's script with its own interpreter; None when none is wanted.
+
+    Raises:
+        ServerError: There is no such script, or it does not become ready.
+    """
+    if task.predecessor is None:
+        yield None
+        return
+    if not script.is_file():
+        raise ServerError(f"predecessor: wanted the script {script.name}, got none in its folder")
+    command = [str(task.predecessor), str(script), "--weights", str(task.predecessor_weights)]
+    with running("predecessor", command, {}) as child:  # as it comes: with threads of its own
+        yield child
+
+
+def stages(child: Child, picture: Path) -> list[dict[str, Any]]:
+    """Let the predecessor run once; it is told the picture's file.
+
+    Returns:
+        Stage, rows and milliseconds of each stage and of the `TOTAL`, as the worker gives them.
+
+    Raises:
+        ServerError: It ended or answered with something else.
+    """
+    answer = child.ask(str(picture))
+    if not answer or not all(isinstance(ms, int | float) for ms in answer.values()):
+        raise ServerError(f"predecessor: wanted milliseconds for each stage, got {answer}")
+    named = {f"predecessor {name}": float(ms) for name, ms in answer.items()}
+    named[TOTAL] = sum(named.values())
+    return [{"stage": name, "rows": 1, "ms": ms} for name, ms in named.items()]
+
+
+def _capacity(task: Task) -> Capacity:
+    """Return how the CPU is shared in a server of our own; on a GPU there is one of each."""
+    server = ServerOptions(
+        device=task.device, engine=task.engine, threads=task.threads, pictures=task.pictures
+    )
+    return server.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
+
+
+def _variables(task: Task) -> dict[str, str]:
+    return {
+        "OMP_NUM_THREADS": str(_capacity(task).threads),
+        "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),  # idle means idle
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")])
+        ),
+        **({"CUDA_VISIBLE_DEVICES": ""} if task.device == "cpu" else {}),
+    }

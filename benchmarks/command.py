@@ -1,0 +1,108 @@
+"""The command `plates bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks import plan
+from orchestrator.cli.flags import (
+    Device,
+    DeviceOption,
+    EngineOption,
+    PicturesOption,
+    RepositoryOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
+from orchestrator.networks.engines import Engine
+
+# Everything heavy is imported when the command runs, so that --help is quick.
+
+
+def bench(
+    *,
+    plates: Annotated[
+        str, typer.Option(help="Plates of the rendered pictures, one picture each.")
+    ] = "0,1,4,20",
+    file: Annotated[
+        list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
+    ] = None,
+    transport: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="http-raw, http-encoded, grpc, grpc-shm or in-process; repeatable; default: all."
+        ),
+    ] = None,
+    concurrency: Annotated[
+        str | None, typer.Option(help="Calls at once; default: 1,2,4,8,16.")
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Every transport at every concurrency, where none is named."),
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
+    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("bench"),
+    against: Annotated[
+        Path | None, typer.Option(help="The report.json of another run to compare with.")
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="host:port of a running server; starts one of its own without."),
+    ] = None,
+    grpc_url: Annotated[str | None, typer.Option(help="host:port of the same, gRPC.")] = None,
+    metrics_url: Annotated[
+        str | None, typer.Option(help="http://host:port/metrics of the same.")
+    ] = None,
+    predecessor: Annotated[
+        Path | None, typer.Option(help="Python that runs benchmarks/predecessor.py, as a bound.")
+    ] = None,
+    predecessor_weights: Annotated[Path | None, typer.Option(help="Folder of its weights.")] = None,
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Measure throughput, latency and cost of the server, and of its parts without a server.
+
+    docs/benchmark.md explains every column.
+    """
+    with plain_errors(verbose=verbose):
+        from benchmarks.run import run
+
+        address = plan.address(url, grpc_url, metrics_url)
+        task = plan.Task(
+            out=out,
+            plates=plan.numbers(plates, "plates"),
+            files=tuple(file or ()),
+            transports=tuple(transport or plan.transports_of(address)),
+            concurrencies=(
+                plan.numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
+            ),
+            thin=not (full or transport or concurrency),
+            seconds=seconds,
+            rounds=rounds,
+            address=address,
+            device=device.value,
+            engine=engine,
+            threads=threads,
+            pictures=pictures,
+            repository=model_repository,
+            weights=weights,
+            predecessor=predecessor,
+            predecessor_weights=predecessor_weights,
+            against=against,
+        )
+        report = run(task)
+        typer.echo(report["text"])
+        typer.echo(f"\nreport in {out}", err=True)
+    failed = report["ended_early"] or any(cell["errors"] for cell in report["cells"])
+    raise typer.Exit(1 if failed else 0)

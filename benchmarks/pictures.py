@@ -1,0 +1,70 @@
+"""The pictures that are sent: rendered ones with a known number of plates, or files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.errors import DataError, PictureError
+from orchestrator.images import decode
+from rendering.layouts import random_text
+from rendering.scenery import scene
+
+SIZE_WH = (1280, 960)
+SEED = 0
+JPEG_QUALITY = 90
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture to bench with, as a file and unpacked.
+
+    Attributes:
+        name: In the report.
+        encoded: The bytes of its file.
+        bgr: uint8 [H, W, 3], unpacked from them.
+        plates: How many plates it shows; None where nobody counted.
+    """
+
+    name: str
+    encoded: bytes
+    bgr: NDArray[np.uint8]
+    plates: int | None = None
+
+
+def rendered(count: int) -> Picture:
+    """Draw a street with so many plates, the same one every time."""
+    rng = np.random.default_rng((SEED, count))
+    texts = [random_text(rng)[0] for _ in range(count)]
+    drawn = scene(texts, SIZE_WH, seed=SEED)
+    _, jpeg = cv2.imencode(".jpg", drawn.picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    name = f"{count} plates" if count != 1 else "1 plate"
+    return Picture(name, jpeg.tobytes(), decode(jpeg.tobytes()).numpy(), count)
+
+
+def read(paths: Sequence[Path]) -> list[Picture]:
+    """Read picture files; each is named by its stem.
+
+    Raises:
+        DataError: A file cannot be used, or two have the same name.
+    """
+    names = [path.stem for path in paths]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"file: wanted pictures of different names, got {twice[0]} twice")
+    return [_read(path) for path in paths]
+
+
+def _read(path: Path) -> Picture:
+    try:
+        encoded = path.read_bytes()
+        return Picture(path.stem, encoded, decode(encoded).numpy())
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    except PictureError as error:
+        raise DataError(f"{path}: {error}") from error

@@ -1,0 +1,171 @@
+"""Calls that cost the client as little as can be: it runs on the cores that it measures.
+
+Each request is built once; of an answer only the status and the number of plates are looked at.
+"""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]
+import numpy as np
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.grpc import service_pb2
+from tritonclient.utils import InferenceServerException, shared_memory
+
+from benchmarks.pictures import Picture
+from benchmarks.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
+from orchestrator.client.faults import NO_ANSWER
+from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
+from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
+from orchestrator.loopback import PAST_PROXY
+
+TIMEOUT_S = 60.0
+HEADER = "Inference-Header-Content-Length"
+METHOD = "/inference.GRPCInferenceService/ModelInfer"
+GRPC_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    PAST_PROXY,
+    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own for each caller
+)
+REGION = f"plates_bench_{os.getpid()}_"
+"""Names of our shared memory regions begin so."""
+
+_numbers = itertools.count()
+
+
+@contextmanager
+def connected(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+    """Open a connection of one caller; gives what makes one call and returns how many plates.
+
+    Raises:
+        ServerError: The server cannot take a shared memory region.
+    """
+    opened = _grpc if transport in OVER_GRPC else over_http
+    with opened(transport, picture, address) as call:
+        yield call
+
+
+@contextmanager
+def over_http(
+    transport: str,
+    picture: Picture,
+    address: Address,
+    *,
+    model: str = MODEL,
+    outputs: Iterable[str] = OUTPUTS,
+) -> Iterator[Callable[[], int]]:
+    """As `connected`, for any model that takes these inputs; the first output has a row a plate."""
+    client = tritonclient.http.InferenceServerClient
+    body, header_length = client.generate_request_body(
+        [http_input(transport, picture)],
+        outputs=[tritonclient.http.InferRequestedOutput(name) for name in outputs],
+    )
+    headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
+
+    def call() -> int:
+        try:
+            connection.request("POST", f"/v2/models/{model}/infer", body, headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()  # the next call opens it again
+            raise ServerError(f"{connection.host}: wanted an answer, got {error!r}") from error
+        if answer.status != 200:
+            raise _http_error(answer.status, content)
+        head = json.loads(content[: int(answer.getheader(HEADER) or len(content))])
+        return int(head["outputs"][0]["shape"][0])
+
+    with closing(http.client.HTTPConnection(address.http, timeout=TIMEOUT_S)) as connection:
+        yield call
+
+
+def http_input(transport: str, picture: Picture) -> Any:
+    """Return a picture as tritonclient's input, as a file or unpacked."""
+    if transport == HTTP_ENCODED:
+        encoded = np.array([picture.encoded], dtype=np.object_)
+        return tritonclient.http.InferInput(ENCODED, [1], "BYTES").set_data_from_numpy(encoded)
+    tensor = tritonclient.http.InferInput(PICTURE, list(picture.bgr.shape), "UINT8")
+    return tensor.set_data_from_numpy(picture.bgr)
+
+
+def _http_error(status: int, content: bytes) -> PlateError:
+    try:
+        message = str(json.loads(content)["error"])
+    except (ValueError, KeyError, TypeError):
+        message = content[:200].decode(errors="replace")
+    return Overloaded(message) if status == 503 else ModelError(f"HTTP {status}: {message}")
+
+
+@contextmanager
+def _grpc(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+    with ExitStack() as stack:
+        channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
+        is_shared = transport == GRPC_SHM
+        region = stack.enter_context(_region(picture, address)) if is_shared else ""
+        request = _grpc_request(picture, region)
+        infer = channel.unary_unary(METHOD)  # bytes in, bytes out
+
+        def call() -> int:
+            try:
+                answer = infer(request, timeout=TIMEOUT_S)
+            except grpc.RpcError as error:
+                raise _grpc_error(error) from error
+            return int(service_pb2.ModelInferResponse.FromString(answer).outputs[0].shape[0])
+
+        yield call
+
+
+def _grpc_request(picture: Picture, region: str) -> bytes:
+    """Return a ModelInferRequest whose picture is in the message, or in the region if named."""
+    request = service_pb2.ModelInferRequest(model_name=MODEL)
+    tensor = request.inputs.add(name=PICTURE, datatype="UINT8", shape=picture.bgr.shape)
+    if region:
+        tensor.parameters["shared_memory_region"].string_param = region
+        tensor.parameters["shared_memory_byte_size"].int64_param = picture.bgr.nbytes
+    else:
+        request.raw_input_contents.append(picture.bgr.tobytes())
+    for name in OUTPUTS:
+        request.outputs.add(name=name)
+    return bytes(request.SerializeToString())
+
+
+def _grpc_error(error: Any) -> PlateError:
+    message = str(error.details())
+    if error.code() == grpc.StatusCode.UNAVAILABLE:
+        unheard = any(word in message.lower() for word in NO_ANSWER)
+        return ServerError(message) if unheard else Overloaded(message)
+    return ModelError(f"gRPC {error.code().name}: {message}")
+
+
+@contextmanager
+def _region(picture: Picture, address: Address) -> Iterator[str]:
+    """Put a picture into a shared memory region that the server knows; gives its name."""
+    name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
+    with ExitStack() as stack:
+        try:
+            region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
+            stack.callback(shared_memory.destroy_shared_memory_region, region)
+            shared_memory.set_shared_memory_region(region, [picture.bgr])
+            client = tritonclient.grpc.InferenceServerClient(
+                address.grpc, channel_args=[PAST_PROXY]
+            )
+            stack.callback(client.close)
+            client.register_system_shared_memory(name, name, size)
+        except (InferenceServerException, shared_memory.SharedMemoryException, OSError) as error:
+            raise ServerError(f"shared memory: wanted {size} bytes there, got {error}") from error
+        stack.callback(_unregister, client, name)
+        yield name
+
+
+def _unregister(client: Any, name: str) -> None:
+    with suppress(InferenceServerException):  # a server that died has forgotten it already
+        client.unregister_system_shared_memory(name)

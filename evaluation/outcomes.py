@@ -1,0 +1,125 @@
+"""What became of each labelled plate, and each picture's detections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from torch import Tensor
+
+from orchestrator.errors import DataError, PictureError
+from evaluation.datasets import BoxedPicture, LabelledPlate, Scene
+from evaluation.detection import Detected
+from evaluation.engines import Answer
+from orchestrator.images import read_picture
+from orchestrator.plates import Plate, Plates
+
+READ, WRONG, NOT_SHOWN, MISSED = VERDICTS = ("read", "wrong", "not shown", "missed")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A labelled plate and the answer for it.
+
+    Attributes:
+        path: The picture file.
+        label: What was wanted.
+        answer: The plate found there, None when none was.
+        free_text: Its best reading without plate formats, None where that is not known.
+    """
+
+    path: Path
+    label: LabelledPlate
+    answer: Plate | None = None
+    free_text: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """`read`, `wrong` (shown, but another text), `not shown` (not sure enough) or `missed`."""
+        if self.answer is None:
+            return MISSED
+        if not self.answer.text:
+            return NOT_SHOWN
+        return READ if self.answer.text == self.label.text else WRONG
+
+    @property
+    def best(self) -> str:
+        """The best reading, shown or not; `""` without one."""
+        return next((text for text, _ in self.answer.candidates), "") if self.answer else ""
+
+    @property
+    def score(self) -> float:
+        return self.answer.text_score if self.answer else 0.0
+
+    @property
+    def is_right(self) -> bool:
+        """Tell whether the best reading, shown or not, is the wanted one."""
+        return self.best == self.label.text
+
+    @property
+    def width_px(self) -> float:
+        """Width of the detected box."""
+        return self.answer.xyxy[2] - self.answer.xyxy[0] if self.answer else 0.0
+
+    @property
+    def tilt_deg(self) -> float:
+        """How far the plate's horizontal edges are turned, clockwise, in [-180, 180]."""
+        if self.answer is None or not self.answer.corners:
+            return 0.0
+        top_left, top_right, bottom_right, bottom_left = self.answer.corners
+        x = top_right[0] - top_left[0] + bottom_right[0] - bottom_left[0]
+        y = top_right[1] - top_left[1] + bottom_right[1] - bottom_left[1]
+        return math.degrees(math.atan2(y, x))
+
+
+def judge(scene: Scene, answer: Answer) -> list[Outcome]:
+    """Find the answer for each labelled plate of a picture.
+
+    Of several answers in one region, the one with the right text counts, else the best detection.
+    """
+    free_texts = answer.free_texts or (None,) * len(answer.plates)
+    plates = list(zip(answer.plates, free_texts, strict=True))
+    outcomes = []
+    for label in scene.plates:
+        inside = [pair for pair in plates if label.holds(pair[0].xyxy)]
+        right = [pair for pair in inside if pair[0].text == label.text]
+        plate, free_text = next(iter(right + inside), (None, None))
+        outcomes.append(Outcome(scene.path, label, plate, free_text))
+    return outcomes
+
+
+def judge_scenes(scenes: Iterable[Scene], read: Callable[[Tensor], Answer]) -> list[Outcome]:
+    """Read every scene."""
+    return [outcome for scene in scenes for outcome in judge(scene, read(open_picture(scene.path)))]
+
+
+def detect_all(
+    pictures: Iterable[BoxedPicture], detect: Callable[[Tensor], Plates]
+) -> list[Detected]:
+    """Detect plates in every picture."""
+    return [_detected(one, open_picture(one.path), detect) for one in pictures]
+
+
+def _detected(boxed: BoxedPicture, picture: Tensor, detect: Callable[[Tensor], Plates]) -> Detected:
+    plates = detect(picture)
+    return Detected(
+        image=boxed.path.name,
+        boxes=tuple(plate.xyxy for plate in plates),
+        scores=tuple(plate.detection_score for plate in plates),
+        labels=tuple(boxed.labels((picture.shape[1], picture.shape[0]))),
+        ignored=boxed.ignored,
+    )
+
+
+def open_picture(path: Path) -> Tensor:
+    """Read a picture of a data set.
+
+    Raises:
+        DataError: It cannot be read.
+    """
+    try:
+        return read_picture(path)
+    except PictureError as error:
+        raise DataError(f"{path}: wanted a readable picture, got {error}") from error

@@ -1,0 +1,56 @@
+"""A report as files: JSON for machines, CSV for tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from orchestrator.errors import DataError
+from evaluation.figures import Figures
+
+
+def read_json(path: Path) -> Any:
+    """Read a report of whichever command.
+
+    Raises:
+        DataError: The file cannot be read or is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable report, got {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{path}: wanted a JSON report, got {error}") from error
+
+
+def write_report(report: Figures, comparison: str, folder: Path) -> None:
+    """Write `report.json` and, where reports were compared, `comparison.md`."""
+    text = json.dumps(report, indent=2, allow_nan=False)
+    (folder / "report.json").write_text(text + "\n", encoding="utf-8")
+    if comparison:
+        (folder / "comparison.md").write_text(comparison, encoding="utf-8")
+
+
+def write_csv(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows under a header; a file without rows has the header alone."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, columns)
+        table.writeheader()
+        table.writerows(rows)
+
+
+@contextmanager
+def writable(folder: Path) -> Iterator[None]:
+    """Say plainly that a folder cannot be written.
+
+    Raises:
+        DataError: It cannot.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{folder}: wanted to write here, got {error.strerror}") from error

@@ -1,0 +1,82 @@
+"""The program `plates`: finds a command by its name and imports it when it is asked for."""
+
+from __future__ import annotations
+
+import platform
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = {
+    "recognize": "orchestrator.cli.recognize:recognize",
+    "serve": "orchestrator.cli.serve:serve",
+    "export": "orchestrator.cli.export:export",
+    "add-version": "orchestrator.cli.add_version:add_version",
+}
+WORKSHOP = {
+    "evaluate": "evaluation.command:evaluate",
+    "bench": "benchmarks.command:bench",
+    "quantize": "training.command:quantize",
+    "train": "training.command:train",
+}
+"""Commands of the packages beside this one: there in a checkout, not in a wheel or an image."""
+CHECKOUT = Path(__file__).parents[2]
+
+
+class Commands(TyperGroup):
+    """The commands by name; `plates serve` need not wait for what `plates train` imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*available()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in available():
+            return None
+        module, _, name = available()[cmd_name].partition(":")
+        found = getattr(import_module(module), name)
+        if not isinstance(found, typer.Typer):
+            function, found = found, typer.Typer()
+            found.command()(function)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+
+def available(checkout: Path = CHECKOUT) -> dict[str, str]:
+    """Return where each command is, by its name.
+
+    Args:
+        checkout: The folder that this package lies in.
+    """
+    return COMMANDS | (WORKSHOP if (checkout / "Makefile").is_file() else {})
+
+
+def _print_versions(is_wanted: bool) -> None:
+    if is_wanted:
+        ours, client = (metadata.version(name) for name in ("orchestrator", "tritonclient"))
+        typer.echo(f"plates {ours}, Python {platform.python_version()}, tritonclient {client}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Russian number plates from one infer call on NVIDIA Triton.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def plates(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_versions, is_eager=True, help="Print versions and exit."
+        ),
+    ] = False,
+) -> None:
+    """Take what comes before the name of a command."""

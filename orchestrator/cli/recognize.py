@@ -1,0 +1,149 @@
+"""The command `plates recognize`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from orchestrator.cli.flags import (
+    DetectionThresholdOption,
+    Device,
+    DeviceOption,
+    EngineOption,
+    MaxPlatesOption,
+    RepositoryOption,
+    TextThresholdOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
+from orchestrator.errors import ExtraError, PictureError, PlateError
+from orchestrator.extras import needs_told
+from orchestrator.networks.engines import Engine
+
+if TYPE_CHECKING:
+    from orchestrator.cli.sources import Source
+    from orchestrator.plates import Plates
+
+# Everything heavy is imported when the command runs, so that --help is quick.
+
+UNREAD = "?"
+EXPLANATION = f"{UNREAD}: not sure enough, or in no plate format; raw_text is the best reading"
+
+
+def recognize(
+    sources: Annotated[
+        list[Path], typer.Argument(help="Picture files, or folders of them, at any depth.")
+    ],
+    *,
+    url: Annotated[
+        str | None,
+        typer.Option(help="host:port or grpc://host:port; starts a server of its own without."),
+    ] = None,
+    annotate: Annotated[
+        Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per picture.")] = False,
+    detection_threshold: DetectionThresholdOption = None,
+    text_threshold: TextThresholdOption = None,
+    max_plates: MaxPlatesOption = None,
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    threads: ThreadsOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Recognise the plates of pictures and print them."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.cli.sources import drawings_of, find
+
+        pictures, faults = find(sources)
+        for fault in faults:
+            typer.echo(fault, err=True)
+        if not pictures:
+            raise typer.Exit(2)
+        parameters = {
+            "detection_threshold": detection_threshold,
+            "text_threshold": text_threshold,
+            "max_plates": max_plates,
+        }
+        drawings = {}
+        if annotate:
+            import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
+
+            drawings = drawings_of(pictures, annotate)
+        served = (model_repository, weights, device.value, threads, engine)
+        with _own_server(*served) if url is None else nullcontext(url) as address:
+            failures = _recognize_all(address, pictures, parameters, drawings, as_json)
+    raise typer.Exit(1 if failures or faults else 0)
+
+
+def _own_server(*options: Any) -> AbstractContextManager[str]:
+    try:
+        with needs_told():
+            from orchestrator.server.local import server_at
+    except ExtraError as error:
+        raise ExtraError(f"wanted --url host:port, or to serve: {error}") from error
+    typer.echo("starting Triton ...", err=True)
+    return server_at(None, *options)
+
+
+def _recognize_all(
+    url: str,
+    pictures: Sequence[Source],
+    parameters: Mapping[str, Any],
+    drawings: Mapping[Path, Path],
+    as_json: bool,
+) -> int:
+    """Recognise, print and draw picture by picture; return how many could not be."""
+    from orchestrator.client import PlateClient
+    from orchestrator.picture_files import read_file
+
+    failures, is_explained = 0, as_json
+    with PlateClient(url) as client:
+        for path in (picture.path for picture in pictures):
+            try:
+                encoded = read_file(path)
+                found = client.recognize(encoded, **parameters)
+                typer.echo(_json_of(path, found) if as_json else _table_of(path, found))
+                if "" in found.texts and not is_explained:
+                    typer.echo(EXPLANATION, err=True)
+                    is_explained = True
+                if path in drawings:
+                    _draw(encoded, found, drawings[path])
+                    typer.echo(f"  drawn in {drawings[path]}", err=as_json)
+            except PlateError as error:
+                typer.echo(f"{path}: {str(error).removeprefix(f'{path}: ')}", err=True)
+                failures += 1
+    return failures
+
+
+def _json_of(picture: Path, found: Plates) -> str:
+    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in found]})
+
+
+def _table_of(picture: Path, found: Plates) -> str:
+    if not found:
+        return f"{picture}: no plates"
+    count = "1 plate" if len(found) == 1 else f"{len(found)} plates"
+    return f"{picture}: {count}\n{found.to_text(UNREAD)}"
+
+
+def _draw(encoded: bytes, found: Plates, target: Path) -> None:
+    """Write the annotated picture; raises PictureError where the folder cannot be written."""
+    from orchestrator.drawing import annotate, to_png
+    from orchestrator.picture_files import unpack
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(to_png(annotate(unpack(encoded), found)))
+    except OSError as error:
+        raise PictureError(f"{target}: wanted to write here, got {error.strerror}") from error

@@ -1,0 +1,100 @@
+"""The command `plates serve`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.cli.flags import (
+    Device,
+    DeviceOption,
+    EngineOption,
+    PicturesOption,
+    RepositoryOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    plain_errors,
+)
+from orchestrator.networks.engines import Engine
+
+# Everything heavy is imported when a command runs, so that --help is quick.
+
+
+def serve(
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    http_port: int = 8000,
+    grpc_port: int = 8001,
+    metrics_port: int = 8002,
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    explicit: Annotated[
+        bool,
+        typer.Option(
+            help="Serve the repository that `plates export --out` wrote, as it lies; models are "
+            "loaded and unloaded over Triton's repository API."
+        ),
+    ] = False,
+    admin_key: Annotated[
+        str,
+        typer.Option(
+            envvar="PLATES_ADMIN_KEY",
+            help="Who administers the server over the network must send this: docs/operations.md.",
+        ),
+    ] = "",
+    traces: Annotated[
+        str,
+        typer.Option(help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces."),
+    ] = "",
+    trace_rate: Annotated[int, typer.Option(min=1, help="One of so many requests is traced.")] = 1,
+    verbose: VerboseOption = False,
+) -> None:
+    """Start the Triton server and keep it running until Ctrl-C."""
+    with plain_errors(verbose=verbose):
+        from orchestrator.server import process
+        from orchestrator.server.local import asked, prepare
+        from orchestrator.server.options import checked
+
+        options = replace(
+            asked(model_repository, device.value, threads, engine, explicit=explicit),
+            host=host,
+            http_port=http_port,
+            grpc_port=grpc_port,
+            metrics_port=metrics_port,
+            pictures=pictures,
+            admin_key=admin_key,
+            traces=traces,
+            trace_rate=trace_rate,
+        )
+        checked(options)  # before an export, which takes its time
+        prepare(options, weights)
+        typer.echo("starting Triton ...", err=True)
+        started = process.start(options)
+        typer.echo(_welcome(options))
+        with suppress(KeyboardInterrupt):  # the way to stop it, no failure
+            process.keep_running(started, options)
+        typer.echo("stopped", err=True)
+
+
+def _welcome(options: Any) -> str:
+    return f"""\
+ready
+  HTTP     {options.http_url}
+  gRPC     {options.grpc_url}
+  metrics  {options.metrics_url}
+
+Try it from another terminal:
+  .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
+or from Python:
+  from orchestrator import PlateClient
+  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())
+
+Ctrl-C stops the server."""

@@ -1,0 +1,253 @@
+"""How a call reaches the server: KServe v2 over HTTP or gRPC, by tritonclient's own bytes."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
+from urllib3 import BaseHTTPResponse, Timeout
+from urllib3.exceptions import LocationParseError
+from urllib3.util import parse_url
+
+from orchestrator.client.connections import ConnectionPool
+from orchestrator.client.faults import UNREADABLE
+from orchestrator.client.forks import FORKS
+from orchestrator.contract import ENCODED, MODEL, PICTURE, Arrays
+from orchestrator.errors import ServerError
+from orchestrator.loopback import PAST_PROXY
+from orchestrator.picture_files import Bgr
+
+GRPC_OPTIONS = [
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    # Where a name has several addresses each call goes to the next, not all to the first.
+    ("grpc.lb_policy_name", "round_robin"),
+    # Else gRPC would ask the proxy of $http_proxy, even for localhost; HTTP calls ask none either.
+    PAST_PROXY,
+    # Else a forked child would go on with its parent's connection, which gRPC shares by address.
+    ("grpc.use_local_subchannel_pool", 1),
+]
+HEADER = "Inference-Header-Content-Length"
+ANYBODYS = {413, 429, 503}
+"""Statuses that a balancer says with a page of its own, and means what Triton would mean."""
+STUMBLES = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
+"""What tritonclient, which trusts servers, raises over an answer that is none."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of `plate_recognition`.
+
+    Attributes:
+        picture: The bytes of a file, or uint8 [H, W, 3] BGR.
+        outputs: Names of the outputs that are wanted.
+        parameters: Request parameters.
+        request_id: Names the call; empty for none.
+        headers: Go along with it, as gRPC metadata too.
+    """
+
+    picture: bytes | Bgr
+    outputs: Sequence[str]
+    parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    request_id: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def arguments(self, triton: Any) -> dict[str, Any]:
+        """Return what a tritonclient module takes to make the request."""
+        return {
+            "inputs": [self._input(triton)],
+            "outputs": [triton.InferRequestedOutput(name) for name in self.outputs],
+            "request_id": self.request_id,
+            "parameters": dict(self.parameters) or None,
+        }
+
+    def _input(self, triton: Any) -> Any:
+        if isinstance(self.picture, bytes):
+            tensor = triton.InferInput(ENCODED, [1], "BYTES")
+            return tensor.set_data_from_numpy(np.array([self.picture], dtype=np.object_))
+        tensor = triton.InferInput(PICTURE, list(self.picture.shape), "UINT8")
+        return tensor.set_data_from_numpy(self.picture)
+
+    def read(self, result: Any) -> Arrays:
+        """Return the outputs of tritonclient's result; those that are missing are left out."""
+        arrays = {name: result.as_numpy(name) for name in self.outputs}
+        return {name: array for name, array in arrays.items() if array is not None}
+
+
+class Transport(Protocol):
+    """A way to one server, for any number of threads of one process.
+
+    Each method ends within `timeout_s`, whatever the server does, and raises what `plain_errors`
+    translates.
+    """
+
+    def infer(self, call: Call, timeout_s: float) -> Arrays:
+        """Send a call and return the outputs."""
+
+    def is_ready(self, timeout_s: float) -> bool:
+        """Tell whether the server and the model are ready."""
+
+    def config(self, timeout_s: float) -> dict[str, Any]:
+        """Return the model's configuration."""
+
+    def close(self) -> None:
+        """Close the connections; calls under way may end with an error."""
+
+
+def connect(url: str) -> Transport:
+    """Return the way to a server; the connection is made with the first call.
+
+    Args:
+        url: `host:port` or `http://host[:80]` for HTTP, `grpc://host:port` for gRPC.
+
+    Raises:
+        ServerError: The URL is none of these.
+    """
+    wanted = "url: wanted host:port, http://host:port or grpc://host:port"
+    scheme, _, address = str(url).rpartition("://")
+    try:
+        parsed = parse_url(f"http://{address}")
+    except LocationParseError as error:
+        raise ServerError(f"{wanted}, got {url!r}") from error
+    if parsed.auth:
+        raise ServerError(f"{wanted}, got one with a user or password")
+    is_grpc, base = scheme.lower() == "grpc", (parsed.path or "").rstrip("/")
+    port = parsed.port or (80 if scheme.lower() == "http" and parsed.port is None else None)
+    is_known = scheme.lower() in {"", "http", "grpc"} and not (parsed.query or parsed.fragment)
+    if not is_known or not parsed.host or not port or (is_grpc and base):
+        raise ServerError(f"{wanted}, got {url!r}")
+    return GrpcTransport(parsed.host, port) if is_grpc else HttpTransport(parsed.host, port, base)
+
+
+class HttpTransport:
+    """KServe v2 over HTTP: bodies made and read by tritonclient, carried by urllib3.
+
+    tritonclient's own HTTP client is for one thread: its pool is gevent's, where two threads wait
+    for each other for ever.
+    """
+
+    def __init__(self, host: str, port: int, base: str = "") -> None:
+        self._pool = ConnectionPool(host, port)
+        self._base = base
+
+    def infer(self, call: Call, timeout_s: float) -> Arrays:
+        ends = time.monotonic() + timeout_s
+        triton = tritonclient.http
+        protocol = triton.InferenceServerClient
+        body, json_size = protocol.generate_request_body(**call.arguments(triton))
+        headers = {**call.headers, HEADER: str(json_size)}
+        path = f"v2/models/{MODEL}/infer"
+        answer = _accepted(self._send("POST", path, ends, body, headers))
+        with _reading():
+            length = answer.headers.get(HEADER)
+            return call.read(protocol.parse_response_body(answer.data, header_length=length))
+
+    def is_ready(self, timeout_s: float) -> bool:
+        ends = time.monotonic() + timeout_s
+        paths = ("v2/health/ready", f"v2/models/{MODEL}/ready")
+        return all(self._send("GET", path, ends).status == 200 for path in paths)
+
+    def config(self, timeout_s: float) -> dict[str, Any]:
+        path = f"v2/models/{MODEL}/config"
+        answer = _accepted(self._send("GET", path, time.monotonic() + timeout_s))
+        with _reading():
+            return dict(json.loads(answer.data))
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        ends: float,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> BaseHTTPResponse:
+        left_s = ends - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError("timed out")
+        return self._pool.urlopen(
+            method,
+            f"{self._base}/{path}",
+            body,
+            headers,
+            retries=False,  # `Retries` says when a call is sent again
+            redirect=False,
+            timeout=Timeout(total=left_s),
+        )
+
+
+class GrpcTransport:
+    """KServe v2 over gRPC, by tritonclient, whose channel any number of threads may use.
+
+    Raises:
+        RequestError: The process was forked in the midst of a gRPC call.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        FORKS.check()
+        self._client = tritonclient.grpc.InferenceServerClient(
+            f"{host}:{port}", channel_args=GRPC_OPTIONS
+        )
+
+    def infer(self, call: Call, timeout_s: float) -> Arrays:
+        arguments = call.arguments(tritonclient.grpc)
+        with FORKS.calling():
+            result = self._client.infer(
+                MODEL, headers=dict(call.headers), client_timeout=timeout_s, **arguments
+            )
+        with _reading():
+            return call.read(result)
+
+    def is_ready(self, timeout_s: float) -> bool:
+        half_s = timeout_s / 2  # two calls, one after the other
+        with FORKS.calling():
+            return bool(
+                self._client.is_server_ready(client_timeout=half_s)
+                and self._client.is_model_ready(MODEL, client_timeout=half_s)
+            )
+
+    def config(self, timeout_s: float) -> dict[str, Any]:
+        with FORKS.calling():
+            answer = self._client.get_model_config(MODEL, as_json=True, client_timeout=timeout_s)
+        return dict(answer["config"])
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def _accepted(answer: BaseHTTPResponse) -> BaseHTTPResponse:
+    """Return an answer that is one; raise what the server, or somebody before it, says instead."""
+    status = answer.status
+    if status == 200 and answer.data:
+        return answer
+    if status == 200:
+        raise InferenceServerException("an empty answer", status=UNREADABLE)
+    try:
+        message = json.loads(answer.data)["error"]
+    except (LookupError, TypeError, ValueError):  # a balancer's page
+        message = None
+    if isinstance(message, str):
+        raise InferenceServerException(message, status=str(status))
+    raise InferenceServerException(
+        f"HTTP {status}", status=str(status) if status in ANYBODYS else UNREADABLE
+    )
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except (*STUMBLES, InferenceServerException) as error:
+        message = f"what is no answer of {MODEL} ({type(error).__name__}: {error})"
+        raise InferenceServerException(message, status=UNREADABLE) from error

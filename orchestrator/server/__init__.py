@@ -1,0 +1,1 @@
+"""Everything around a Triton of one's own: what it serves, with what, and that it keeps running."""

@@ -1,0 +1,262 @@
+"""A local Triton Inference Server: start it, see that it answers, stop it without a trace."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import http.client
+import logging
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.errors import PlateError, ServerError
+from orchestrator.loopback import open_url
+from orchestrator.retries import Retries
+from orchestrator.server.distribution import (
+    command,
+    environment,
+    find_distribution,
+    lay_out_backends,
+)
+from orchestrator.server.log import Log
+from orchestrator.server.options import ServerOptions, checked
+from orchestrator.server.repository import check, lay_out
+from orchestrator.server.runtime import Runtime, writing
+from orchestrator.server.workers import Workers, manner
+
+AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
+"""A start may fail for want of memory or a port, which what died has not given back yet."""
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Server:
+    """A running server; use `start` or `running`."""
+
+    options: ServerOptions
+    process: subprocess.Popen[str]
+    runtime: Runtime
+    log: Log = field(default_factory=Log)
+
+    def __post_init__(self) -> None:
+        self._workers = Workers(self.process.pid)
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    @property
+    def shm_prefix(self) -> str:
+        return self.runtime.shm_prefix
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def is_whole(self) -> bool:
+        """Tell whether the server runs and none of its workers has died."""
+        return self.is_running() and not self._workers.dead()
+
+    def wait_until_ready(self) -> None:
+        """Return when every model answers.
+
+        Raises:
+            ServerError: The server or a worker ended, a model could not be loaded, or the server
+                did not become ready in time.
+        """
+        deadline = time.monotonic() + self.options.start_timeout_s
+        while not is_ready(self.options):
+            if trouble := self._trouble():
+                raise ServerError(trouble)
+            if time.monotonic() > deadline:
+                raise ServerError(
+                    f"tritonserver: wanted ready within {self.options.start_timeout_s:.0f} s, "
+                    f"got no answer; {self.reason()}"
+                )
+            time.sleep(0.1)
+        self.log.release()
+
+    def reason(self) -> str:
+        """Return on one line what tells best why the server is in trouble."""
+        return self.log.reason()
+
+    def _trouble(self) -> str:
+        """Return why the server will never be ready; empty as long as it may."""
+        if dead := self._workers.dead():
+            pid, how = next(iter(dead.items()))
+            words = self.log.last_words()
+            whose = self._workers.model(pid) or "a model"
+            return f"the worker of {whose} died while starting ({how}){words and f': {words}'}"
+        is_running = self.is_running()
+        if not is_running:
+            self._listener.join(1)  # what it said last may be on the way still
+        if unloaded := self.log.unloaded():
+            model, why = unloaded
+            return f"{model}: wanted the model loaded, got {why or self._worker_died()}"
+        if is_running:
+            return ""
+        how = manner(self.process.returncode)
+        return f"tritonserver ended while starting ({how}): {self.reason()}"
+
+    def _worker_died(self) -> str:
+        words = self.log.last_words()
+        return f"a worker that died{words and f': {words}'}"
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            self.log.follow(lines)
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        """End the server and its workers and remove what they leave behind."""
+        with _uninterrupted():
+            self._stop(timeout_s)
+
+    def _stop(self, timeout_s: float) -> None:
+        if self.is_running():
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(timeout_s)
+            except subprocess.TimeoutExpired:
+                logger.warning("tritonserver did not end within %.0f s; killing it", timeout_s)
+        with contextlib.suppress(ProcessLookupError):  # workers of a server that died
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.runtime.remove()
+
+
+LayOut = Callable[[ServerOptions, Path], Path]
+"""Writes the model repository that a server is to read into a folder, and returns it."""
+
+
+def laid_out(options: ServerOptions, target: Path) -> Path:
+    """Write our models for the options' engine and the machine's cores."""
+    return lay_out(options.repository, target, options.chosen_engine(), options.capacity())
+
+
+def as_it_lies(options: ServerOptions, target: Path) -> Path:
+    """Leave the repository where it is: its owner adds versions to it while it is served."""
+    check(options.repository)
+    return options.repository
+
+
+def start(options: ServerOptions, models: LayOut | None = None) -> Server:
+    """Start the server and wait until every model is ready.
+
+    Args:
+        options: How to start it.
+        models: What it serves; ours when None.
+
+    Raises:
+        ServerError: It cannot be started; the message says why.
+    """
+    distribution = find_distribution()
+    options = checked(options)
+    runtime = Runtime.make()
+    try:
+        models = models or (as_it_lies if options.explicit else laid_out)
+        repository = runtime.plain(models(options, runtime.folder / "repository"))
+        with writing():
+            backends = lay_out_backends(distribution, runtime.folder)
+            variables = environment(options, distribution, runtime)
+        line = command(options, distribution, repository, backends, runtime.shm_prefix)
+        server = Server(options, _launch(line, variables, runtime.folder), runtime)
+    except BaseException:
+        runtime.remove()
+        raise
+    try:
+        server.wait_until_ready()
+    except BaseException:
+        server.stop(timeout_s=1)  # nobody's request is in work yet
+        raise
+    return server
+
+
+def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(
+            line,
+            env=variables,
+            cwd=folder,  # in which workers look for modules first
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to handle
+            preexec_fn=_end_with_parent,
+        )
+    except OSError as error:
+        raise ServerError(f"{line[0]}: wanted a program, got {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def running(options: ServerOptions, models: LayOut | None = None) -> Iterator[Server]:
+    """Run a server for the length of a `with` block."""
+    server = start(options, models)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def keep_running(server: Server, options: ServerOptions) -> None:
+    """Watch a server and replace it when it or one of its workers dies, until interrupted.
+
+    Raises:
+        ServerError: It cannot be started again.
+    """
+    try:
+        while True:
+            time.sleep(0.5)
+            if not server.is_whole():
+                logger.error("the server or one of its workers died; starting again")
+                server.stop(timeout_s=1)
+                server = AGAIN.call(lambda: start(options), on_retry=_note_failed_start)
+                logger.warning("the server is ready again")
+    finally:
+        server.stop()
+
+
+def _note_failed_start(error: PlateError) -> None:
+    logger.error("%s; trying once more", error)
+
+
+def is_ready(options: ServerOptions) -> bool:
+    """Tell whether the server and every model say that they are ready."""
+    paths = ["health/ready", *(f"models/{name}/ready" for name in (MODEL, *COMPONENTS))]
+    return all(_answers(f"http://{options.http_url}/v2/{path}") for path in paths)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with open_url(url, timeout_s=1) as answer:
+            return bool(answer.status == 200)
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+@contextlib.contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let an impatient second Ctrl-C not leave half of the server behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end_with_parent() -> None:
+    """Ask the kernel to end the server when this process is killed."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -1,0 +1,214 @@
+"""The model repository: its exported files, and what a server gets of it for one engine."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from orchestrator.contract import COMPONENTS, DETECTOR, MODEL, READER, RECTIFIER
+from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, sha256
+from orchestrator.server.capacity import Capacity
+
+REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
+CONFIG = "config.pbtxt"
+_CODE = Path(__file__).resolve().parents[1] / "networks"
+
+logger = logging.getLogger(__name__)
+
+
+def check(repository: Path) -> None:
+    """See that a folder is a repository of our models.
+
+    Raises:
+        SettingsError: A model has no config.pbtxt there.
+    """
+    for name in (MODEL, *COMPONENTS):
+        config = repository / name / CONFIG
+        if not config.is_file():
+            raise SettingsError(f"model repository: wanted {config}, got no such file")
+
+
+def export(
+    repository: Path = REPOSITORY,
+    weights: Path = WEIGHTS,
+    engine: Engine = Engine.TORCHSCRIPT,
+    *,
+    force: bool = False,
+) -> list[Path]:
+    """Write the file of each network that is missing or comes from other weights or code.
+
+    Args:
+        repository: The model repository.
+        weights: Folder of the weights.
+        engine: Which files; not `auto`.
+        force: Write those that are up to date, too.
+
+    Returns:
+        The files written.
+
+    Raises:
+        SettingsError: The folder is no repository of our models, or cannot be written.
+        WeightsError: A weight file is missing or not the listed one.
+    """
+    check(repository)
+    wanted = {name: fingerprint(name, weights, engine) for name in COMPONENTS}
+    files = {name: model_file(repository, name, engine) for name in COMPONENTS}
+    stale = [name for name in COMPONENTS if force or _stamp(files[name]) != wanted[name]]
+    if not stale:
+        return []
+    for name in stale:
+        _check_writable(files[name].parent)
+    logger.info("exporting %s ...", ", ".join(stale))
+    from orchestrator.networks import export  # PyTorch takes seconds to import
+
+    for name in stale:
+        export.export(name, files[name], weights, engine)
+        _write_stamp(files[name], wanted[name])
+    return [files[name] for name in stale]
+
+
+def _check_writable(folder: Path) -> None:
+    """See that files can be made in a folder, before the work of making them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise SettingsError(
+            f"{folder}: wanted to write the exported network here, got {error.strerror}; copy the "
+            "model repository to a folder that can be written and name it with --model-repository"
+        ) from error
+
+
+def lay_out(
+    repository: Path, target: Path, engine: Engine, capacity: Capacity | None = None
+) -> Path:
+    """Write the repository that a server gets: exported files and configurations of one engine.
+
+    It is what Triton's own backends of these names take, too.
+
+    Args:
+        repository: Our models, with the engine's exported files.
+        target: The folder to write; model folders in it are replaced.
+        engine: Not `auto`.
+        capacity: How many instances of each model; as config.pbtxt says when None.
+
+    Raises:
+        SettingsError: The folder is no repository of our models, or cannot be written.
+    """
+    check(repository)
+    for name in (MODEL, *COMPONENTS):
+        config = configuration(repository, name, engine, capacity)
+        try:
+            _write_model(target / name, config, _served(repository, name, engine))
+        except OSError as error:
+            raise SettingsError(
+                f"{target / name}: wanted to write here, got {error.strerror}"
+            ) from error
+    return target
+
+
+def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "1").mkdir(parents=True)
+    (folder / CONFIG).write_text(config, encoding="utf-8")
+    for name, file in files.items():
+        shutil.copy(file, folder / "1" / name)
+
+
+def configuration(
+    repository: Path, name: str, engine: Engine, capacity: Capacity | None = None
+) -> str:
+    """Return a model's config.pbtxt for an engine.
+
+    Raises:
+        SettingsError: The file in the repository does not parse.
+    """
+    from google.protobuf import text_format
+    from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
+
+    path = repository / name / CONFIG
+    try:
+        config: Any = text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+    except text_format.ParseError as error:
+        raise SettingsError(f"{path}: wanted a Triton model configuration, got {error}") from error
+    group = config.instance_group[0]
+    if name != MODEL:
+        config.backend = engine.backend
+    if engine.is_openvino:
+        group.kind = ModelInstanceGroup.KIND_CPU
+    if capacity:
+        group.count = {
+            MODEL: capacity.pictures,
+            DETECTOR: capacity.instances,
+            RECTIFIER: 1,  # too quick to be waited for
+            READER: capacity.instances,
+        }[name]
+    return str(text_format.MessageToString(config))
+
+
+def model_file(repository: Path, name: str, engine: Engine = Engine.TORCHSCRIPT) -> Path:
+    """Return where a network's exported file belongs; those of all engines lie side by side."""
+    kind = {Engine.TORCHSCRIPT: "pt", Engine.OPENVINO: "xml", Engine.OPENVINO_INT8: "int8.xml"}
+    return repository / name / "1" / f"model.{kind[engine]}"
+
+
+def served_file(engine: Engine) -> str:
+    """Return the name under which a server looks for an exported file."""
+    return "model.xml" if engine.is_openvino else "model.pt"
+
+
+def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -> str:
+    """Return what an exported file depends on, as one SHA-256: weights, code, libraries, engine.
+
+    Raises:
+        WeightsError: The weight file is missing or not the listed one.
+    """
+    parts = [engine.value, check_listed(weights / FILES[name])]
+    parts += [metadata.version(library) for library in ("torch", "openvino")]
+    parts += [sha256(path) for path in sorted(weights.glob(f"{name}.int8.*"))]
+    parts += [(_CODE / file).read_text() for file in (f"{name}.py", "export.py", "ir.py")]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _served(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
+    """Return what belongs into a model's version folder, by the names it has there."""
+    if name == MODEL:
+        return {"model.py": repository / name / "1" / "model.py"}
+    file = model_file(repository, name, engine)
+    files = {served_file(engine): file}
+    if engine.is_openvino:
+        files["model.bin"] = file.with_suffix(".bin")
+    for one in files.values():
+        if not one.is_file():
+            raise SettingsError(
+                f"{one}: wanted the exported network, got no such file; "
+                f"run plates export --engine {engine.value}"
+            )
+    return files
+
+
+def _stamp(file: Path) -> str:
+    """Return the fingerprint that an exported file was made with, `""` without a file."""
+    stamp = _stamp_file(file)
+    return stamp.read_text() if stamp.is_file() and file.is_file() else ""
+
+
+def _write_stamp(file: Path, fingerprint: str) -> None:
+    stamp = _stamp_file(file)
+    try:
+        stamp.write_text(fingerprint)
+    except OSError as error:
+        raise SettingsError(f"{stamp}: wanted to write here, got {error.strerror}") from error
+
+
+def _stamp_file(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sha256")

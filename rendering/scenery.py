@@ -1,0 +1,220 @@
+"""Street pictures with cars that carry given plates: sample pictures, tests and demo.
+
+Example:
+    python -m rendering.scenery --out street.jpg --texts A123BC77 M456OP199
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.plates import format_of
+from rendering.camera import Light, Quad, cloud, compress
+from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car
+from rendering.layouts import Picture, Style, draw_plate
+
+ROW_PITCH = 0.48
+"""Of a car's width: a parked row hides the next one behind it below the plates."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A street picture and what stands on its plates.
+
+    Attributes:
+        picture: (H, W, 3) uint8 BGR.
+        xyxy: (N, 4) float32 boxes round the plates, pixels.
+        texts: N texts in Latin look-alikes.
+        quads: (N, 4, 2) float32 corners, clockwise from top-left, pixels.
+    """
+
+    picture: Picture
+    xyxy: NDArray[np.float32]
+    texts: tuple[str, ...]
+    quads: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Spot:
+    """Where a car stands: middle of its wheels on the ground and its width, pixels."""
+
+    x: float
+    y: float
+    width: float
+
+
+def scene(
+    texts: Sequence[str],
+    size_wh: tuple[int, int] = (1280, 960),
+    *,
+    seed: int = 0,
+    columns: int | None = None,
+) -> Scene:
+    """Draw a street with one car for each text, parked in rows.
+
+    Args:
+        texts: Plates, each in a known format; none gives an empty street.
+        size_wh: Of the picture, pixels.
+        seed: The same seed gives the same picture.
+        columns: Cars in a row; chosen to make the plates as wide as they get when None.
+
+    Raises:
+        ValueError: A text has no known plate format.
+    """
+    rng = np.random.default_rng(seed)
+    unknown = [text for text in texts if not format_of(text)]
+    if unknown:
+        raise ValueError(f"texts: wanted Russian plate formats, got {unknown}")
+    spots = _park(rng, len(texts), size_wh, columns)
+    skyline = min((spot.y - 0.62 * spot.width for spot in spots), default=size_wh[1] * 0.5)
+    street = _street(rng, size_wh, float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1])))
+    quads = np.zeros((len(texts), 4, 2), np.float32)
+    for index in sorted(range(len(texts)), key=lambda i: spots[i].y):
+        front = False if spots[index].y < spots[-1].y - 1 else None  # fronts would be hidden
+        car = draw_car(rng, 2 * round(spots[index].width), front)
+        car = _with_plate(car, texts[index], rng)
+        quads[index] = _place(rng, street, car, spots[index])
+    street += rng.normal(0, 2.2, street.shape).astype(np.float32)
+    picture = compress(street.clip(0, 255).astype(np.uint8), 95)
+    xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
+    return Scene(picture, xyxy, tuple(texts), quads)
+
+
+def _park(
+    rng: np.random.Generator, count: int, size_wh: tuple[int, int], columns: int | None
+) -> list[_Spot]:
+    """Spread cars over rows, back row first."""
+    if not count:
+        return []
+    wide, high = size_wh
+    choices = [columns] if columns else range(1, count + 1)
+    widths = {c: _car_width(c, -(-count // c), size_wh) for c in choices}
+    best = max(widths, key=lambda c: widths[c])
+    width, rows = widths[best], -(-count // best)
+    spots = []
+    bottom = high - 0.04 * high - max(0.0, (high - width * (0.9 + ROW_PITCH * (rows - 1))) * 0.35)
+    for index in range(count):
+        row, column = divmod(index, best)
+        in_row = min(best, count - row * best)
+        cell = wide / in_row
+        slack = max(0.0, cell - width * 1.06)
+        x = cell * (column + 0.5) + rng.uniform(-0.35, 0.35) * slack
+        y = bottom - (rows - 1 - row) * ROW_PITCH * width
+        spots.append(_Spot(x, y, width * float(rng.uniform(0.985, 1.0))))
+    return spots
+
+
+def _car_width(columns: int, rows: int, size_wh: tuple[int, int]) -> float:
+    """Widest cars that fit, pixels; one car alone leaves room for the street."""
+    across = size_wh[0] * (0.62 if columns == 1 else 0.97) / columns
+    down = size_wh[1] * 0.985 / (0.75 + ROW_PITCH * (rows - 1))
+    return min(across, down)
+
+
+def _with_plate(car: Car, text: str, rng: np.random.Generator) -> Car:
+    """Screw a plate on."""
+    style = Style(weight=float(np.round(rng.uniform(0.8, 1.0), 1)))
+    plate = draw_plate(text, format_of(text), style=style, px_per_mm=1.5)
+    width, height = (round(float(np.linalg.norm(car.plate[i] - car.plate[0]))) for i in (1, 3))
+    small = cv2.resize(plate, (width, height), interpolation=cv2.INTER_AREA)
+    x, y = np.round(car.plate[0]).astype(int)
+    sprite = car.sprite.copy()
+    sprite[y : y + small.shape[0], x : x + small.shape[1], :3] = small * np.float32(0.93)
+    return Car(sprite, car.plate)
+
+
+def _place(rng: np.random.Generator, street: Light, car: Car, spot: _Spot) -> Quad:
+    """Draw a car into the street, turned a little; returns the corners of its plate."""
+    sprite: Sprite = cv2.resize(
+        car.sprite, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA
+    ).astype(np.float32)
+    high, wide = sprite.shape[:2]
+    left, top = spot.x - wide / 2, spot.y - (HEIGHT - GROUND) / HEIGHT * high
+    source = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32)
+    turn = float(rng.normal(0, 0.012)) * wide
+    target = source + np.array([[0, turn], [0, -turn], [0, turn / 3], [0, -turn / 3]], np.float32)
+    target += np.array([left, top], np.float32)
+    matrix = cv2.getPerspectiveTransform(source, target.astype(np.float32))
+    x0, y0 = max(0, int(left) - 2), max(0, int(top) - 9)
+    part = street[y0 : y0 + high + 18, x0 : x0 + wide + 4]
+    shift = np.array([[1, 0, -x0], [0, 1, -y0], [0, 0, 1]], np.float64)
+    seen = cv2.warpPerspective(sprite, shift @ matrix, (part.shape[1], part.shape[0]))
+    alpha = seen[:, :, 3:]
+    part[:] = part * (1 - alpha) + seen[:, :, :3] * alpha
+    corners = (car.plate / 2)[None].astype(np.float32)
+    quad: Quad = cv2.perspectiveTransform(corners, matrix)[0].astype(np.float64)
+    return quad
+
+
+def _street(rng: np.random.Generator, size_wh: tuple[int, int], skyline: float) -> Light:
+    """Sky, houses, trees and asphalt without cars, (H, W, 3) float32."""
+    wide, high = size_wh
+    rows = np.linspace(0, 1, high, dtype=np.float32)[:, None, None]
+    sky = np.array([225, 190, 150], np.float32) + rows * np.array([20, 45, 70], np.float32)
+    street: Light = np.repeat(sky, wide, axis=1)
+    street = street + (cloud(rng, (high, wide), 5)[:, :, None] - 0.5) * 30
+    ground = int(skyline)
+    x = -rng.uniform(0, 0.2) * wide
+    while x < wide:
+        x = _house(rng, street, x, ground)
+    _trees(rng, street, ground)
+    street[:ground] = cv2.GaussianBlur(street[:ground], (0, 0), wide / 900)
+    below = rows[ground:] * 26 + 92
+    asphalt = np.repeat(below, wide, axis=1) * np.array([1.0, 0.99, 0.97], np.float32)
+    asphalt = asphalt + (cloud(rng, (high - ground, wide), 9)[:, :, None] - 0.5) * 22
+    street[ground:] = asphalt + rng.normal(0, 5, (high - ground, wide, 1)).astype(np.float32)
+    kerb = max(3, high // 110)
+    street[ground : ground + kerb] = (150, 155, 158)
+    street[ground + kerb : ground + 2 * kerb] *= 0.7
+    return street
+
+
+def _house(rng: np.random.Generator, street: Light, x: float, ground: int) -> float:
+    """Draw one house with rows of windows; returns where the next one may begin."""
+    wide = street.shape[1]
+    left, right = int(x), int(x + wide * rng.uniform(0.18, 0.4))
+    top = int(ground * rng.uniform(0.0, 0.35))
+    wall = np.array([125, 145, 165]) * rng.uniform(0.7, 1.2) + rng.uniform(-8, 8, 3)
+    cv2.rectangle(street, (left, top), (right, ground), wall.tolist(), -1)
+    pitch = max(12, wide // 34)
+    glass = (wall * 0.45 + np.array([25, 18, 10])).tolist()
+    for row in range(top + pitch // 2, ground - pitch, int(pitch * 1.4)):
+        for column in range(left + pitch // 2, right - pitch // 2, pitch):
+            corner = (column + pitch * 55 // 100, row + pitch * 85 // 100)
+            cv2.rectangle(street, (column, row), corner, glass, -1)
+            cv2.rectangle(street, (column, row), corner, (wall * 1.25).tolist(), 1)
+    return right + wide * float(rng.choice([0.0, 0.02, 0.1]))
+
+
+def _trees(rng: np.random.Generator, street: Light, ground: int) -> None:
+    """Draw bushes and trees along the kerb."""
+    wide = street.shape[1]
+    for x in rng.uniform(0, wide, 7):
+        green = np.array([40, 85, 60]) * rng.uniform(0.6, 1.1)
+        size = wide * rng.uniform(0.03, 0.07)
+        stem = (round(x), round(ground - size * rng.uniform(0.8, 2.2)))
+        cv2.line(street, (round(x), ground), stem, (40, 50, 60), max(2, wide // 250))
+        for _ in range(60):
+            blob = np.array(stem) + rng.normal(0, size * 0.45, 2)
+            shade = (green * rng.uniform(0.7, 1.35)).tolist()
+            cv2.circle(street, np.round(blob).astype(int).tolist(), round(size / 5), shade, -1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Street picture with given plates.")
+    parser.add_argument("--out", type=Path, required=True, help="picture to write")
+    parser.add_argument("--texts", nargs="*", default=["A123BC77", "M456OP199"])
+    parser.add_argument("--size", type=int, nargs=2, default=(1280, 960), help="width height")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    drawn = scene(options.texts, tuple(options.size), seed=options.seed)
+    cv2.imwrite(str(options.out), drawn.picture)
+
+
+if __name__ == "__main__":
+    main()

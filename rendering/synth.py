@@ -1,0 +1,216 @@
+"""Rendered plates for the reader: every one-line Russian format as a detector would cut it out.
+
+A crop goes the way of a real one: a plate on a car, seen by a camera, found by a detector whose
+box is never exact, cut out by the very `crop_plates` that serves requests.
+
+Example:
+    python -m rendering.synth --sheet out.png --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
+from rendering.camera import (
+    Quad,
+    cloud,
+    photograph,
+    random_colour,
+    random_view,
+    soil,
+    warp,
+)
+from rendering.glyphs import glyph_mask
+from rendering.layouts import (
+    GlyphSource,
+    Picture,
+    draw_plate,
+    font_glyphs,
+    random_style,
+    random_text,
+)
+
+Crop = NDArray[np.uint8]
+"""(24, 94, 3) uint8 BGR, margins included."""
+Corners = NDArray[np.float32]
+"""(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
+FONT_SHARE = 0.35
+"""Of the plates, drawn with the font's characters when a font is given."""
+
+
+class Sample(NamedTuple):
+    """One crop, what it says and where the plate's corners are in it."""
+
+    crop: Crop
+    text: str
+    corners: Corners
+
+
+class Batch(NamedTuple):
+    """Crops, (N, 24, 94, 3) uint8 BGR, with their N texts and corners, (N, 4, 2) float32."""
+
+    crops: NDArray[np.uint8]
+    texts: list[str]
+    corners: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, parts: Sequence[Sample]) -> Batch:
+        crops, texts, corners = zip(*parts, strict=True)
+        return cls(np.stack(crops), list(texts), np.stack(corners))
+
+
+@dataclass(frozen=True)
+class Photo:
+    """A plate and what is round it.
+
+    Attributes:
+        picture: (H, W, 3) uint8 BGR.
+        quad: Corners of the plate, clockwise from top-left, pixels.
+        text: What the plate says.
+        format: Name of its plate format.
+    """
+
+    picture: Picture
+    quad: Quad
+    text: str
+    format: str
+
+
+def photo(
+    rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
+) -> Photo:
+    """Photograph one random plate on a bumper."""
+    text, name = random_text(rng, format_name)
+    glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
+    plate = draw_plate(text, name, style=random_style(rng), glyphs=glyphs)
+    if rng.random() < 0.6:
+        plate = soil(rng, plate)
+    quad = random_view(rng).quad()
+    span = quad.max(axis=0) - quad.min(axis=0)
+    margin = 0.12 * span[0] + 0.45 * span[1] + 2
+    quad = quad - quad.min(axis=0) + margin
+    size_wh = np.ceil(span + 2 * margin).astype(int)
+    behind = _bumper(rng, (int(size_wh[1]), int(size_wh[0])))
+    _holder(rng, behind, quad)
+    picture = photograph(rng, warp(plate, behind, quad))
+    return Photo(picture, quad, text, name)
+
+
+def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Picture:
+    """What is behind the plate: paint with edges of panels and soft reflections."""
+    behind = np.full((*size_hw, 3), random_colour(rng), np.float32)
+    behind += (cloud(rng, size_hw, 4)[:, :, None] - 0.5) * rng.uniform(0, 120)
+    for _ in range(rng.integers(0, 4)):
+        row = int(rng.integers(0, size_hw[0]))
+        tilt = int(rng.normal(0, 0.05 * size_hw[1]))
+        width = int(rng.integers(1, 2 + size_hw[0] // 4))
+        cv2.line(behind, (0, row), (size_hw[1], row + tilt), random_colour(rng), width)
+    return behind.clip(0, 255).astype(np.uint8)
+
+
+def _holder(rng: np.random.Generator, behind: Picture, quad: Quad) -> None:
+    """Paint the frame that holds the plate: none, plain, or with a dealer's name below."""
+    if rng.random() < 0.35:
+        return
+    centre, height = quad.mean(axis=0), np.linalg.norm(quad[3] - quad[0])
+    rim = rng.uniform(0.03, 0.1) * height
+    outwards = np.sign(quad - centre) * rim
+    colour = random_colour(rng) if rng.random() < 0.3 else (int(rng.integers(10, 60)),) * 3
+    frame = quad + outwards
+    if rng.random() < 0.55:  # deeper below, for the name
+        frame[2:] += (quad[2:] - quad[1::-1]) * rng.uniform(0.06, 0.2)
+    cv2.fillConvexPoly(behind, np.round(frame * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
+    if height < 12:
+        return
+    ink = random_colour(rng)
+    for x in np.arange(0.15, 0.8, rng.uniform(0.02, 0.05)):
+        if rng.random() < 0.7:
+            foot = np.round(quad[3] + (quad[2] - quad[3]) * x + (quad[3] - quad[0]) * 0.09)
+            cv2.circle(behind, foot.astype(int).tolist(), max(1, int(height / 30)), ink, -1)
+
+
+def jittered_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
+    """Box round the corners, off by what detectors are off: (4,) x0 y0 x1 y1.
+
+    Most boxes hold the plate's holder too, or more: of a real detector's crops, margins included,
+    the plate often fills no more than three quarters of the width and half of the height.
+    """
+    low, high = quad.min(axis=0), quad.max(axis=0)
+    size = high - low
+    noise = rng.normal(0, [0.02, 0.06], (2, 2))
+    if rng.random() < 0.65:
+        noise += np.array([[-1], [1]]) * rng.uniform(0, [0.12, 0.35], (2, 2)) * rng.random()
+    box: NDArray[np.float64] = np.stack([low, high]) + noise * size
+    return box.reshape(4)
+
+
+def cut(picture: Picture, xyxy: NDArray[np.float64]) -> Crop:
+    """Cut one box out as the service does, as bytes: (24, 94, 3) uint8 BGR."""
+    box = torch.from_numpy(xyxy.astype(np.float32))[None]
+    crop = crop_plates(torch.from_numpy(picture), box, MARGIN_XY)[0]
+    pixels = crop.mul(128).add(127.5).round().clamp(0, 255).byte()
+    return np.ascontiguousarray(pixels.permute(1, 2, 0).numpy()[:, :, ::-1])
+
+
+def corners_in_crop(picture: Picture, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
+    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box."""
+    box = torch.from_numpy(xyxy.astype(np.float32))[None]
+    x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
+    corners = 2 * (quad - [x0, y0]) / [x1 - x0, y1 - y0] - 1
+    return corners.astype(np.float32)
+
+
+def sample(
+    rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
+) -> Sample:
+    """Render one crop for the reader."""
+    one = photo(rng, format_name, font)
+    box = jittered_box(rng, one.quad)
+    corners = corners_in_crop(one.picture, box, one.quad)
+    return Sample(cut(one.picture, box), one.text, corners)
+
+
+def samples(count: int, seed: int, font: GlyphSource | None = None) -> Batch:
+    """Render crops, the same ones for the same seed."""
+    rng = np.random.default_rng(seed)
+    return Batch.of([sample(rng, font=font) for _ in range(count)])
+
+
+def sheet(crops: NDArray[np.uint8], texts: list[str], columns: int = 8) -> Picture:
+    """Lay crops out with their texts below, twice their size, to look at."""
+    tiles = []
+    for crop, text in zip(crops, texts, strict=True):
+        tile = cv2.copyMakeBorder(
+            cv2.resize(crop, None, fx=2, fy=2), 0, 16, 2, 2, cv2.BORDER_CONSTANT
+        )
+        cv2.putText(tile, text, (4, tile.shape[0] - 3), 0, 0.45, (255, 255, 255), 1, cv2.LINE_AA)
+        tiles.append(tile)
+    tiles += [np.zeros_like(tiles[0])] * (-len(tiles) % columns)
+    rows = [np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)]
+    return np.vstack(rows).astype(np.uint8)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Contact sheet of rendered plates.")
+    parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=96)
+    parser.add_argument("--font", type=Path, help="TrueType font for some of the plates")
+    options = parser.parse_args()
+    font = font_glyphs(options.font) if options.font else None
+    batch = samples(options.count, options.seed, font)
+    cv2.imwrite(str(options.sheet), sheet(batch.crops, batch.texts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,233 @@
+"""The command with what is measured replaced by figures made up: report, tables, notes, plot."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks import plan, run
+from benchmarks.load import Sample
+from benchmarks.plan import Key, Task, grid
+from benchmarks.session import Record
+from benchmarks.tables import figure
+from benchmarks.target import Target
+from orchestrator.cli.app import app
+from orchestrator.contract import MODEL
+
+COUNTERS = {
+    (MODEL, "request_success"): 4.0,
+    (MODEL, "exec_count"): 4.0,
+    (MODEL, "compute_infer_duration_us"): 80_000.0,
+    ("yolo", "request_success"): 4.0,
+    ("yolo", "exec_count"): 2.0,
+    ("yolo", "request_duration_us"): 60_000.0,
+}
+BARE = [
+    {"stage": "decode", "rows": 1, "ms": 5.0},
+    {"stage": "yolo", "rows": 1, "ms": 60.0},
+    {"stage": "predecessor total", "rows": 1, "ms": 500.0},
+]
+
+
+def sample(key: Key, *, ms: float = 100.0, **changed: object) -> Sample:
+    values = {
+        "seconds": 2.0,
+        "latencies_ms": (ms,) * 4 * key.concurrency,
+        "plates": int(key.picture.split()[0]),
+        "used": {"cpu_s": 0.8, "client_cpu_s": 0.01},
+        "peaks": {"memory_bytes": 10**9, "shm_bytes": 4 * 10**7},
+        "counters": COUNTERS,
+    }
+    return Sample(**values | changed)
+
+
+def options(task: Task) -> dict[str, object]:
+    return {"engine": task.engine.value, "threads": 0}
+
+
+@pytest.fixture
+def bench(monkeypatch, tmp_path: Path):
+    """Run the command on figures made up; those of a call are changed by the keywords."""
+
+    def invoke(
+        *arguments: object, ended: str = "", out: str = "new", named: bool = True, **changed: object
+    ):
+        def measure(task: Task, pictures: list) -> Record:
+            names = [picture.name for picture in pictures]
+            record = Record(rounds=task.rounds, ended=ended)
+            for round_ in range(task.rounds):
+                for key in grid(task, names, round_):
+                    record.samples.setdefault(key, []).append(sample(key, **changed))
+            record.bare = {name: [BARE] for name in names}
+            record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task))
+            return record
+
+        monkeypatch.setattr(run, "measure", measure)
+        small = ["--plates", "0", "--out", tmp_path / out]
+        small += ["--concurrency", "1,4,16"] if named else []
+        return CliRunner().invoke(app, ["bench", *map(str, [*small, *arguments])])
+
+    return invoke
+
+
+def lines(result) -> list[str]:
+    """The printed lines, blanks squeezed."""
+    return [" ".join(line.split()) for line in result.stdout.splitlines()]
+
+
+def test_ratios_come_first(bench) -> None:
+    printed = lines(bench())
+    assert printed[3:12] == [
+        "ratios 0 plates",
+        "served / in process, x1 1.00",
+        "served / in process, x4 1.00",
+        "served / in process, x16 1.00",
+        "p99 / p50, x4 1.00",
+        "throughput at many / at 4, x16 4.00",
+        "one call - (yolo + decoding), ms, x1 35.0",
+        "one call / predecessor, x1 0.20",
+        "",
+    ]
+
+
+def test_cells_stages_and_bounds_are_printed(bench) -> None:
+    result = bench()
+    assert result.exit_code == 0
+    printed = lines(result)
+    assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.62 1000 40.0" in printed
+    assert "0 plates x4 0.00 20.0 5.00 0.00 0.00 2.00 0.00 0.00 - 0.00 0.00 -" in printed
+    assert "0 plates yolo 1 60.0" in printed
+    assert "0 plates decode 1 5.00" in printed
+    assert "0 plates predecessor total 1 500" in printed
+
+
+def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
+    result = bench()
+    folder = tmp_path / "new"
+    assert (folder / "report.txt").read_text() == result.stdout
+    assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
+    report = json.loads((folder / "report.json").read_text())
+    assert report["schema"] == 2
+    assert len(report["cells"]) == 5 * 3
+    assert report["machine"]["triton"] == "2.51.0"
+    assert report["settings"]["concurrencies"] == [1, 4, 16]
+    assert report["pictures"][0]["width_px"] == 1280
+
+
+def test_a_failed_call_is_shown_and_fails_the_command(bench) -> None:
+    result = bench("--transport", "grpc", "--rounds", "1", errors=2, first_error="HTTP 500: no")
+    assert result.exit_code == 1
+    assert "0 plates, grpc x4: 2 errors, the first: HTTP 500: no" in result.stdout
+
+
+def test_refused_calls_do_not_fail_the_command(bench) -> None:
+    assert bench("--transport", "grpc", refused=7).exit_code == 0
+
+
+def test_a_picture_with_other_plates_than_drawn_is_noted(bench) -> None:
+    result = bench("--transport", "grpc", plates=2)
+    assert result.exit_code == 0
+    assert "0 plates: drawn with 0, answers had 2" in result.stdout
+
+
+def test_an_interrupted_run_reports_what_it_has(bench) -> None:
+    result = bench("--transport", "grpc", ended="interrupted")
+    assert result.exit_code == 1
+    assert "the run ended early: interrupted" in result.stdout
+    assert "0 plates grpc x4" in "\n".join(lines(result))
+
+
+def test_a_running_server_leaves_columns_empty_and_says_so(bench) -> None:
+    result = bench(
+        "--url",
+        "x:1",
+        "--transport",
+        "http-raw",
+        used={"client_cpu_s": 0.01},
+        peaks={},
+        counters={},
+    )
+    assert "CPU and memory of a server that was not started here are not measured" in result.stdout
+    assert "stages are not known without --metrics-url" in result.stdout
+    assert "0 plates http-raw x4 0 48 0 0 8.00 100 100 - 0.62 - -" in lines(result)
+
+
+def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
+    bench(out="old")
+    old = tmp_path / "old" / "report.json"
+    result = bench("--against", old, "--seconds", "3", ms=50.0, seconds=1.0)
+    printed = lines(result)
+    assert "grpc 2.00 0.50 1.00" in printed
+    assert "differs: settings seconds: 1.5 then, 3.0 now" in printed
+    cell = "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.62 1000 40.0 2.00 0.50 1.00"
+    assert cell in printed
+
+
+def test_another_engine_or_number_of_pictures_is_told_of(bench, tmp_path: Path) -> None:
+    bench("--transport", "grpc", "--engine", "openvino", out="old")
+    old = tmp_path / "old" / "report.json"
+    other = ("--engine", "torchscript", "--pictures", "3")
+    printed = lines(bench("--transport", "grpc", *other, "--against", old))
+    assert "differs: settings engine: openvino then, torchscript now" in printed
+    assert "differs: settings pictures: 0 then, 3 now" in printed
+    assert "differs: server engine: openvino then, torchscript now" in printed
+
+
+def test_the_grid_is_thin_unless_cells_are_named(bench, tmp_path: Path) -> None:
+    def cells(*arguments: str) -> int:
+        bench(*arguments, named=False)
+        return len(json.loads((tmp_path / "new" / "report.json").read_text())["cells"])
+
+    assert [cells(), cells("--full"), cells("--concurrency", "1,2")] == [16, 25, 10]
+
+
+def test_a_run_without_common_cells_says_so(bench, tmp_path: Path) -> None:
+    bench("--transport", "grpc", out="old")
+    old = tmp_path / "old" / "report.json"
+    assert "no cell in common" in bench("--transport", "http-raw", "--against", old).stdout
+
+
+def test_a_run_that_measured_nothing_is_written_too(bench) -> None:
+    result = bench("--transport", "grpc", ended="interrupted", latencies_ms=())
+    assert result.exit_code == 1
+    assert "0 plates grpc x1 0 0 0 0 0.00 - - - - 1000 40.0" in lines(result)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("--plates", "many"), "plates: wanted whole numbers", id="plates"),
+        pytest.param(("--transport", "post"), "transport: wanted some of", id="transport"),
+        pytest.param(("--file", "none.jpg"), "none.jpg: wanted a readable file", id="file"),
+        pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
+        pytest.param(("--url", "http://x:1"), "url: wanted host:port, got http", id="url"),
+        pytest.param(("--out", "/dev/null/x"), "/dev/null/x: wanted to write here", id="out"),
+    ],
+)
+def test_bad_input_is_one_sentence(bench, arguments: tuple, message: str) -> None:
+    result = bench(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None:
+    small = ["--plates", "0", "--url", "localhost:1", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, ["bench", *small])
+    assert result.exit_code == 2
+    assert "http://localhost:1/v2" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0, "0.00"),
+        (0.123, "0.12"),
+        (12.34, "12.3"),
+        (-4.56, "-4.56"),
+        (1234.5, "1234"),
+    ],
+)
+def test_figures_have_three_digits(value: float | None, text: str) -> None:
+    assert figure(value) == text

@@ -1,0 +1,232 @@
+"""The balancer's configuration, and figures of calls and samples made up."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks.load import Sample
+from benchmarks.scale_out import __main__ as command
+from benchmarks.scale_out import balancer, figures
+from benchmarks.scale_out.balancer import SHIPPED, Ports, configuration
+from benchmarks.scale_out.callers import Call, Caller, Known, known
+from benchmarks.scale_out.incidents import Record
+from benchmarks.scale_out.replicas import shares
+from benchmarks.scale_out.scaling import BALANCED, DIRECT, Cell, Way
+from benchmarks.scale_out.tables import text_of
+from orchestrator.errors import ModelError, ServerError
+from orchestrator.plates import Plate, Plates
+from orchestrator.server.options import ServerOptions
+
+REPLICAS = {
+    "one": ServerOptions(http_port=1101, grpc_port=1102),
+    "two": ServerOptions(http_port=1201, grpc_port=1202),
+}
+PORTS = Ports(http=2001, grpc=2002, metrics=2003)
+PLACED = ("bind ", "server ", "stats socket ")
+"""How the lines begin that say where something is."""
+
+
+def configured(admin: Path = Path("/run/admin.sock")) -> str:
+    return configuration(SHIPPED.read_text(), REPLICAS, PORTS, admin)
+
+
+def other_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.strip().startswith(PLACED)]
+
+
+def placed_lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip().startswith(PLACED)]
+
+
+@pytest.fixture
+def haproxy() -> str:
+    try:
+        return balancer.program()
+    except ServerError as error:
+        pytest.skip(str(error))
+
+
+def test_only_addresses_differ_from_the_shipped_configuration() -> None:
+    assert other_lines(configured()) == other_lines(SHIPPED.read_text())
+
+
+def test_every_replica_is_behind_both_front_ends_and_grpc_follows_http() -> None:
+    assert placed_lines(configured()) == [
+        "stats socket /run/admin.sock mode 600 level admin",
+        "bind 127.0.0.1:2001",
+        "bind 127.0.0.1:2002 proto h2",
+        "bind 127.0.0.1:2003",
+        "server one 127.0.0.1:1101 check",
+        "server two 127.0.0.1:1201 check",
+        "server one 127.0.0.1:1102 proto h2 track plates_http/one",
+        "server two 127.0.0.1:1202 proto h2 track plates_http/two",
+    ]
+
+
+def test_haproxy_takes_the_shipped_configuration(haproxy: str) -> None:
+    done = subprocess.run([haproxy, "-c", "-f", SHIPPED], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_haproxy_takes_the_configuration_with_our_addresses(haproxy: str, tmp_path: Path) -> None:
+    file = tmp_path / "haproxy.cfg"
+    file.write_text(configured(tmp_path / "admin.sock"))
+    done = subprocess.run([haproxy, "-c", "-f", file], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_haproxy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balancer.shutil, "which", lambda name, path: None)
+    with pytest.raises(ServerError, match="install the package haproxy"):
+        balancer.program()
+
+
+@pytest.mark.parametrize(
+    ("replicas", "each", "dealt"),
+    [
+        pytest.param(0, 1, [], id="none"),
+        pytest.param(2, 1, [{4}, {7}], id="one-each"),
+        pytest.param(3, 1, [{4}, {7}, {4}], id="shared"),
+        pytest.param(1, 2, [{4, 7}], id="two-each"),
+        pytest.param(1, 5, [{4, 7}], id="more-than-there-are"),
+    ],
+)
+def test_cores_are_dealt_in_turn(replicas: int, each: int, dealt: list[set[int]]) -> None:
+    assert shares(replicas, [4, 7], each) == dealt
+
+
+class Reader:
+    """A client that reads the same texts from every picture."""
+
+    retried = 0
+
+    def __init__(self, *texts: str) -> None:
+        self.plates = Plates(tuple(Plate((0.0, 0.0, 9.0, 3.0), 0.9, text=text) for text in texts))
+
+    def recognize(self, encoded: bytes) -> Plates:
+        return self.plates
+
+
+def test_an_answer_with_the_right_texts_in_any_order_is_right() -> None:
+    caller = Caller(Reader("B", "A"), [Known("two", b"", ("A", "B"))])
+    assert caller() == 2
+
+
+def test_a_wrong_answer_is_a_failure() -> None:
+    caller = Caller(Reader("A"), [Known("two", b"", ("A",)), Known("none", b"", ())])
+    assert caller() == 1
+    with pytest.raises(ModelError, match=r"none: wanted \(\), got \('A',\)"):
+        caller()
+
+
+def test_one_known_picture_has_plates_and_one_has_none() -> None:
+    assert [picture.texts for picture in known()] == [("A123BC77", "M456OP199", "TO05577"), ()]
+
+
+CALLS = (
+    Call("http", 0.0, 1.0),
+    Call("http", 1.0, 2.5, retried=2),
+    Call("http", 2.0, 3.0, failure="gone"),
+    Call("http", 3.0, 4.5),
+    Call("grpc", 0.5, 1.5, retried=1),
+    Call("http", 4.5, 9.0),
+)
+RECORD = Record(
+    "kill", CALLS, load_began=0.0, began=2.0, ended=4.0, load_ended=5.0, resent=3,
+    taken={"one": {"http": 4, "grpc": 1}, "two": {"http": 1, "grpc": 0}},
+)  # fmt: skip
+
+
+def test_an_incident_is_counted_for_each_protocol() -> None:
+    http, grpc = figures.incident(RECORD)
+    assert (http["calls"], http["answered"], http["retried"], http["lost"]) == (5, 4, 2, 1)
+    assert (http["longest_ms"], http["first_failure"]) == (4500.0, "gone")
+    assert (grpc["calls"], grpc["retried"], grpc["lost"], grpc["first_failure"]) == (1, 1, 0, "")
+    assert http["taken"] == {"one": 4, "two": 1}
+
+
+def test_answers_count_in_the_window_in_which_they_came_and_failures_do_not() -> None:
+    http, _ = figures.incident(RECORD)
+    assert (http["before"], http["during"], http["after"]) == (1 / 2, 1 / 2, 1 / 1)
+    assert http["seconds"] == 2.0
+
+
+def sample(*latencies_ms: float, seconds: float = 1.0, **counts) -> Sample:
+    used = {"servers": 0.1 * len(latencies_ms), "balancer": 0.0, "callers": 0.002}
+    return Sample(seconds, latencies_ms, used=used, **counts)
+
+
+def scaled() -> list[dict]:
+    return figures.scaling(
+        {
+            Cell(2, 4): [sample(*[10.0] * 6), sample(*[20.0] * 9, refused=1), sample(*[30.0] * 8)],
+            Cell(1, 4): [sample(*[10.0] * 4), sample(*[10.0] * 3, errors=1), sample(*[10.0] * 4)],
+        }
+    )
+
+
+def test_replicas_are_compared_round_by_round() -> None:
+    one, two = scaled()
+    assert [one["replicas"], two["replicas"]] == [1, 2]
+    assert one["to_fewest"] == 1.0
+    assert two["to_fewest"] == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
+    assert two["throughput"] == 8.0
+
+
+def test_latencies_of_all_rounds_are_pooled() -> None:
+    _, two = scaled()
+    assert (two["calls"], two["p50_ms"]) == (23, 20.0)
+    assert two["cpu_ms"]["servers"] == pytest.approx(100.0)
+
+
+def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
+    ways = {
+        Way("http", DIRECT): [sample(3.0, 3.0, 9.0), sample(4.0), sample(5.0)],
+        Way("http", BALANCED): [sample(3.5), sample(6.0), sample(6.0, errors=2)],
+    }
+    (row,) = figures.cost(ways)
+    assert (row["direct_ms"], row["balanced_ms"], row["more_ms"]) == (4.0, 6.0, 1.0)
+    assert (row["calls"], row["lost"]) == (8, 2)
+
+
+def report() -> dict:
+    way = {Way("http", DIRECT): [sample(3.0)], Way("http", BALANCED): [sample(4.0)]}
+    return {
+        "settings": {"machine_cores": 1, "cores": 1, "replicas": (1, 2)},
+        "incidents": figures.incident(RECORD),
+        "scaling": scaled(),
+        "cost": figures.cost(way),
+    }
+
+
+def test_lost_calls_of_every_part_add_up() -> None:
+    assert figures.lost(report()) == 1 + 1 + 1
+    assert figures.lost({"incidents": [], "scaling": [], "cost": []}) == 0
+
+
+def test_the_text_says_what_was_lost_and_what_the_cores_cannot_show() -> None:
+    text = text_of(report())
+    assert "kill: the first call lost: gone" in text
+    assert "2 replicas share 1 cores" in text
+    assert "kill: the balancer sent 3 calls again by itself" in text
+
+
+@pytest.mark.parametrize(("lost", "code"), [(0, 0), (2, 1)])
+def test_a_lost_call_makes_it_fail(monkeypatch, tmp_path: Path, lost: int, code: int) -> None:
+    made_up = report() | {"scaling": [], "cost": []}
+    made_up["incidents"] = [row | {"lost": lost} for row in made_up["incidents"][:1]]
+    monkeypatch.setattr(command, "run", lambda arguments: made_up)
+    monkeypatch.setattr("sys.argv", ["scale_out", "--json", str(tmp_path / "out.json")])
+    assert command.main() == code
+    assert (tmp_path / "out.json").is_file()
+
+
+def test_what_cannot_be_run_is_one_sentence(monkeypatch, capsys) -> None:
+    def fail(arguments: object) -> dict:
+        raise ServerError("haproxy: wanted the program, got none")
+
+    monkeypatch.setattr(command, "run", fail)
+    monkeypatch.setattr("sys.argv", ["scale_out"])
+    assert command.main() == 2
+    assert capsys.readouterr().err == "scale-out: haproxy: wanted the program, got none\n"

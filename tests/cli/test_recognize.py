@@ -1,0 +1,194 @@
+import json
+import platform
+import re
+from importlib import metadata
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.errors import RequestError
+from orchestrator.plates import Plate, Plates
+
+STREET = Path(__file__).parents[1] / "data" / "street.jpg"
+PLATE = Plate((10.4, 20.6, 110.0, 45.0), 0.9, "A001AA77", 0.98, "A001AA77", format="ru_car")
+UNREAD = Plate((5000.0, 3000.0, 5100.0, 3045.0), 0.6, "", 0.4, "M456OP199")
+JUNK = b"junk"
+
+
+class FakeClient:
+    """Answers every picture with the same plates, except one that is no picture."""
+
+    plates = (PLATE,)
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __enter__(self) -> "FakeClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def recognize(self, picture: bytes, **parameters: float | None) -> Plates:
+        if picture == JUNK:
+            raise RequestError("wanted a picture, got junk")
+        return Plates(() if parameters["detection_threshold"] else self.plates)
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
+    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_help_names_the_commands(run) -> None:
+    printed = run("--help").output
+    assert all(command in printed for command in ("serve", "recognize", "export"))
+
+
+def test_version_names_what_matters_on_one_line(run) -> None:
+    done = run("--version")
+    ours, client = (metadata.version(name) for name in ("orchestrator", "tritonclient"))
+    python = platform.python_version()
+    assert done.output == f"plates {ours}, Python {python}, tritonclient {client}\n"
+    assert done.exit_code == 0
+
+
+def test_recognize_prints_a_table(run) -> None:
+    done = run("recognize", STREET, "--url", "somewhere:8000")
+    assert done.exit_code == 0
+    assert done.output.splitlines()[0] == f"{STREET}: 1 plate"
+    assert re.search(
+        r"^ *A001AA77 +0\.98 +A001AA77 +ru_car +0\.90 +10 +21 +110 +45$", done.output, re.M
+    )
+
+
+def test_several_plates_are_counted(run, monkeypatch) -> None:
+    monkeypatch.setattr(FakeClient, "plates", (PLATE, PLATE))
+    assert f"{STREET}: 2 plates\n" in run("recognize", STREET, "--url", "x:1").output
+
+
+def test_the_table_fits_a_terminal(run, monkeypatch) -> None:
+    longest = Plate(UNREAD.xyxy, 0.9, "M456OP199", 0.98, "M456OP199", format="ru_military")
+    monkeypatch.setattr(FakeClient, "plates", (longest, UNREAD))
+    _, *lines = run("recognize", STREET, "--url", "x:1").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_text_that_is_not_sure_enough_is_explained_once(run, monkeypatch) -> None:
+    monkeypatch.setattr(FakeClient, "plates", (UNREAD,))
+    done = run("recognize", STREET, STREET, "--url", "x:1")
+    assert len(re.findall(r"^ +\? +0\.40 +M456OP199 ", done.stdout, re.M)) == 2
+    assert (
+        done.stderr == "?: not sure enough, or in no plate format; raw_text is the best reading\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("plates", "flags"), [pytest.param((PLATE,), (), id="read"), ((UNREAD,), ("--json",))]
+)
+def test_what_is_not_shown_is_not_explained(run, monkeypatch, plates, flags) -> None:
+    monkeypatch.setattr(FakeClient, "plates", plates)
+    assert run("recognize", STREET, "--url", "x:1", *flags).stderr == ""
+
+
+def test_recognize_says_when_there_are_no_plates(run) -> None:
+    done = run("recognize", STREET, "--url", "x:1", "--detection-threshold", "0.9")
+    assert done.output.strip() == f"{STREET}: no plates"
+
+
+def test_recognize_prints_json(run) -> None:
+    done = run("recognize", STREET, "--url", "x:1", "--json")
+    (plate,) = json.loads(done.stdout)["plates"]
+    assert plate["text"] == "A001AA77"
+
+
+def test_one_bad_picture_does_not_stop_the_others(run, tmp_path) -> None:
+    bad = tmp_path / "bad.jpg"
+    bad.write_bytes(JUNK)
+    done = run("recognize", bad, STREET, "--url", "x:1")
+    assert done.exit_code == 1
+    assert done.stderr == f"{bad}: wanted a picture, got junk\n"
+    assert "A001AA77" in done.stdout
+
+
+def test_a_file_that_cannot_be_read_is_named_once(run) -> None:
+    done = run("recognize", "/proc/self/mem", STREET, "--url", "x:1")
+    assert done.exit_code == 1
+    assert re.fullmatch(r"/proc/self/mem: wanted a readable file, got .*\n", done.stderr)
+
+
+def test_a_folder_stands_for_its_pictures(run, tmp_path) -> None:
+    (tmp_path / "deep").mkdir()
+    for name in ("b.JPG", "a.png", "notes.txt", "deep/c.webp"):
+        (tmp_path / name).touch()
+    done = run("recognize", tmp_path, "--url", "x:1", "--json")
+    pictures = [Path(json.loads(line)["picture"]).name for line in done.stdout.splitlines()]
+    assert pictures == ["a.png", "b.JPG", "c.webp"]
+
+
+def test_a_folder_without_pictures_does_not_stop_the_others(run, tmp_path) -> None:
+    done = run("recognize", tmp_path, STREET, "--url", "x:1")
+    assert done.exit_code == 1
+    assert (
+        done.stderr
+        == f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)\n"
+    )
+    assert "A001AA77" in done.stdout
+
+
+def test_nothing_to_recognise_starts_no_server(run, tmp_path) -> None:
+    done = run("recognize", tmp_path, tmp_path / "gone.jpg")
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)",
+        f"{tmp_path / 'gone.jpg'}: wanted a picture or a folder, got no such file",
+    ]
+
+
+def test_annotate_draws_a_picture(run, tmp_path) -> None:
+    done = run("recognize", STREET, "--url", "x:1", "--annotate", tmp_path / "new")
+    drawn = cv2.imread(str(tmp_path / "new" / "street.png"))
+    assert done.exit_code == 0
+    assert f"drawn in {tmp_path / 'new' / 'street.png'}" in done.stdout
+    assert drawn.shape == cv2.imread(str(STREET)).shape
+    assert not np.array_equal(drawn, cv2.imread(str(STREET)))
+
+
+def test_annotate_keeps_the_tree_and_every_source(run, tmp_path) -> None:
+    street = STREET.read_bytes()
+    for name in ("a/car.jpg", "b/car.jpg", "b/car.png"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(street)
+    for _ in range(2):
+        assert run("recognize", tmp_path, "--url", "x:1", "--annotate", tmp_path).exit_code == 0
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.*")}
+    drawings = {"a/car.png", "b/car-2.png", "b/car-3.png"}
+    assert files == {"a/car.jpg", "b/car.jpg", "b/car.png"} | drawings
+    assert (tmp_path / "b" / "car.png").read_bytes() == street
+
+
+def test_plates_are_printed_though_they_cannot_be_drawn(run, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    done = run("recognize", STREET, "--url", "x:1", "--annotate", tmp_path / "file")
+    assert done.exit_code == 1
+    assert "A001AA77" in done.stdout
+    assert re.fullmatch(
+        rf"{STREET}: {tmp_path}/file/street.png: wanted to write here, got .*\n", done.stderr
+    )
+
+
+def test_missing_weights_are_one_sentence(run, tmp_path) -> None:
+    done = run("export", "--weights", tmp_path)
+    assert done.exit_code == 2
+    assert done.output.startswith("plates: weights: wanted ")
+    assert done.output.count("\n") == 1
+
+
+def test_export_says_when_there_is_nothing_to_do(run) -> None:
+    run("export")
+    assert run("export").output == "every exported model is up to date\n"

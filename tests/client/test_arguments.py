@@ -1,0 +1,200 @@
+"""What a client may be given: addresses, timeouts, regions and other parameters."""
+
+import itertools
+import json
+import math
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.errors import ParameterError, PictureError, ServerError, SettingsError
+from tests.client.peers import NO_PLATES, listening, receive
+
+PICTURE = b"a picture"
+
+
+@contextmanager
+def recording() -> Iterator[tuple[str, list[bytes]]]:
+    """Gives the address of a server that answers, and the requests that it gets."""
+    requests: list[bytes] = []
+
+    def answer(connection: socket.socket) -> None:
+        for _ in itertools.count():
+            request = receive(connection)
+            if not request:
+                return
+            requests.append(request)
+            connection.sendall(NO_PLATES)
+
+    with listening(answer) as url:
+        yield url, requests
+
+
+def sent(**options: object) -> dict[str, object]:
+    """Return the JSON of the request that these arguments make."""
+    with recording() as (url, requests), PlateClient(url, timeout_s=20) as client:
+        client.recognize(**{"picture": PICTURE, **options})
+    head, _, body = requests[0].partition(b"\r\n\r\n")
+    fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:])
+    return json.loads(body[: int(fields[b"Inference-Header-Content-Length"])])
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        pytest.param("{}", b"/v2/", id="bare"),
+        pytest.param("http://{}", b"/v2/", id="scheme"),
+        pytest.param("HTTP://{}/", b"/v2/", id="capitals-and-slash"),
+        pytest.param("{}/triton/a", b"/triton/a/v2/", id="base-path"),
+    ],
+)
+def test_an_http_url_may_be(url: str, path: bytes) -> None:
+    with recording() as (address, requests):
+        with PlateClient(url.format(address), timeout_s=20) as client:
+            client.recognize(PICTURE)
+        wanted = b"POST " + path + b"models/plate_recognition/infer HTTP/1.1\r\n"
+        assert requests[0].startswith(wanted + b"Host: " + address.encode() + b"\r\n")
+
+
+@pytest.mark.parametrize("url", ["http://plates.internal", "[::1]:8000", "grpc://[::1]:8001"])
+def test_a_url_is_taken(url: str) -> None:
+    PlateClient(url).close()
+
+
+@pytest.mark.skipif(not Path("/proc/net/if_inet6").exists(), reason="needs IPv6")
+def test_an_ipv6_address_is_called() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        url = f"[::1]:{listener.getsockname()[1]}"
+    with (
+        PlateClient(url, timeout_s=20) as client,
+        pytest.raises(ServerError, match=r"^\[::1\]:\d+: wanted an answer, got .*refused"),
+    ):
+        client.recognize(PICTURE)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost",
+        "localhost:",
+        ":8000",
+        "grpc://localhost",
+        "localhost:99999",
+        "localhost:0",
+        "localhost:-1",
+        "localhost:http",
+        "https://localhost:8000",
+        "ftp://localhost:8000",
+        "http://",
+        "::1:8000",
+        "a host:8000",
+        "localhost:8000?x=1",
+        "grpc://localhost:8001/base",
+        None,
+        8000,
+    ],
+)
+def test_what_is_no_url_of_a_server_is_refused(url) -> None:
+    message = "^url: wanted host:port, http://host:port or grpc://host:port, got "
+    with pytest.raises(ServerError, match=message):
+        PlateClient(url)
+
+
+def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ServerError, match="got one with a user or password") as raised:
+        PlateClient("http://me:secret@localhost:8000")
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1, math.nan, math.inf, "5", None, True, 1e9])
+def test_what_is_no_timeout_is_refused(timeout_s) -> None:
+    with pytest.raises(SettingsError, match=r"^timeout_s: wanted seconds above 0 and up to"):
+        PlateClient(timeout_s=timeout_s)
+
+
+@pytest.mark.parametrize("retries", [-1, 0.5, "3", None])
+def test_what_is_no_number_of_retries_is_refused(retries) -> None:
+    with pytest.raises(SettingsError, match=r"^retries: wanted a whole number from 0, got"):
+        PlateClient(retries=retries)
+
+
+@pytest.mark.parametrize(
+    "roi",
+    [
+        "0,10,640,480.5",
+        (0, 10, 640, 480.5),
+        [0.0, 10.0, 640.0, 480.5],
+        np.array([0, 10, 640, 480.5], np.float32),
+        ("0", "10", "640", "480.5"),
+    ],
+)
+def test_a_region_may_be_text_or_four_numbers(roi) -> None:
+    assert sent(roi=roi)["parameters"] == {"roi": "0,10,640,480.5"}
+
+
+@pytest.mark.parametrize("roi", [(), (1, 2, 3), range(5), 7, (1, 2, 3, "right"), (1, 2, 3, None)])
+def test_what_is_no_region_is_refused(roi) -> None:
+    with (
+        PlateClient("127.0.0.1:9") as client,
+        pytest.raises(
+            ParameterError, match=r'^roi: wanted four numbers or "x0,y0,x1,y1" in pixels'
+        ),
+    ):
+        client.recognize(PICTURE, roi=roi)
+
+
+def test_numbers_of_numpy_are_parameters() -> None:
+    given = sent(detection_threshold=np.float32(0.5), max_plates=np.int64(3))["parameters"]
+    assert given == {"detection_threshold": 0.5, "max_plates": 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_plates": [3]}, r"^max_plates: wanted a number, got \[3\]"),
+        ({"max_plates": 2**70}, "^max_plates: wanted a number of 64 bits, got 1180"),
+        ({"text_threshold": "0.5\n"}, "^text_threshold: wanted a number, got '0.5"),
+        ({"request_id": 7}, "^request_id: wanted printable text, got 7"),
+        ({"request_id": "a\nb"}, "^request_id: wanted printable text, got 'a"),
+        ({"request_id": "\ud800"}, "^request_id: wanted printable text, got"),
+    ],
+)
+@pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
+def test_what_no_request_can_carry_is_refused(url: str, options, message: str) -> None:
+    with PlateClient(url) as client, pytest.raises(ParameterError, match=message):
+        client.recognize(PICTURE, **options)
+
+
+def test_a_request_names_the_call_and_asks_for_every_output() -> None:
+    request = sent(request_id="gate-7-0815")
+    assert request["id"] == "gate-7-0815"
+    assert len(request["outputs"]) == 10
+    assert "parameters" not in request
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
+def test_what_is_no_picture_is_refused_before_anybody_is_called(url: str) -> None:
+    with (
+        PlateClient(url, retries=5) as client,
+        pytest.raises(PictureError, match=r"got None, which is what cv2\.imread gives"),
+    ):
+        client.recognize(None)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        pytest.param(lambda: np.zeros((2, 3, 3), np.uint8), "input__0", id="array"),
+        pytest.param(lambda: np.zeros((3, 2, 3), np.uint8).transpose(1, 0, 2), "input__0", id="T"),
+        pytest.param(lambda: PICTURE, "encoded_image", id="file"),
+    ],
+)
+def test_a_picture_travels_as_the_input_of_its_kind(make: Callable[[], object], name: str) -> None:
+    (tensor,) = sent(picture=make())["inputs"]
+    assert tensor["name"] == name

@@ -1,0 +1,162 @@
+"""A call ends in time, whatever the server does."""
+
+import itertools
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.errors import ServerError
+from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive
+
+TIMEOUT_S = 0.5
+FAR_LESS_THAN_FOR_EVER_S = 20
+LARGE = np.zeros((2000, 4000, 3), np.uint8)
+"""More than the buffers of two sockets hold."""
+
+
+def say_nothing(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def read_nothing(connection: socket.socket) -> None:
+    hung_up.wait()
+
+
+hung_up = threading.Event()
+
+
+def dribble(begin: bytes) -> Callable[[socket.socket], None]:
+    """Answer with these bytes and then, while the caller listens, with one after the other."""
+
+    def answer(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(begin)
+        for _ in itertools.count():
+            connection.sendall(b"x")
+            time.sleep(0.05)
+
+    return answer
+
+
+def stop_after(begin: bytes) -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(begin)
+        say_nothing(connection)
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def _release_who_reads_nothing() -> Iterator[None]:
+    hung_up.clear()
+    yield
+    hung_up.set()
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < FAR_LESS_THAN_FOR_EVER_S
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        pytest.param(say_nothing, id="says-nothing"),
+        pytest.param(read_nothing, id="reads-nothing"),
+        pytest.param(dribble(b"HTTP/1.1 200 O"), id="dribbles-its-first-line"),
+        pytest.param(dribble(HEAD + b"Server: "), id="dribbles-its-head"),
+        pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
+        pytest.param(dribble(CHUNKED), id="dribbles-a-chunk"),
+        pytest.param(dribble(b"HTTP/1.1 200 OK\r\n\r\n"), id="dribbles-without-end"),
+        pytest.param(stop_after(HEAD), id="stops-in-its-head"),
+        pytest.param(stop_after(HEAD + b"\r\n{"), id="stops-in-its-body"),
+    ],
+)
+def test_an_http_call_ends_in_time_where_the_server(handle) -> None:
+    with (
+        listening(handle) as url,
+        PlateClient(url, timeout_s=TIMEOUT_S) as client,
+        soon(),
+        pytest.raises(ServerError, match=r"wanted an answer within 0.5 s, got none \(request"),
+    ):
+        client.recognize(LARGE)
+
+
+@pytest.mark.parametrize("handle", [say_nothing, read_nothing, dribble(b"")])
+def test_a_grpc_call_ends_in_time_where_the_server_says_nothing_of_use(handle) -> None:
+    with (
+        listening(handle) as address,
+        PlateClient(f"grpc://{address}", timeout_s=TIMEOUT_S) as client,
+        soon(),
+        pytest.raises(ServerError, match=r"wanted an answer.*, got "),
+    ):
+        client.recognize(LARGE)
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_connecting_ends_in_time_where_nobody_lets_in(scheme: str) -> None:
+    with (
+        deaf() as address,
+        PlateClient(f"{scheme}://{address}", timeout_s=TIMEOUT_S) as client,
+        soon(),
+        pytest.raises(ServerError, match=r"wanted an answer within 0.5 s, got "),
+    ):
+        client.recognize(b"a picture")
+
+
+def test_looking_up_a_name_ends_in_time(monkeypatch) -> None:
+    release = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(60))
+    with PlateClient("a.host:8000", timeout_s=TIMEOUT_S) as client:
+        with soon(), pytest.raises(ServerError, match=r"within 0.5 s, got none"):
+            client.recognize(b"a picture")
+        release.set()
+
+
+def test_a_silent_address_leaves_the_next_one_its_time(monkeypatch) -> None:
+    def answer(connection: socket.socket) -> None:
+        while receive(connection):
+            connection.sendall(NO_PLATES)
+
+    with deaf() as silent, listening(answer) as good:
+        ports = [int(address.rpartition(":")[2]) for address in (silent, good)]
+        stream = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
+        found = [(*stream, ("127.0.0.1", port)) for port in ports]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        with PlateClient("two.addresses:8000", timeout_s=4) as client:
+            assert len(client.recognize(b"a picture")) == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_is_ready_ends_soon_whatever_the_timeout_of_calls_is(scheme: str, monkeypatch) -> None:
+    monkeypatch.setattr("orchestrator.client.sync.READY_S", TIMEOUT_S)
+    with (
+        listening(say_nothing) as address,
+        PlateClient(f"{scheme}://{address}", timeout_s=3600) as client,
+        soon(),
+    ):
+        assert not client.is_ready()
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_nobody_there_is_told_at_once(scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = address_of(listener)
+    with PlateClient(f"{scheme}://{address}", timeout_s=3600) as client:
+        assert not client.is_ready()
+        with soon(), pytest.raises(ServerError, match=r"wanted an answer, got .*refused"):
+            client.recognize(b"a picture")

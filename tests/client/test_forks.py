@@ -1,0 +1,29 @@
+import pytest
+
+from orchestrator.client.forks import Forks
+from orchestrator.errors import RequestError
+
+
+def test_a_fork_between_calls_leaves_grpc_working() -> None:
+    forks = Forks()
+    with forks.calling():
+        pass
+    forks.look_back()
+    forks.check()
+
+
+def test_a_fork_during_a_call_ends_grpc_for_the_child_and_its_children() -> None:
+    forks = Forks()
+    with forks.calling():
+        forks.look_back()
+    forks.look_back()
+    with pytest.raises(RequestError, match="forked while a thread was calling over gRPC"):
+        forks.check()
+
+
+def test_a_call_that_failed_is_over() -> None:
+    forks = Forks()
+    with pytest.raises(ValueError, match="failed"), forks.calling():
+        raise ValueError("failed")
+    forks.look_back()
+    forks.check()

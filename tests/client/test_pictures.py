@@ -1,0 +1,189 @@
+"""What a caller may have a picture in."""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from orchestrator.client.pictures import load
+from orchestrator.errors import PictureError
+
+FILE = b"the bytes of a file"
+BGR = np.array([[[1, 2, 3], [4, 5, 6]]], np.uint8)
+"""One row: two pixels, left and right."""
+LEFT_RED = Image.fromarray(np.array([[[200, 0, 0], [0, 0, 100]]], np.uint8))
+"""RGB: red, then blue."""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "car.jpg"
+    file.write_bytes(FILE)
+    return file
+
+
+def test_a_path_is_read(path: Path) -> None:
+    assert load(path) == load(str(path)) == FILE
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+def test_bytes_of_any_kind_are_taken_as_they_are(kind: type) -> None:
+    loaded = load(kind(FILE))
+    assert type(loaded) is bytes
+    assert loaded == FILE
+
+
+def test_a_file_object_is_read(path: Path) -> None:
+    with path.open("rb") as file:
+        assert load(file) == FILE
+    assert load(io.BytesIO(FILE)) == FILE
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param(BGR, id="array"),
+        pytest.param(torch.from_numpy(BGR), id="tensor"),
+        pytest.param(np.asfortranarray(BGR), id="column-major"),
+        pytest.param(torch.from_numpy(BGR.transpose(2, 0, 1).copy()).permute(1, 2, 0), id="view"),
+    ],
+)
+def test_arrays_and_tensors_are_bgr_as_they_are(picture) -> None:
+    loaded = load(picture)
+    assert isinstance(loaded, np.ndarray)
+    assert np.array_equal(loaded, BGR)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_a_tensor_on_a_gpu_is_fetched() -> None:
+    assert np.array_equal(load(torch.from_numpy(BGR).cuda()), BGR)
+
+
+def palette() -> Image.Image:
+    picture = LEFT_RED.convert("P", palette=Image.Palette.ADAPTIVE)
+    picture.info["transparency"] = bytes([0, 255])
+    return picture
+
+
+def transparent() -> Image.Image:
+    picture = LEFT_RED.convert("RGBA")
+    picture.putalpha(0)
+    return picture
+
+
+@pytest.mark.parametrize(
+    ("picture", "bgr"),
+    [
+        pytest.param(LEFT_RED, [[0, 0, 200], [100, 0, 0]], id="rgb"),
+        pytest.param(transparent(), [[0, 0, 200], [100, 0, 0]], id="rgba"),
+        pytest.param(palette(), [[0, 0, 200], [100, 0, 0]], id="palette"),
+        pytest.param(LEFT_RED.convert("L"), [[60, 60, 60], [11, 11, 11]], id="grey"),
+        pytest.param(LEFT_RED.convert("LA"), [[60, 60, 60], [11, 11, 11]], id="grey-and-alpha"),
+        pytest.param(LEFT_RED.convert("1", dither=0), [[0, 0, 0], [0, 0, 0]], id="bits"),
+    ],
+)
+def test_a_pil_picture_becomes_bgr(picture: Image.Image, bgr: list[list[int]]) -> None:
+    assert load(picture).tolist() == [bgr]
+
+
+@pytest.mark.parametrize(
+    ("orientation", "upright"),
+    [
+        pytest.param(1, [["red", "blue"]], id="upright"),
+        pytest.param(2, [["blue", "red"]], id="mirrored"),
+        pytest.param(3, [["blue", "red"]], id="upside-down"),
+        pytest.param(6, [["red"], ["blue"]], id="turned-right"),
+        pytest.param(8, [["blue"], ["red"]], id="turned-left"),
+    ],
+)
+def test_a_pil_picture_is_turned_as_its_exif_says(orientation: int, upright) -> None:
+    encoded = io.BytesIO()
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    LEFT_RED.save(encoded, "PNG", exif=exif)
+    names = {(0, 0, 200): "red", (100, 0, 0): "blue"}
+    loaded = load(Image.open(encoded))
+    assert [[names[tuple(pixel)] for pixel in row] for row in loaded.tolist()] == upright
+
+
+def test_a_file_read_by_pil_is_what_opencv_reads(tmp_path: Path) -> None:
+    import cv2
+
+    bgr = np.random.default_rng(0).integers(0, 256, (8, 9, 3), np.uint8)
+    file = str(tmp_path / "noise.png")
+    cv2.imwrite(file, bgr)
+    assert np.array_equal(load(Image.open(file)), cv2.imread(file))
+
+
+def closed(file: io.IOBase) -> io.IOBase:
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize(
+    ("picture", "message"),
+    [
+        pytest.param(
+            None, "got None, which is what cv2.imread gives for a file that it cannot", id="none"
+        ),
+        pytest.param(7, "wanted a path, .*, got int", id="number"),
+        pytest.param([BGR], "got list", id="list"),
+        pytest.param(b"", "got no bytes", id="no-bytes"),
+        pytest.param("gone.jpg", "^gone.jpg: wanted a readable file, got No such file", id="gone"),
+        pytest.param("", "^'': wanted a readable file, got", id="empty-path"),
+        pytest.param("a\0b", "wanted a readable file, got embedded null", id="null"),
+        pytest.param("x" * 9999, r"^x{100}\.\.\.: wanted a readable .*too long", id="base64"),
+        pytest.param("/", "^/: wanted a readable file, got Is a directory", id="folder"),
+        pytest.param(os.devnull, "^/dev/null: wanted a JPEG.*got no bytes", id="empty-file"),
+        pytest.param(io.StringIO("text"), "opened with 'rb', got one opened as text", id="text"),
+        pytest.param(io.BytesIO(b""), "file object .*, got no bytes", id="at-its-end"),
+        pytest.param(closed(io.BytesIO(FILE)), "readable file, got .*closed file", id="closed"),
+        pytest.param(BGR.astype(np.float32), r"got float32 \[1, 2, 3\]", id="floats"),
+        pytest.param(BGR.astype(np.int64), r"got int64 \[1, 2, 3\]", id="integers"),
+        pytest.param(BGR[:, :, 0], r"wanted uint8 \[H, W, 3\] BGR, got uint8 \[1, 2\]", id="grey"),
+        pytest.param(BGR[None], r"got uint8 \[1, 1, 2, 3\]", id="batch"),
+        pytest.param(BGR.transpose(2, 0, 1), r"got uint8 \[3, 1, 2\]", id="planes"),
+        pytest.param(BGR[:0], r"got uint8 \[0, 2, 3\]", id="no-rows"),
+        pytest.param(np.uint8(3), r"got uint8 \[\]", id="scalar"),
+        pytest.param(torch.from_numpy(BGR).float(), r"got float32 \[1, 2, 3\]", id="float-tensor"),
+        pytest.param(torch.from_numpy(BGR).bfloat16(), "wanted uint8 .*BFloat16", id="bfloat16"),
+        pytest.param(torch.zeros(1, 2, 3, device="meta"), "wanted uint8 .*, got", id="no-device"),
+        pytest.param(Image.new("I;16", (2, 2)), "8 bits a channel, got mode I;16", id="16-bits"),
+        pytest.param(Image.new("F", (2, 2)), "8 bits a channel, got mode F", id="pil-floats"),
+        pytest.param(Image.new("RGB", (0, 2)), r"got uint8 \[2, 0, 3\]", id="pil-empty"),
+    ],
+)
+def test_what_holds_no_picture_is_refused_in_one_sentence(picture, message: str) -> None:
+    with pytest.raises(PictureError, match=message) as raised:
+        load(picture)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_text_file_is_refused_before_it_is_read(path: Path) -> None:
+    path.write_bytes(b"\xff\xd8 no text")
+    with path.open() as file, pytest.raises(PictureError, match="got one opened as text"):
+        load(file)
+
+
+def test_a_file_opened_for_writing_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "out").open("wb") as file, pytest.raises(PictureError, match=r"got .*read"):
+        load(file)
+
+
+def test_a_pil_picture_cut_short_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "cut.png"
+    Image.new("RGB", (64, 64)).save(file)
+    file.write_bytes(file.read_bytes()[:-40])
+    with Image.open(file) as cut, pytest.raises(PictureError, match="readable PIL picture, got"):
+        load(cut)
+
+
+def test_the_callers_picture_stays_as_it_was() -> None:
+    picture = transparent()
+    load(picture)
+    assert picture.mode == "RGBA"

@@ -1,0 +1,245 @@
+"""What a caller is told when a server, or a balancer before it, fails."""
+
+import itertools
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+from tests.client.peers import answer_of, outputs
+
+PICTURE = b"a picture"
+PAGE = b"<html><body><h1>No server is available to handle this request.</h1></body></html>"
+METHOD = "ModelInfer"
+
+
+def answer(status: int, body: bytes) -> bytes:
+    return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+
+
+@pytest.fixture
+def http_server() -> Iterator:
+    """Answers every call with the same bytes and closes the connection; returns its address."""
+    listeners: list[socket.socket] = []
+
+    def start(said: bytes) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+        threading.Thread(target=serve, args=(listener, said), daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    def serve(listener: socket.socket, said: bytes) -> None:
+        for _ in itertools.count():
+            try:
+                connection, _ = listener.accept()
+            except OSError:  # the test has ended
+                return
+            with connection:
+                received = b""
+                while PICTURE not in received:
+                    received += connection.recv(65536)
+                connection.sendall(said)
+
+    yield start
+    for listener in listeners:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+@pytest.fixture
+def grpc_server() -> Iterator:
+    """Refuses every call with one code and message, or answers nothing; returns its address."""
+    servers: list[grpc.Server] = []
+
+    def start(code: grpc.StatusCode | None, message: str) -> str:
+        def refuse(request: bytes, context: grpc.ServicerContext) -> bytes:
+            if code is not None:
+                context.abort(code, message)
+            return b""  # a message without outputs
+
+        server = grpc.server(ThreadPoolExecutor(1))
+        handler = grpc.unary_unary_rpc_method_handler(refuse)
+        service = grpc.method_handlers_generic_handler(
+            "inference.GRPCInferenceService", {METHOD: handler}
+        )
+        server.add_generic_rpc_handlers((service,))
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        servers.append(server)
+        return f"grpc://127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.stop(None)
+
+
+def fault_of(url: str) -> PlateError:
+    with PlateClient(url, timeout_s=5) as client, pytest.raises(PlateError) as raised:
+        client.recognize(PICTURE)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        pytest.param(b"", "got Remote end closed connection without response", id="none"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got an empty answer", id="half-a-head"),
+        pytest.param(b"SSH-2.0-OpenSSH", "got what is no HTTP; for gRPC", id="no-http"),
+        pytest.param(answer(200, b""), "got an empty answer", id="empty"),
+        pytest.param(answer(204, b""), "got HTTP 204", id="nothing-to-say"),
+        pytest.param(answer(302, PAGE), "got HTTP 302", id="elsewhere"),
+        pytest.param(answer(404, PAGE), "got HTTP 404", id="page-not-found"),
+        pytest.param(answer(500, PAGE), "got HTTP 500", id="page-of-an-error"),
+        pytest.param(answer(500, b""), "got HTTP 500", id="empty-error"),
+        pytest.param(answer(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", "got Incomplete", id="half-a-body"
+        ),
+        pytest.param(answer(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
+        pytest.param(answer(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
+        pytest.param(
+            answer(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
+        ),
+        pytest.param(answer(504, PAGE), r"got HTTP 504 \(request", id="gateway-timeout"),
+        pytest.param(answer(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
+        pytest.param(
+            answer(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),
+            "got lprnet: Stub process",
+            id="dead-worker",
+        ),
+    ],
+)
+def test_no_answer_over_http_is_the_servers_fault(http_server, said: bytes, message: str) -> None:
+    url = http_server(said)
+    fault = fault_of(url)
+    assert type(fault) is ServerError
+    assert fault.args[0].startswith(f"{url}: wanted an answer, got ")
+    with pytest.raises(ServerError, match=message):
+        raise fault
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "message"),
+    [
+        pytest.param(400, b'{"error": "not so"}', RequestError, "not so", id="refused"),
+        pytest.param(503, b'{"error": "too many"}', Overloaded, "too many", id="full"),
+        pytest.param(404, b'{"error": "no such"}', RequestError, "no such", id="not-found"),
+        pytest.param(413, PAGE, RequestError, "HTTP 413", id="too-large"),
+        pytest.param(503, PAGE, Overloaded, "HTTP 503", id="no-server-left"),
+        pytest.param(429, PAGE, Overloaded, "HTTP 429", id="too-many-calls"),
+        pytest.param(500, b'{"error": "yolo: no"}', ModelError, "yolo: no", id="failed"),
+    ],
+)
+def test_answers_over_http_that_are_errors(http_server, status, body, kind, message) -> None:
+    fault = fault_of(http_server(answer(status, body)))
+    assert type(fault) is kind
+    assert message in str(fault)
+
+
+def output(name: str, **changed: object) -> dict[str, object]:
+    (found,) = (one for one in outputs() if one["name"] == name)
+    return found | changed
+
+
+def without(name: str) -> list[dict[str, object]]:
+    return [one for one in outputs() if one["name"] != name]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param(PAGE, "no answer of plate_recognition", id="page"),
+        pytest.param(b"[]", "no answer of plate_recognition", id="list"),
+        pytest.param(b"{}", "got none named candidate_scores", id="no-outputs"),
+        pytest.param(b'{"outputs": [{"name": "texts"', "no answer of", id="cut-short"),
+        pytest.param(without("formats"), "got none named formats", id="no-formats"),
+        pytest.param(
+            [*without("corners"), output("corners", shape=[0, 8])],
+            r"wanted corners as float32 \[0, 4, 2\], got float32 \[0, 8\]",
+            id="other-shape",
+        ),
+        pytest.param(
+            [*without("texts"), output("texts", shape=[1, 1], data=["A001AA77"])],
+            r"wanted texts as object \[0, 1\], got object \[1, 1\]",
+            id="other-number-of-plates",
+        ),
+        pytest.param(
+            [*without("corners"), output("corners", datatype="INT64")],
+            r"wanted corners as float32 \[0, 4, 2\], got int64",
+            id="other-type",
+        ),
+        pytest.param(
+            [*without("corners"), output("corners", shape=[1, 4, 2])],
+            "no answer of plate_recognition",
+            id="fewer-values-than-said",
+        ),
+    ],
+)
+def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message: str) -> None:
+    url = http_server(answer(200, body) if isinstance(body, bytes) else answer_of(body))
+    fault = fault_of(url)
+    assert type(fault) is ServerError
+    assert fault.args[0].startswith(f"{url}: ")
+    with pytest.raises(ServerError, match=rf"{message}.*\(request \w+\)$"):
+        raise fault
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "kind"),
+    [
+        pytest.param("UNAVAILABLE", "Socket closed", ServerError, id="gone"),
+        pytest.param(
+            "UNIMPLEMENTED", "Received http2 header with status: 404", ServerError, id="another"
+        ),
+        pytest.param(
+            "UNAVAILABLE", "Stream removed (RST_STREAM (error code 7))", ServerError, id="cut-off"
+        ),
+        pytest.param(
+            "CANCELLED", "Received RST_STREAM with error code 8", ServerError, id="cut-off-late"
+        ),
+        pytest.param(
+            "INTERNAL", "Stub process 'yolo_0_0' is not healthy.", ServerError, id="dead-worker"
+        ),
+        pytest.param(
+            "INTERNAL", "yolo: Error when running inference: Server not ready", ServerError,
+            id="stopping",
+        ),
+        pytest.param(
+            "NOT_FOUND",
+            "Request for unknown model: 'plate_recognition' has no available versions",
+            ServerError,
+            id="unloading",
+        ),
+        pytest.param("UNAVAILABLE", "Exceeds maximum queue size", Overloaded, id="full"),
+        pytest.param(
+            "UNAVAILABLE", "Received http2 header with status: 503", Overloaded, id="no-server-left"
+        ),
+        pytest.param("INVALID_ARGUMENT", "not so", RequestError, id="refused"),
+        pytest.param("INTERNAL", "yolo: no", ModelError, id="failed"),
+    ],
+)  # fmt: skip
+def test_errors_over_grpc(grpc_server, code: str, message: str, kind: type[PlateError]) -> None:
+    fault = fault_of(grpc_server(grpc.StatusCode[code], message))
+    assert type(fault) is kind
+    assert message in str(fault)
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "grpc_proxy", "https_proxy"])
+def test_no_proxy_is_asked_over_grpc(grpc_server, name: str, monkeypatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_grpc_proxy", raising=False)
+    fault = fault_of(grpc_server(grpc.StatusCode.INVALID_ARGUMENT, "not so"))
+    assert "not so" in str(fault)
+
+
+def test_an_answer_over_grpc_that_is_none_is_the_servers_fault(grpc_server) -> None:
+    fault = fault_of(grpc_server(None, ""))
+    assert type(fault) is ServerError
+    assert "got none named candidate_scores" in str(fault)

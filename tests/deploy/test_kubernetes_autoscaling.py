@@ -1,0 +1,122 @@
+"""What the autoscaler of deploy/kubernetes goes by, from Triton's counters to its metric."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.deploy.manifests import KUBERNETES, OVERLAYS, PROJECT, Manifest, one, quantity
+
+RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
+
+LABELS = 'model="plate_recognition",namespace="plates"'
+COUNTERS = """\
+rule_files: [{rules}]
+evaluation_interval: 15s
+tests:
+  - interval: 15s
+    input_series:
+      - series: nv_inference_queue_duration_us{{{labels},pod="full"}}
+        values: 0+60x40
+      - series: nv_inference_compute_infer_duration_us{{{labels},pod="full"}}
+        values: 0+30x40
+      - series: nv_inference_queue_duration_us{{{labels},pod="fitting"}}
+        values: 0+3x40
+      - series: nv_inference_compute_infer_duration_us{{{labels},pod="fitting"}}
+        values: 0+30x40
+      - series: nv_inference_queue_duration_us{{{labels},pod="idle"}}
+        values: 0x40
+      - series: nv_inference_compute_infer_duration_us{{{labels},pod="idle"}}
+        values: 0x40
+    promql_expr_test:
+      - expr: {query}
+        eval_time: 8m
+        exp_samples:
+          - {{labels: '{{pod="full"}}', value: 2}}
+          - {{labels: '{{pod="fitting"}}', value: 0.1}}
+          - {{labels: '{{pod="idle"}}', value: 0}}
+"""
+"""What Triton counts in two pods that work and one without calls, and what the adapter hears."""
+
+
+def adapter_rule() -> Manifest:
+    values = yaml.safe_load((KUBERNETES / "prometheus-adapter.yaml").read_text(encoding="utf-8"))
+    (rule,) = values["rules"]["custom"]
+    return rule
+
+
+def adapter_query(rule: Manifest, pods: list[str]) -> str:
+    """Return what the adapter asks Prometheus for when the autoscaler wants the pods' metric."""
+    series = rule["seriesQuery"].partition("{")[0]
+    filled = {
+        "<<.Series>>": series,
+        "<<.LabelMatchers>>": f'namespace="plates",pod=~"{"|".join(pods)}"',
+        "<<.GroupBy>>": "pod",
+    }
+    return re.sub(r"<<.*?>>", lambda found: filled[found[0]], rule["metricsQuery"])
+
+
+def metrics(overlay: str) -> dict[str, Manifest]:
+    """Return the autoscaler's metrics by type."""
+    found = one(overlay, "HorizontalPodAutoscaler")["spec"]["metrics"]
+    return {metric["type"]: metric[metric["type"].lower()] for metric in found}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_deployment_is_scaled_and_leaves_its_replicas_to_that(overlay: str) -> None:
+    deployment = one(overlay, "Deployment")
+    assert one(overlay, "HorizontalPodAutoscaler")["spec"]["scaleTargetRef"] == {
+        "apiVersion": deployment["apiVersion"],
+        "kind": deployment["kind"],
+        "name": deployment["metadata"]["name"],
+    }
+    assert "replicas" not in deployment["spec"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_one_pod_may_be_evicted_and_another_still_serves(overlay: str) -> None:
+    scaler = one(overlay, "HorizontalPodAutoscaler")["spec"]
+    evicted = one(overlay, "PodDisruptionBudget")["spec"]["maxUnavailable"]
+    assert scaler["minReplicas"] - evicted >= 1
+    assert scaler["minReplicas"] < scaler["maxReplicas"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_queue_and_cpu_decide(overlay: str) -> None:
+    queue, cpu = metrics(overlay)["Pods"], metrics(overlay)["Resource"]
+    assert queue["metric"]["name"] == adapter_rule()["name"]["as"]
+    assert queue["target"]["type"] == "AverageValue"
+    assert 0 < quantity(queue["target"]["averageValue"]) <= 1
+    assert cpu["target"]["type"] == "Utilization"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_up_is_fast_and_down_is_slow(overlay: str) -> None:
+    behavior = one(overlay, "HorizontalPodAutoscaler")["spec"]["behavior"]
+    assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] >= 300
+    assert [policy["value"] for policy in behavior["scaleDown"]["policies"]] == [1]
+
+
+def test_the_adapter_renames_the_recorded_series() -> None:
+    rule = adapter_rule()
+    series = rule["seriesQuery"].partition("{")[0]
+    assert f"record: {series}\n" in RULES.read_text(encoding="utf-8")
+    assert re.fullmatch(rule["name"]["matches"], series)
+    assert re.fullmatch(r"[a-z_]+", rule["name"]["as"])
+    assert rule["resources"]["overrides"] == {
+        "namespace": {"resource": "namespace"},
+        "pod": {"resource": "pod"},
+    }
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool: none on the PATH")
+def test_prometheus_answers_the_adapter_for_busy_and_idle_pods(tmp_path: Path) -> None:
+    test = tmp_path / "test.yaml"
+    query = adapter_query(adapter_rule(), ["full", "fitting", "idle"])
+    test.write_text(COUNTERS.format(rules=RULES, query=query, labels=LABELS), encoding="utf-8")
+    run = subprocess.run(["promtool", "test", "rules", test], capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr

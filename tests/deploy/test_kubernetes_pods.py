@@ -1,0 +1,182 @@
+"""The pods of deploy/kubernetes: sizes that fit the server, probes, rights, and a quiet end."""
+
+import inspect
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from orchestrator.contract import MODEL
+from orchestrator.server import distribution
+from orchestrator.server.capacity import Capacity, fitting
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server
+from orchestrator.server.repository import REPOSITORY
+from tests.deploy.manifests import CPU, GPU, OVERLAYS, PROJECT, one, pod, quantity, server
+
+MIB = 2**20
+IDLE = 1000 * MIB
+"""What a server of two cores takes without calls, 64 MiB of /dev/shm included; measured."""
+LARGEST_CALL = 130 * MIB
+"""What an unpacked picture of 64 MB, Triton's limit for HTTP, takes of /dev/shm; measured."""
+
+
+def triton_flag(name: str) -> int:
+    """Return a number of the command line that `plates serve` starts Triton with."""
+    nowhere = Path("/nowhere")
+    wheel = distribution.Distribution(nowhere, nowhere, ())
+    line = distribution.command(ServerOptions(), wheel, nowhere, nowhere, "plates_")
+    return int(re.search(rf"{name}=(\d+)", " ".join(line))[1])
+
+
+def cores(overlay: str) -> int:
+    return int(server(overlay)["resources"]["limits"]["cpu"])
+
+
+def capacity(overlay: str) -> Capacity:
+    """Return how many instances of the models there are in a pod."""
+    if overlay == CPU:
+        return fitting(cores(overlay))
+    config = (REPOSITORY / MODEL / "config.pbtxt").read_text(encoding="utf-8")
+    pictures = int(re.search(r"instance_group \[ { count: (\d+)", config)[1])
+    return Capacity(threads=1, instances=0, pictures=pictures)  # networks have no worker there
+
+
+def volume(overlay: str, mount_path: str) -> dict:
+    """Return the emptyDir that the server sees at a path."""
+    (name,) = [m["name"] for m in server(overlay)["volumeMounts"] if m["mountPath"] == mount_path]
+    (found,) = [volume for volume in pod(overlay)["volumes"] if volume["name"] == name]
+    return found["emptyDir"]
+
+
+def size(overlay: str, mount_path: str) -> float:
+    return quantity(volume(overlay, mount_path)["sizeLimit"])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_shared_memory_is_a_volume_in_memory(overlay: str) -> None:
+    assert volume(overlay, "/dev/shm")["medium"] == "Memory"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
+    fits = capacity(overlay)
+    workers = fits.pictures + 2 * fits.instances + 1
+    start = workers * triton_flag("shm-default-byte-size")
+    assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_memory_limit_holds_server_and_shared_memory(overlay: str) -> None:
+    limit = quantity(server(overlay)["resources"]["limits"]["memory"])
+    assert limit >= 2 * IDLE + size(overlay, "/dev/shm")
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_runtime_folder_has_a_volume_on_disk_within_the_limit(overlay: str) -> None:
+    assert "medium" not in volume(overlay, "/tmp")
+    limit = quantity(server(overlay)["resources"]["limits"]["ephemeral-storage"])
+    assert 20 * MIB <= size(overlay, "/tmp") < limit
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_limits_are_requested_so_the_pod_is_guaranteed(overlay: str) -> None:
+    resources = server(overlay)["resources"]
+    assert resources["limits"].keys() >= {"cpu", "memory", "ephemeral-storage"}
+    assert resources["requests"] == resources["limits"]
+
+
+def test_a_gpu_pod_gets_one_gpu_and_tolerates_its_node() -> None:
+    assert server(GPU)["resources"]["limits"]["nvidia.com/gpu"] == "1"
+    assert "nvidia.com/gpu" in {toleration["key"] for toleration in pod(GPU)["tolerations"]}
+
+
+@pytest.mark.parametrize(
+    ("overlay", "tag"), [pytest.param(CPU, "cpu", id="cpu"), pytest.param(GPU, "gpu", id="gpu")]
+)
+def test_the_image_is_of_this_version(overlay: str, tag: str) -> None:
+    pyproject = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+    version = re.search(r'^version = "(.+)"', pyproject, re.MULTILINE)[1]
+    labels = one(overlay, "Deployment")["metadata"]["labels"]
+    assert server(overlay)["image"].rpartition(":")[2] == f"{version}-{tag}"
+    assert labels["app.kubernetes.io/version"] == version
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_pod_may_do_nothing_but_serve(overlay: str) -> None:
+    """What Pod Security calls restricted, and a read-only root."""
+    assert server(overlay)["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    context = pod(overlay)["securityContext"]
+    assert context["runAsNonRoot"] is True
+    assert context["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert all("emptyDir" in volume for volume in pod(overlay)["volumes"])
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
+    context = pod(overlay)["securityContext"]
+    dockerfile = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
+    users = set(re.findall(r"^USER (\S+)$", dockerfile, re.MULTILINE))
+    assert users == {f"{context['runAsUser']}:{context['runAsGroup']}"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_pod_has_no_token(overlay: str) -> None:
+    account = one(overlay, "ServiceAccount")
+    assert pod(overlay)["serviceAccountName"] == account["metadata"]["name"]
+    assert account["automountServiceAccountToken"] is False
+    assert pod(overlay)["automountServiceAccountToken"] is False
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+@pytest.mark.parametrize("name", ["startupProbe", "livenessProbe"])
+def test_canaries_are_sent_and_given_the_time_they_ask_for(overlay: str, name: str) -> None:
+    probe = server(overlay)[name]
+    *python, script, timeout = probe["exec"]["command"]
+    assert python == ["python3", "-IS"]
+    assert (PROJECT / PurePosixPath(script).relative_to("/opt/plates")).is_file()
+    assert int(timeout.removeprefix("--timeout=")) < probe["timeoutSeconds"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_readiness_asks_the_model(overlay: str) -> None:
+    probe = server(overlay)["readinessProbe"]
+    assert probe["httpGet"] == {"path": f"/v2/models/{MODEL}/ready", "port": "http"}
+    assert probe["periodSeconds"] * probe["failureThreshold"] <= 5
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_a_start_may_take_as_long_as_the_server_allows_itself(overlay: str) -> None:
+    probe = server(overlay)["startupProbe"]
+    assert probe["periodSeconds"] * probe["failureThreshold"] > ServerOptions().start_timeout_s
+
+
+def test_only_where_nobody_replaces_a_worker_is_liveness_impatient() -> None:
+    cpu, gpu = (server(overlay)["livenessProbe"] for overlay in (CPU, GPU))
+    assert cpu["periodSeconds"] * cpu["failureThreshold"] >= 120
+    assert gpu["periodSeconds"] * gpu["failureThreshold"] <= 60
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_update_starts_a_pod_before_it_ends_one(overlay: str) -> None:
+    strategy = one(overlay, "Deployment")["spec"]["strategy"]
+    assert strategy["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_callers_are_led_away_before_the_server_ends(overlay: str) -> None:
+    readiness = server(overlay)["readinessProbe"]
+    sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    assert sleep_s >= 2 * readiness["periodSeconds"] * readiness["failureThreshold"]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_calls_in_work_are_finished_before_the_pod_is_killed(overlay: str) -> None:
+    sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    patience_s = inspect.signature(Server.stop).parameters["timeout_s"].default
+    assert triton_flag("exit-timeout-secs") < patience_s
+    assert pod(overlay)["terminationGracePeriodSeconds"] >= sleep_s + patience_s + 10

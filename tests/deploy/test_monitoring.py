@@ -1,0 +1,174 @@
+"""Prometheus' rules, their own tests and the dashboard: they parse, hold and fit the code."""
+
+import json
+import re
+import shutil
+import subprocess
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchmarks.dashboard_panels import Panel, panels, substituted
+from orchestrator.triton.metrics import FAMILIES
+
+PROJECT = Path(__file__).resolve().parents[2]
+MONITORING = PROJECT / "deploy" / "monitoring"
+DASHBOARD = MONITORING / "grafana" / "dashboards" / "plates.json"
+DOCS = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+
+RULES = [
+    rule
+    for group in yaml.safe_load((MONITORING / "rules.yaml").read_text())["groups"]
+    for rule in group["rules"]
+]
+ALERTS = {rule["alert"]: rule for rule in RULES if "alert" in rule}
+RECORDED = [rule["record"] for rule in RULES if "record" in rule]
+TESTS = ("rules_test.yaml", "drift_test.yaml")
+TESTED = [
+    case
+    for name in TESTS
+    for test in yaml.safe_load((MONITORING / name).read_text())["tests"]
+    for case in test["promql_expr_test"]
+]
+USED = "\n".join([*(rule["expr"] for rule in RULES), DASHBOARD.read_text()])
+
+PANELS = panels(DASHBOARD)
+SHOWN = [pytest.param(panel, id=panel.title) for panel in PANELS if panel.kind != "row"]
+
+
+def promtool(*arguments: object) -> subprocess.CompletedProcess[str]:
+    program = shutil.which("promtool")
+    if not program:
+        pytest.skip("promtool: none on the PATH; it is in the package prometheus")
+    return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True)
+
+
+def recorded_as(exprs: list[str], path: Path) -> Path:
+    """Write expressions as recording rules, which promtool can check."""
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(exprs)]
+    path.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+    return path
+
+
+def lost(given: object, kept: object, where: str = "") -> list[str]:
+    """Name what of one JSON value is missing or different in another that may have more."""
+    if isinstance(given, dict) and isinstance(kept, dict):
+        return [
+            name
+            for key in given
+            for name in lost(given[key], kept.get(key, f"no {key}"), f"{where}.{key}")
+        ]
+    if isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        pairs = zip(given, kept, strict=True)
+        return [name for i, (a, b) in enumerate(pairs) for name in lost(a, b, f"{where}[{i}]")]
+    return [] if given == kept else [where]
+
+
+def overlap(one: Panel, other: Panel) -> bool:
+    return (
+        one.x < other.x + other.w
+        and other.x < one.x + one.w
+        and one.y < other.y + other.h
+        and other.y < one.y + one.h
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "file"), [("rules", "rules.yaml"), ("config", "prometheus.yaml")]
+)
+def test_prometheus_takes_the_file(command: str, file: str) -> None:
+    done = promtool("check", command, MONITORING / file)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("file", TESTS)
+def test_the_rules_do_what_their_tests_say(file: str) -> None:
+    done = promtool("test", "rules", MONITORING / file)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("alert", ALERTS)
+def test_every_alert_is_seen_to_fire(alert: str) -> None:
+    firing = f'ALERTS{{alertname="{alert}", alertstate="firing"'
+    assert firing in str([case["exp_samples"] for case in TESTED])
+
+
+@pytest.mark.parametrize("record", RECORDED)
+def test_every_recorded_series_is_tested(record: str) -> None:
+    assert [case for case in TESTED if record in case["expr"] and case["exp_samples"]]
+
+
+@pytest.mark.parametrize("alert", ALERTS)
+def test_every_alert_tells_what_to_do(alert: str) -> None:
+    rule = ALERTS[alert]
+    assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert rule["annotations"].keys() == {"summary", "description", "runbook"}
+    assert rule["annotations"]["runbook"] == f"docs/monitoring.md#{alert.lower()}"
+    assert f"\n### {alert}\n" in DOCS
+
+
+def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
+    (job,) = yaml.safe_load((MONITORING / "prometheus.yaml").read_text())["scrape_configs"]
+    assert set(re.findall(r'up\{job="(\w+)"\}', USED)) == {job["job_name"]}
+
+
+def test_only_series_that_the_model_exports_are_used() -> None:
+    parts = {"HISTOGRAM": ("_bucket", "_sum", "_count")}
+    series = {f"{one.name}{part}" for one in FAMILIES for part in parts.get(one.kind, ("",))}
+    assert set(re.findall(r"\bplates_\w+", USED)) <= series
+
+
+def test_only_series_that_are_recorded_are_used() -> None:
+    assert set(re.findall(r"\bplates:[\w:]+", USED)) <= set(RECORDED)
+
+
+@pytest.mark.parametrize("name", [*(family.name for family in FAMILIES), *RECORDED])
+def test_every_metric_is_explained(name: str) -> None:
+    assert f"| `{name}" in DOCS
+
+
+def test_the_dashboard_says_nothing_that_grafana_does_not_know() -> None:
+    pytest.importorskip("grafana_foundation_sdk", reason="Grafana's SDK needs Python 3.11")
+    from grafana_foundation_sdk.cog.encoder import JSONEncoder
+    from grafana_foundation_sdk.cog.plugins import register_default_plugins
+    from grafana_foundation_sdk.models.dashboard import Dashboard
+
+    register_default_plugins()
+    given = json.loads(DASHBOARD.read_text())
+    understood = json.loads(JSONEncoder().encode(Dashboard.from_json(given)))
+    assert lost(given, understood) == []
+
+
+def test_the_panels_queries_parse(tmp_path: Path) -> None:
+    exprs = [
+        substituted(json.loads(text), "1m")
+        for text in re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', DASHBOARD.read_text())
+    ]
+    done = promtool("check", "rules", recorded_as(exprs, tmp_path / "panels.yaml"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_panel_has_its_own_place_and_title() -> None:
+    assert [pair for pair in combinations(PANELS, 2) if overlap(*pair)] == []
+    assert max(panel.x + panel.w for panel in PANELS) == 24
+    assert len({panel.title for panel in PANELS}) == len(PANELS)
+
+
+@pytest.mark.parametrize("panel", SHOWN)
+def test_every_panel_says_what_it_shows(panel: Panel) -> None:
+    assert panel.description.endswith(".")
+    assert panel.queries
+
+
+def test_grafana_finds_the_dashboard_and_prometheus() -> None:
+    provisioning = MONITORING / "grafana" / "provisioning"
+    (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yaml").read_text())[
+        "datasources"
+    ]
+    (provider,) = yaml.safe_load((provisioning / "dashboards" / "plates.yaml").read_text())[
+        "providers"
+    ]
+    assert (source["type"], source["url"]) == ("prometheus", "http://prometheus:9090")
+    assert provider["options"]["path"] == "/var/lib/grafana/dashboards"

@@ -1,0 +1,79 @@
+import pytest
+
+from evaluation.calibration import (
+    Coverage,
+    brier_score,
+    coverage_at,
+    coverage_curve,
+    expected_calibration_error,
+    reliability,
+)
+from evaluation.proportions import bin_names, bin_of, ratio, wilson_interval
+
+SCORES = [0.95, 0.85, 0.55, 0.52, 0.15]
+RIGHT = [True, True, True, False, False]
+
+
+def test_bins_hold_counts_mean_scores_and_accuracy() -> None:
+    diagram = reliability(SCORES, RIGHT)
+    assert [one.count for one in diagram] == [0, 1, 0, 0, 0, 2, 0, 0, 1, 1]
+    assert diagram[5].score == pytest.approx(0.535)
+    assert diagram[5].accuracy == 0.5
+    assert diagram[0].accuracy is None
+
+
+def test_the_last_bin_holds_a_score_of_one() -> None:
+    assert reliability([1.0], [True])[-1].count == 1
+
+
+def test_expected_calibration_error_weighs_bins_by_count() -> None:
+    # (0.05 + 0.15 + 2 * 0.035 + 0.15) / 5
+    assert expected_calibration_error(reliability(SCORES, RIGHT)) == pytest.approx(0.084)
+
+
+def test_brier_score_is_the_mean_squared_distance() -> None:
+    assert brier_score([1.0, 0.5, 0.2], [True, True, False]) == pytest.approx((0.25 + 0.04) / 3)
+
+
+def test_nothing_has_no_calibration() -> None:
+    assert expected_calibration_error(reliability([], [])) is None
+    assert brier_score([], []) is None
+    assert coverage_curve([], []) == []
+
+
+def test_coverage_grows_as_the_threshold_falls() -> None:
+    assert coverage_curve([0.9, 0.5, 0.5, 0.2], [True, False, True, True]) == [
+        Coverage(0.9, 0.25, 0.0),
+        Coverage(0.5, 0.75, pytest.approx(1 / 3)),
+        Coverage(0.2, 1.0, 0.25),
+    ]
+
+
+def test_the_most_coverage_of_a_precision_is_found() -> None:
+    curve = coverage_curve([0.9, 0.5, 0.4, 0.2], [True, False, True, True])
+    assert coverage_at(curve, 0.99) == Coverage(0.9, 0.25, 0.0)
+    assert coverage_at(curve, 0.75) == Coverage(0.2, 1.0, 0.25)
+
+
+def test_a_precision_may_be_out_of_reach() -> None:
+    assert coverage_at(coverage_curve([0.9], [False]), 0.99) is None
+
+
+def test_the_wilson_interval_of_a_textbook() -> None:
+    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263
+    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
+
+
+def test_nothing_has_no_proportion() -> None:
+    assert ratio(0, 0) is None
+    assert wilson_interval(0, 0) is None
+
+
+@pytest.mark.parametrize(("value", "number"), [(0, 0), (39.9, 0), (40, 1), (60, 2), (1000, 2)])
+def test_an_edge_belongs_to_the_bin_above(value: float, number: int) -> None:
+    assert bin_of(value, (40, 60)) == number
+
+
+def test_bins_are_named_by_their_edges() -> None:
+    assert bin_names((40, 60)) == ["<40", "40-60", ">=60"]

@@ -1,0 +1,110 @@
+"""Which engine runs the networks, and that all of them answer alike."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator import read_picture, recognize
+from orchestrator.errors import WeightsError
+from orchestrator.networks import engines, ir, quantized
+from orchestrator.networks.engines import Engine, chosen
+from orchestrator.networks.export import load, load_networks, represented
+from orchestrator.networks.weights import WEIGHTS, list_sums
+
+STREET = Path(__file__).parents[1] / "data" / "street.jpg"
+TEXTS = {"A123BC77", "TO05577", "M456OP199"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "engine"),
+    [
+        ("avx2 avx512_vnni", Engine.OPENVINO_INT8),
+        ("avx2 avx_vnni", Engine.OPENVINO_INT8),
+        ("avx2 avx512f", Engine.OPENVINO),
+    ],
+)
+def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monkeypatch) -> None:
+    (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
+    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+    assert chosen(Engine.AUTO, on_gpu=False) is engine
+
+
+def test_a_cpu_that_says_nothing_gets_floats(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "none")
+    assert chosen(Engine.AUTO, on_gpu=False) is Engine.OPENVINO
+
+
+def test_a_gpu_gets_torchscript_and_what_is_asked_for_is_kept() -> None:
+    assert chosen(Engine.AUTO, on_gpu=True) is Engine.TORCHSCRIPT
+    assert chosen(Engine.OPENVINO, on_gpu=True) is Engine.OPENVINO
+
+
+@pytest.mark.parametrize("engine", [one for one in Engine if one is not Engine.AUTO])
+def test_every_engine_reads_the_street(engine: Engine) -> None:
+    plates = recognize(read_picture(STREET), load_networks(engine=engine))
+    assert set(plates.texts) == TEXTS
+
+
+@pytest.mark.parametrize("name", ["stn", "lprnet"])
+def test_openvino_answers_like_the_network_whatever_the_batch(name: str) -> None:
+    network, compiled = load(name), ir.Compiled(represented(name))
+    for rows in (1, 3, 32):
+        crops = torch.rand(rows, 3, 24, 94, generator=torch.Generator().manual_seed(rows)) * 2 - 1
+        expected = network(crops)
+        expected = expected if isinstance(expected, tuple) else (expected,)
+        for actual, wanted in zip(compiled(crops.numpy()), expected, strict=True):
+            np.testing.assert_allclose(actual, wanted.detach().numpy(), atol=2e-3)
+
+
+@pytest.mark.parametrize("size_hw", [(32, 32), (96, 160), (544, 960), (960, 320)])
+@torch.inference_mode()
+def test_openvino_detects_like_the_network_at_every_size(size_hw: tuple[int, int]) -> None:
+    network, compiled = load("yolo"), ir.Compiled(represented("yolo"))
+    noise = np.random.default_rng(3).integers(0, 256, (2, *size_hw, 3), dtype=np.uint8)
+    (actual,), wanted = compiled(noise), network(torch.from_numpy(noise)).numpy()
+    assert actual.shape == (2, 300, 6)
+    np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
+
+
+def test_many_threads_may_ask_at_once() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    compiled = ir.Compiled(represented("stn"), threads=2)
+    crops = [np.full((1, 3, 24, 94), value / 10, np.float32) for value in range(10)]
+    alone = [compiled(crop)[1] for crop in crops]
+    with ThreadPoolExecutor(5) as pool:
+        together = [answer[1] for answer in pool.map(compiled, crops * 4)]
+    for index, theta in enumerate(together):
+        np.testing.assert_allclose(theta, alone[index % 10], atol=1e-5)
+
+
+class TestQuantized:
+    @pytest.fixture
+    def weights(self, tmp_path) -> Path:
+        return Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+
+    def test_the_shipped_detector_belongs_to_the_shipped_weights(self) -> None:
+        model = quantized.read("yolo")
+        kinds = {operation.get_type_name() for operation in model.get_ordered_ops()}
+        assert "FakeQuantize" in kinds
+
+    def test_a_network_without_one_stays_in_floats(self) -> None:
+        assert quantized.read("lprnet") is None
+
+    def test_other_weights_are_served_in_floats_with_a_warning(self, weights, caplog) -> None:
+        state = torch.load(weights / "yolo.pt", weights_only=True)
+        state["model.24.m.0.bias"] += 0.25
+        torch.save(state, weights / "yolo.pt")
+        list_sums(weights)
+        assert quantized.read("yolo", weights) is None
+        assert "made from other weights than yolo.pt" in caplog.text
+        represented("yolo", weights, Engine.OPENVINO_INT8)
+
+    def test_a_damaged_file_is_refused(self, weights) -> None:
+        with (weights / "yolo.int8.bin").open("ab") as file:
+            file.write(b"!")
+        with pytest.raises(WeightsError, match=r"yolo\.int8\.bin: wanted SHA-256"):
+            quantized.read("yolo", weights)

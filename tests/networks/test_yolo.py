@@ -1,0 +1,150 @@
+"""The detector: the published network's numbers, in order, from a file that is safe to load."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from orchestrator.networks.yolo import Detect, Yolo, decode
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = np.load(Path(__file__).parents[1] / "data" / "yolo_reference.npz")
+"""Raw boxes of the yolov5 package with our weights; with_yolov5/test_yolo_parity.py writes them."""
+
+CELLS = {(64, 96): (96, 24, 6), (160, 96): (240, 60, 15)}
+"""Cells at strides 8, 16 and 32 of the pictures in the reference, by height and width."""
+
+torchscript = pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def yolo() -> Yolo:
+    network = Yolo().eval()
+    network.load_state_dict(torch.load(ROOT / "weights" / "yolo.pt", weights_only=True))
+    return network.requires_grad_(False)
+
+
+def noise(*shape: int) -> Tensor:
+    """The same uint8 noise at every call."""
+    return torch.from_numpy(np.random.default_rng(7).integers(0, 256, shape, dtype=np.uint8))
+
+
+TWO_CELLS = torch.tensor(
+    [
+        [[10.0, 10, 8, 4, 0.1, 0.9], [50, 50, 8, 4, 0.8, 0.5]],
+        [[12.0, 11, 6, 2, 0.95, 18 / 19], [51, 51, 8, 4, 0.2, 0.9]],
+    ]
+)[None]
+"""Two anchors of two cells: box centre and size, objectness, probability of the class."""
+
+
+class Answering(Yolo):
+    """A network whose heads see boxes, (B, ANCHORS, cells, 6): centre, size, two probabilities."""
+
+    def __init__(self, boxes: Tensor, max_candidates: int = 300) -> None:
+        super().__init__(max_candidates=max_candidates)
+        self.boxes = boxes
+
+    def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
+        middle = torch.zeros_like(self.boxes[..., :4])  # half of the prior's range
+        priors = torch.cat((self.boxes[0, ..., :2] - 4, torch.full((2, 2, 1), 8.0)), 2)
+        priors = torch.cat((priors, self.boxes[0, ..., 2:4]), 2)
+        return torch.cat((middle, self.boxes[..., 4:].logit()), 3), priors
+
+
+def test_weights_are_plain_float32_tensors() -> None:
+    state = torch.load(ROOT / "weights" / "yolo.pt", weights_only=True)
+    kinds = {tensor.dtype for name, tensor in state.items() if "num_batches" not in name}
+    assert kinds == {torch.float32}
+
+
+@pytest.mark.parametrize("size_hw", CELLS)
+def test_boxes_equal_those_of_the_yolov5_package(yolo: Yolo, size_hw: tuple[int, int]) -> None:
+    candidates = yolo.candidates(noise(1, *size_hw, 3))
+    levels = [level.flatten(1, 2) for level in candidates.split(CELLS[size_hw], 2)]
+    expected = torch.from_numpy(REFERENCE["{}x{}".format(*size_hw)])
+    torch.testing.assert_close(torch.cat(levels, 1), expected, atol=2e-3, rtol=1e-3)
+
+
+def test_a_head_that_says_nothing_puts_its_anchors_on_the_cells_centres() -> None:
+    head = Detect(1, (1, 1, 1))
+    head.anchors.copy_(torch.tensor([[1.0, 0.5], [2.0, 0.5], [4.0, 1.0]]).expand(3, 3, 2))
+    zeros = {name: torch.zeros_like(tensor) for name, tensor in head.m.state_dict().items()}
+    head.m.load_state_dict(zeros)
+    levels = [torch.zeros(1, 1, 4, 8), torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 1, 2)]
+    boxes = decode(*head(levels))
+    assert boxes.shape == (1, 3, 32 + 8 + 2, 6)
+    assert boxes[0, 0, 0].tolist() == [4, 4, 8, 4, 0.5, 0.5]  # stride 8, first cell
+    assert boxes[0, 1, 9].tolist() == [12, 12, 16, 4, 0.5, 0.5]  # second row, second column
+    assert boxes[0, 2, 41].tolist() == [48, 16, 128, 32, 0.5, 0.5]  # stride 32, last cell
+
+
+def test_each_cell_answers_with_its_best_anchor_best_cell_first() -> None:
+    rows = Answering(TWO_CELLS, max_candidates=2)(noise(1, 32, 32, 3))
+    expected = torch.tensor([[[9, 10, 15, 12, 0.9, 0], [46, 48, 54, 52, 0.4, 0]]])
+    torch.testing.assert_close(rows, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_as_many_rows_as_asked_for() -> None:
+    assert Answering(TWO_CELLS, max_candidates=1)(noise(1, 32, 32, 3)).shape == (1, 1, 6)
+    rows = Answering(TWO_CELLS, max_candidates=5)(noise(1, 32, 32, 3))
+    torch.testing.assert_close(rows[0, :, 4], torch.tensor([0.9, 0.4, 0, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param((1, 32, 32, 3), id="smallest"),
+        pytest.param((3, 64, 96, 3), id="batch"),
+        pytest.param((1, 32, 640, 3), id="panorama"),
+        pytest.param((2, 352, 96, 3), id="tall"),
+    ],
+)
+def test_any_size_gives_rows_best_first(yolo: Yolo, shape: tuple[int, ...]) -> None:
+    found = yolo(noise(*shape))
+    assert found.shape == (shape[0], 300, 6)
+    assert found.dtype == torch.float32
+    assert found[..., 4].diff(dim=1).max() <= 0
+    assert found[..., 4].min() >= 0
+    assert found[..., 4].max() <= 1
+    assert found[..., 5].unique().tolist() == [0]
+
+
+def test_a_picture_is_not_touched_by_its_neighbours(yolo: Yolo) -> None:
+    pictures = noise(3, 64, 96, 3)
+    together, alone = yolo.candidates(pictures), yolo.candidates(pictures[1:2])
+    torch.testing.assert_close(together[1:2], alone, atol=2e-3, rtol=1e-3)
+
+
+def test_pictures_stay_as_they_were(yolo: Yolo) -> None:
+    pictures = noise(1, 64, 64, 3)
+    yolo(pictures)
+    assert torch.equal(pictures, noise(1, 64, 64, 3))
+
+
+@torchscript
+@pytest.mark.parametrize("size_hw", [(64, 96), (160, 96), (32, 256)])
+def test_torchscript_equals_eager_at_every_size(yolo: Yolo, size_hw: tuple[int, int]) -> None:
+    pictures = noise(2, *size_hw, 3)
+    scores, expected = torch.jit.script(yolo)(pictures)[..., 4], yolo(pictures)[..., 4]
+    torch.testing.assert_close(scores, expected, atol=1e-4, rtol=1e-3)
+
+
+@torchscript
+def test_freezing_keeps_the_scores(yolo: Yolo) -> None:
+    frozen = torch.jit.freeze(torch.jit.script(yolo))
+    pictures = noise(2, 96, 64, 3)
+    expected = yolo(pictures)[..., 4]
+    torch.testing.assert_close(frozen(pictures)[..., 4], expected, atol=1e-4, rtol=1e-3)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_half_precision_on_a_gpu_keeps_the_scores(yolo: Yolo) -> None:
+    pictures = noise(2, 96, 64, 3)
+    halved = Yolo().eval()
+    halved.load_state_dict(yolo.state_dict())
+    found = halved.cuda().half()(pictures.cuda())
+    torch.testing.assert_close(found[..., 4].cpu(), yolo(pictures)[..., 4], atol=1e-2, rtol=5e-2)

@@ -1,0 +1,177 @@
+import re
+
+import numpy as np
+import pytest
+
+from orchestrator.plates import FORMATS, format_of
+from rendering.camera import View, compress, photograph, random_view, soil, warp
+from rendering.glyphs import GLYPHS, glyph_mask, line, outline
+from rendering.layouts import HEADS, REGIONS, SHARES, draw_plate, random_text
+from rendering.scenery import scene
+from rendering.synth import (
+    corners_in_crop,
+    cut,
+    jittered_box,
+    photo,
+    sample,
+    samples,
+    sheet,
+)
+
+FORMAT_NAMES = [form.name for form in FORMATS]
+
+
+def test_every_format_can_be_drawn() -> None:
+    assert sorted(HEADS) == sorted(SHARES) == sorted(FORMAT_NAMES)
+    assert sum(SHARES.values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+def test_the_text_of_a_rendered_plate_has_the_format(name: str) -> None:
+    rng = np.random.default_rng(3)
+    texts = [random_text(rng, name)[0] for _ in range(40)]
+    form = next(form for form in FORMATS if form.name == name)
+    assert [text for text in texts if not form.matches(text)] == []
+
+
+@pytest.mark.parametrize("name", FORMAT_NAMES)
+def test_every_format_renders(name: str) -> None:
+    crop, text, _ = sample(np.random.default_rng(5), name)
+    assert crop.shape == (24, 94, 3)
+    assert crop.dtype == np.uint8
+    assert format_of(text)
+
+
+def test_region_codes_have_two_or_three_digits_once_each() -> None:
+    assert len(set(REGIONS)) == len(REGIONS)
+    assert [code for code in REGIONS if not re.fullmatch(r"\d{2}|[1-9]\d{2}", code)] == []
+
+
+def test_the_same_seed_renders_the_same_plates() -> None:
+    first, second = samples(4, seed=7), samples(4, seed=7)
+    assert first.texts == second.texts
+    assert (first.crops == second.crops).all()
+    assert (first.corners == second.corners).all()
+
+
+def test_another_seed_renders_other_plates() -> None:
+    assert samples(3, seed=1).texts != samples(3, seed=2).texts
+
+
+@pytest.mark.parametrize("char", sorted(GLYPHS))
+def test_a_glyph_fills_its_height(char: str) -> None:
+    mask = glyph_mask(char, 76)
+    assert mask.shape[0] == 76
+    assert mask[:4].max() > 100
+    assert mask[-4:].max() > 100
+    assert 0.15 < mask.mean() / 255 < 0.75
+
+
+def test_the_outline_of_a_straight_stroke_is_a_rectangle() -> None:
+    corners = outline(line(0, 0, 10, 0), pen=4)
+    assert sorted(map(tuple, corners[0].tolist())) == [(0, -2), (0, 2), (10, -2), (10, 2)]
+
+
+def test_a_segment_without_length_has_no_outline() -> None:
+    assert len(outline(line(0, 0, 10, 0, 10, 0, 20, 0), pen=2)) == 2
+
+
+def test_a_plate_has_the_size_of_the_standard() -> None:
+    assert draw_plate("A123BC77").shape == (112, 520, 3)
+    assert draw_plate("A123BC777", px_per_mm=0.5).shape == (56, 260, 3)
+
+
+def test_paint_tells_the_formats_apart() -> None:
+    rng = np.random.default_rng(0)
+    corner = {name: draw_plate(random_text(rng, name)[0], name)[1, 1] for name in HEADS}
+    assert corner["ru_car"].min() > 200
+    assert corner["ru_military"].max() < 60
+    assert corner["ru_police"][0] > corner["ru_police"][2]
+    assert corner["ru_taxi"][2] > corner["ru_taxi"][0]
+
+
+def test_a_plate_seen_straight_on_is_a_rectangle() -> None:
+    quad = View(yaw=0, pitch=0, roll=0, width_px=520).quad()
+    np.testing.assert_allclose(quad, [[-260, -56], [260, -56], [260, 56], [-260, 56]])
+
+
+def test_turning_the_camera_makes_the_near_side_taller() -> None:
+    quad = View(yaw=40, pitch=0, roll=0, width_px=520).quad()
+    left, right = quad[3, 1] - quad[0, 1], quad[2, 1] - quad[1, 1]
+    assert left > right
+
+
+def test_a_plate_warped_onto_a_picture_covers_its_quadrilateral_only() -> None:
+    behind, plate = np.zeros((60, 80, 3), np.uint8), np.full((112, 520, 3), 200, np.uint8)
+    quad = np.array([[20.0, 20], [60, 20], [60, 30], [20, 30]])
+    seen = warp(plate, behind, quad)
+    assert seen[25, 40].tolist() == [200] * 3
+    assert seen[40, 40].tolist() == [0] * 3
+    assert behind.max() == 0
+
+
+def test_weather_and_camera_leave_their_input_alone() -> None:
+    rng = np.random.default_rng(0)
+    plate = draw_plate("A123BC77")
+    before = plate.copy()
+    assert soil(rng, plate).shape == photograph(rng, plate).shape == plate.shape
+    assert compress(plate, 50).shape == plate.shape
+    assert (plate == before).all()
+
+
+def test_views_keep_the_plate_as_wide_as_asked() -> None:
+    view = random_view(np.random.default_rng(0), (80, 90))
+    assert 80 <= view.width_px <= 90
+
+
+def test_the_detector_box_stays_near_the_plate() -> None:
+    rng = np.random.default_rng(1)
+    one = photo(rng, "ru_car")
+    box = jittered_box(rng, one.quad)
+    assert np.abs(box[:2] - one.quad.min(axis=0)).max() < np.ptp(one.quad, axis=0).max() * 0.3
+    assert cut(one.picture, box).shape == (24, 94, 3)
+
+
+def test_corners_are_told_in_parts_of_the_crop() -> None:
+    # The box 20..120 x 20..60 grows to 12..128 x 10..70, a crop of 116 x 60 pixels.
+    quad = np.array([[12.0, 10], [70, 10], [128, 70], [12, 70]])
+    corners = corners_in_crop(np.zeros((80, 140, 3), np.uint8), np.array([20.0, 20, 120, 60]), quad)
+    assert corners.tolist() == [[-1, -1], [0, -1], [1, 1], [-1, 1]]
+
+
+def test_a_sheet_shows_every_crop() -> None:
+    batch = samples(3, seed=0)
+    assert sheet(batch.crops, batch.texts, columns=2).shape == (2 * 64, 2 * 192, 3)
+
+
+def test_a_scene_tells_where_its_plates_are() -> None:
+    texts = ("A123BC77", "M456OP199", "AB12345")
+    drawn = scene(texts, (640, 480), seed=1)
+    assert drawn.picture.shape == (480, 640, 3)
+    assert drawn.texts == texts
+    assert (drawn.xyxy[:, :2] >= 0).all()
+    assert (drawn.xyxy[:, 2:] <= [640, 480]).all()
+    assert np.allclose(drawn.xyxy[:, :2], drawn.quads.min(axis=1))
+
+
+def test_a_plate_in_a_scene_is_light_where_the_scene_says_it_is() -> None:
+    drawn = scene(["A123BC77"], (640, 480), seed=2)
+    x0, y0, x1, y1 = drawn.xyxy[0].round().astype(int)
+    plate = drawn.picture[y0 + 2 : y1 - 2, x0 + 2 : x1 - 2]
+    assert np.median(plate) > 170
+    assert plate.min() < 90
+
+
+def test_a_scene_is_the_same_for_the_same_seed() -> None:
+    assert (scene([], (64, 48), seed=3).picture == scene([], (64, 48), seed=3).picture).all()
+
+
+def test_a_crowded_scene_has_readable_plates() -> None:
+    rng = np.random.default_rng(0)
+    drawn = scene([random_text(rng)[0] for _ in range(40)], (1920, 1440), seed=0)
+    assert (drawn.xyxy[:, 2] - drawn.xyxy[:, 0]).min() >= 110
+
+
+def test_a_text_without_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="got \\['HELLO'\\]"):
+        scene(["HELLO"], (64, 48))

@@ -1,0 +1,66 @@
+"""A server's dead workers; this test stands in for the server, whose children they are."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from orchestrator.server.workers import Workers, manner
+
+ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
+"""What a worker is given: `python -c code` before it fills as many places as its program does."""
+
+
+def run(code: str) -> subprocess.Popen:
+    """Start a child like a worker, which says a line when it runs; nobody waits for its end."""
+    line = [sys.executable, "-c", f"import os; print(flush=True); {code}", *ARGUMENTS]
+    return subprocess.Popen(line, stdout=subprocess.PIPE)
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        pytest.param("os._exit(3)", "exit status 3", id="exit"),
+        pytest.param("os.abort()", "SIGABRT", id="signal"),
+    ],
+)
+def test_a_worker_that_died_is_told_with_how(code: str, how: str) -> None:
+    child = run(code)
+    with child.stdout:
+        child.stdout.read()  # to its end
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert Workers(os.getpid()).dead()[child.pid] == how
+    child.wait()
+    assert child.pid not in Workers(os.getpid()).dead()
+
+
+def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
+    child = run("import signal; signal.pause()")
+    workers = Workers(os.getpid())
+    with child.stdout:
+        child.stdout.readline()
+        assert child.pid not in workers.dead()
+        child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert workers.dead()[child.pid] == "SIGKILL"
+    assert workers.model(child.pid) == "stn"
+    assert workers.model(0) == ""
+    child.wait()
+
+
+def test_other_processes_are_no_workers() -> None:
+    child = run("os._exit(1)")
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert Workers(os.getppid()).dead().get(child.pid) is None
+    with child.stdout:
+        child.wait()
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [(0, "exit status 0"), (-signal.SIGKILL, "SIGKILL"), (-40, "signal 40")],
+)
+def test_how_a_process_ended(code: int, how: str) -> None:
+    assert manner(code) == how

@@ -1,0 +1,54 @@
+"""Rendered data sets: pictures, and labels that fit them."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from rendering.scenery import Scene
+from training.streets import SIDE_PX, write, yolo_lines
+
+
+def grey_scene(size_wh: tuple[int, int], *xyxy: tuple[int, int, int, int]) -> Scene:
+    picture = np.full((size_wh[1], size_wh[0], 3), 128, np.uint8)
+    boxes = np.array(xyxy, np.float32).reshape(-1, 4)
+    return Scene(picture, boxes, ("A123BC77",) * len(boxes), np.zeros((len(boxes), 4, 2), "f4"))
+
+
+def test_label_lines_hold_centre_and_size() -> None:
+    boxes = np.array([[10, 20, 30, 40], [0, 0, 100, 200]], np.float32)
+    assert yolo_lines(boxes, (100, 200)) == (
+        "0 0.200000 0.150000 0.200000 0.100000\n0 0.500000 0.500000 1.000000 1.000000\n"
+    )
+
+
+def test_no_plates_give_an_empty_label_file(tmp_path: Path) -> None:
+    write(tmp_path, [grey_scene((64, 32))])
+    assert (tmp_path / "labels/train/0000.txt").read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("size_wh", "written_wh"),
+    [
+        pytest.param((1920, 1080), (SIDE_PX, 540), id="large pictures are made smaller"),
+        pytest.param((640, 320), (640, 320), id="small ones stay"),
+    ],
+)
+def test_pictures_fit_the_training(
+    tmp_path: Path, size_wh: tuple[int, int], written_wh: tuple[int, int]
+) -> None:
+    write(tmp_path, [grey_scene(size_wh)])
+    assert cv2.imread(str(tmp_path / "images/train/0000.jpg")).shape[1::-1] == written_wh
+
+
+def test_labels_do_not_depend_on_the_size_of_the_file(tmp_path: Path) -> None:
+    write(tmp_path, [grey_scene((2000, 1000), (900, 480, 1100, 520))])
+    line = (tmp_path / "labels/train/0000.txt").read_text()
+    assert line == "0 0.500000 0.500000 0.100000 0.040000\n"
+
+
+def test_each_picture_has_its_own_label_file(tmp_path: Path) -> None:
+    write(tmp_path, [grey_scene((64, 32)), grey_scene((64, 32), (0, 0, 32, 8))])
+    assert len(list((tmp_path / "images/train").iterdir())) == 2
+    assert (tmp_path / "labels/train/0001.txt").read_text().startswith("0 0.25")

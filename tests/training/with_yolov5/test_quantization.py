@@ -1,0 +1,31 @@
+"""The detector in 8-bit integers, made from its weights; needs the Poetry group `train`."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.networks import ir, quantized
+from orchestrator.networks.export import represented
+from orchestrator.networks.weights import WEIGHTS, check_listed
+
+
+def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None:
+    pytest.importorskip("nncf", reason="needs the Poetry group train", exc_type=ImportError)
+    from training.quantization import letterboxed, quantize
+
+    weights = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+    (weights / "yolo.int8.xml").unlink()
+    (weights / "yolo.int8.bin").unlink()
+    path = quantize(weights, pictures=4, seed=1)
+    check_listed(path)
+    small = quantized.read("yolo", weights)
+    assert small is not None
+    (picture,) = letterboxed(1, seed=9)
+    (floats,) = ir.Compiled(represented("yolo", weights))(picture)
+    (integers,) = ir.Compiled(small)(picture)
+    sure = floats[0][floats[0, :, 4] > 0.5]
+    assert len(sure)
+    distance = np.abs(integers[0, :, None, :4] - sure[None, :, :4]).max(2).min(0)
+    assert distance.max() < 8  # pixels of 960

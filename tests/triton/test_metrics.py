@@ -1,0 +1,122 @@
+"""What the model tells Triton to count, without Triton."""
+
+import pytest
+
+from orchestrator import errors
+from orchestrator.plates import Plate, Plates
+from orchestrator.stages import STAGES, Stopwatch
+from orchestrator.triton.metrics import FAMILIES, REASONS, Metrics
+
+
+class FakeMetric:
+    def __init__(self, buckets: list[float] | None) -> None:
+        self.buckets = buckets
+        self.total = 0.0
+        self.observed: list[float] = []
+
+    def increment(self, by: float) -> None:
+        self.total += by
+
+    def set(self, value: float) -> None:
+        self.total = value
+
+    def observe(self, value: float) -> None:
+        self.observed.append(value)
+
+
+class FakeFamily:
+    """Stands for Triton's `MetricFamily`."""
+
+    COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
+
+    def __init__(self, name: str, description: str, kind: str) -> None:
+        self.kind = kind
+        self.metrics: dict[str, FakeMetric] = {}
+        REGISTRY[name] = self
+
+    def Metric(  # noqa: N802 - Triton's name
+        self, labels: dict[str, str], buckets: list[float] | None = None
+    ) -> FakeMetric:
+        return self.metrics.setdefault(",".join(labels.values()), FakeMetric(buckets))
+
+
+REGISTRY: dict[str, FakeFamily] = {}
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    REGISTRY.clear()
+    return Metrics(FakeFamily)
+
+
+def total(name: str, value: str = "") -> float:
+    return REGISTRY[f"plates_{name}"].metrics[value].total
+
+
+def observed(name: str, value: str = "") -> list[float]:
+    return REGISTRY[f"plates_{name}"].metrics[value].observed
+
+
+def watched(*models: str) -> Stopwatch:
+    watch = Stopwatch()
+    infer = watch.timed(lambda model, tensors: tensors)
+    for model in models:
+        infer(model, {})
+    watch.finish()
+    return watch
+
+
+READ = Plate((10, 5, 90, 25), 0.9, text="A123BC77", text_score=0.97)
+UNREAD = Plate((0, 0, 40, 12), 0.5, text="", text_score=0.2)
+
+
+def test_everything_is_there_from_the_start_at_zero(metrics) -> None:
+    assert set(REGISTRY) == {family.name for family in FAMILIES}
+    assert set(REGISTRY["plates_errors_total"].metrics) == set(REASONS)
+    assert set(REGISTRY["plates_stage_seconds"].metrics) == set(STAGES)
+    assert total("errors_total", "picture") == total("pictures_total") == 0
+
+
+def test_an_empty_picture_is_an_early_exit(metrics) -> None:
+    metrics.note_answer(Plates(()), watched("yolo"))
+    assert (total("pictures_total"), total("early_exits_total"), total("found_total")) == (1, 1, 0)
+    assert len(observed("stage_seconds", "yolo")) == 1
+    assert observed("stage_seconds", "lprnet") == observed("text_score") == []
+
+
+def test_plates_are_counted_with_score_and_width(metrics) -> None:
+    metrics.note_answer(Plates((READ, UNREAD)), watched("yolo", "stn", "lprnet"))
+    assert (total("found_total"), total("read_total"), total("early_exits_total")) == (2, 1, 0)
+    assert observed("text_score") == [0.97, 0.2]
+    assert observed("width_px") == [80, 40]
+    assert len(observed("request_seconds")) == 1
+
+
+def test_plates_that_nobody_asked_to_read_have_no_score(metrics) -> None:
+    metrics.note_answer(Plates((UNREAD,)), watched("yolo"))
+    assert (total("found_total"), total("early_exits_total")) == (1, 0)
+    assert observed("text_score") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (errors.PictureError("x"), "picture"),
+        (errors.ParameterError("x"), "parameter"),
+        (errors.ModelError("x"), "model"),
+        (errors.Overloaded("x"), "overloaded"),
+        (errors.Cancelled("x"), "cancelled"),
+        (errors.PlateError("x"), "internal"),
+    ],
+)
+def test_a_failure_is_counted_by_its_reason(metrics, error, reason: str) -> None:
+    metrics.note_failure(error, watched("yolo"))
+    assert total("errors_total", reason) == total("pictures_total") == 1
+    assert sum(total("errors_total", other) for other in REASONS) == 1
+    assert observed("stage_seconds", "yolo") == []
+
+
+def test_histograms_have_rising_buckets(metrics) -> None:
+    bounds = [family.buckets for family in FAMILIES if family.kind == "HISTOGRAM"]
+    assert len(bounds) == 4
+    assert all(list(one) == sorted(set(one)) and one for one in bounds)

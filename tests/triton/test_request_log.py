@@ -1,0 +1,51 @@
+import json
+
+import pytest
+
+from orchestrator.errors import PictureError, PlateError
+from orchestrator.triton.request_log import LONGEST, explained, tell
+
+
+@pytest.fixture
+def told(capfd):
+    def read() -> list[dict[str, str]]:
+        return [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+
+    return read
+
+
+def test_our_errors_stay_what_they_are() -> None:
+    error = PictureError("picture: wanted pixels, got none")
+    assert explained(error) is error
+
+
+def test_a_foreign_error_is_a_fault_of_ours() -> None:
+    error = explained(ZeroDivisionError("division by zero"))
+    assert type(error) is PlateError
+    assert error.reason == "internal"
+    assert str(error) == "ZeroDivisionError: division by zero"
+
+
+def test_a_failed_request_is_one_line(told) -> None:
+    tell("gate-7", PictureError("picture: wanted pixels,\ngot none"))
+    (line,) = told()
+    assert line.pop("time").endswith("+00:00")
+    assert line == {
+        "event": "request failed",
+        "request_id": "gate-7",
+        "reason": "picture",
+        "message": "picture: wanted pixels,\ngot none",
+    }
+
+
+def test_a_fault_of_ours_tells_where_it_happened(told) -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        1 / 0  # noqa: B018
+    tell("", explained(caught.value))
+    (line,) = told()
+    assert "test_request_log.py" in line["traceback"]
+
+
+def test_a_long_message_is_cut(told) -> None:
+    tell("", PictureError("x" * 10 * LONGEST))
+    assert len(told()[0]["message"]) == LONGEST

@@ -1,0 +1,112 @@
+"""Makes 8-bit networks of trained ones, calibrated on rendered pictures; needs the package `nncf`.
+
+Post-training quantisation: weights per channel, activations per tensor, ranges from pictures of
+ours, and the biases corrected layer by layer. What comes after the last convolutions stays in
+float32: eight bits cannot place a box on a picture of 960 pixels.
+
+Source: Nagel et al. 2021, "A White Paper on Neural Network Quantization"; NNCF's documentation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import openvino
+import torch
+from numpy.typing import NDArray
+
+from orchestrator.errors import SettingsError
+from orchestrator.images import letterbox
+from orchestrator.networks import ir, quantized
+from orchestrator.networks.export import load
+from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, list_sums
+from orchestrator.settings import Settings
+from training.streets import streets
+
+DETECTOR = "yolo"
+
+
+log = logging.getLogger(__name__)
+
+
+def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
+    """Write the detector of a folder of weights in 8-bit integers, beside them.
+
+    Args:
+        weights: The folder; its SHA256SUMS is written anew.
+        pictures: How many rendered pictures to calibrate with.
+        seed: Of the pictures.
+
+    Raises:
+        SettingsError: The package `nncf` is not installed.
+        WeightsError: The weight file is missing or not the listed one.
+    """
+    nncf = _nncf()  # tell at once that it is missing
+    source = check_listed(weights / FILES[DETECTOR])
+    model = ir.convert(DETECTOR, load(DETECTOR, weights))
+    log.info("rendering %d pictures", pictures)
+    small = integers(nncf, model, letterboxed(pictures, seed))
+    small.set_rt_info(source, quantized.SOURCE)
+    path = quantized.file_of(DETECTOR, weights)
+    ir.save(small, path)
+    list_sums(weights)
+    return path
+
+
+def letterboxed(count: int, seed: int) -> list[NDArray[np.uint8]]:
+    """Render streets as the detector sees them: uint8 (1, H, W, 3) BGR."""
+    side = Settings().detector_side_px
+    pictures = (np.ascontiguousarray(street.picture) for street in streets(count, seed))
+    return [letterbox(torch.from_numpy(picture), side).net.numpy() for picture in pictures]
+
+
+def _nncf() -> Any:
+    try:
+        import nncf
+    except ImportError as error:
+        raise SettingsError(
+            "nncf: wanted the package, got none installed; run in the environment of make train-env"
+        ) from error
+    return nncf
+
+
+def integers(
+    nncf: Any, model: openvino.Model, inputs: Sequence[NDArray[np.uint8]]
+) -> openvino.Model:
+    """Quantise a network.
+
+    Args:
+        nncf: The package.
+        model: In float32.
+        inputs: What it is calibrated with.
+    """
+    return nncf.quantize(
+        model,
+        nncf.Dataset(inputs),
+        preset=nncf.QuantizationPreset.MIXED,
+        subset_size=len(inputs),
+        fast_bias_correction=False,  # the quick way loses two plates of 214
+        ignored_scope=nncf.IgnoredScope(names=after_convolutions(model), validate=False),
+    )
+
+
+def after_convolutions(model: openvino.Model) -> list[str]:
+    """Return the operations that no convolution depends on: the decoding of the boxes."""
+    operations = model.get_ordered_ops()
+    pending = [one for one in operations if one.get_type_name() == "Convolution"]
+    before: set[str] = set()
+    while pending:
+        operation = pending.pop()
+        if operation.get_friendly_name() not in before:
+            before.add(operation.get_friendly_name())
+            pending += [value.get_source_output().get_node() for value in operation.inputs()]
+    bare = {"Constant", "Parameter", "Result"}
+    return [
+        one.get_friendly_name()
+        for one in operations
+        if one.get_friendly_name() not in before and one.get_type_name() not in bare
+    ]

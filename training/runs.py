@@ -1,0 +1,140 @@
+"""The folder of a training: its recipe, checkpoints, and weights that can be served from it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.weights import FILES, WEIGHTS, list_sums
+from orchestrator.plates import RULES, RULES_FILE
+from orchestrator.toml_files import read_table, to_toml
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+RECIPE = "recipe.toml"
+RULES_COPY = "plates.toml"
+
+
+def open_run(folder: Path, recipe: Any, checkpoint: str, *, resume: bool) -> None:
+    """Begin a training in a folder, or see that it can go on there.
+
+    Args:
+        folder: Of the run; made when it begins.
+        recipe: Written to `recipe.toml` when the run begins, beside a copy of `plates.toml`.
+        checkpoint: Name of the file to go on from.
+        resume: Go on with the run that is there.
+
+    Raises:
+        SettingsError: There is a run already, there is none to go on with, it began with another
+            recipe, or the folder cannot be written.
+    """
+    if not resume and (folder / checkpoint).exists():
+        raise SettingsError(f"{folder}: wanted a new folder, got a run; --resume goes on with it")
+    if resume and not (folder / checkpoint).exists():
+        raise SettingsError(
+            f"{folder}: wanted a run to go on with, got no {checkpoint}; begin without --resume"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _keep(folder / RECIPE, recipe, to_toml(recipe))
+        _keep(folder / RULES_COPY, RULES, RULES_FILE.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
+
+
+def _keep(path: Path, value: Any, text: str) -> None:
+    """Write a table, or see that the one that is there says the same."""
+    if path.exists():
+        check_same(read_table(type(value), path), value)
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def check_same(began: R, recipe: R) -> None:
+    """See that a resumed run goes on with the recipe or the plate formats it began with.
+
+    Raises:
+        SettingsError: Some value differs.
+    """
+    first, now = _flat(asdict(began)), _flat(asdict(recipe))  # type: ignore[call-overload]
+    for key, value in first.items():
+        if now[key] != value:
+            raise SettingsError(f"resume: wanted {key} {value} as the run began, got {now[key]}")
+
+
+def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:
+    """Name the values of tables in tables `table.key`."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        name = within + key
+        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def save(state: object, path: Path) -> None:
+    """Write tensors with PyTorch; a reader, or Ctrl-C, never leaves half a file there."""
+    part = path.with_name(path.name + ".part")
+    torch.save(state, part)
+    part.replace(path)
+
+
+def complete(folder: Path) -> None:
+    """Make a run's folder one to serve from: every network, and SHA256SUMS.
+
+    Networks that the run does not train are copied from the project's own weights.
+    """
+    for name in FILES.values():
+        if not (folder / name).exists() and (WEIGHTS / name).exists():
+            shutil.copyfile(WEIGHTS / name, folder / name)
+            log.info("copied %s, which this run does not train, from the project's weights", name)
+    present = list_sums(folder)
+    if len(present) < len(FILES):
+        missing = ", ".join(sorted(set(FILES.values()) - set(present)))
+        log.warning("to serve from %s, put %s there and renew SHA256SUMS", folder, missing)
+
+
+class Progress:
+    """Tells now and then how far a training is."""
+
+    def __init__(self, steps: int, done: int = 0, *, every_s: float = 15.0) -> None:
+        """Begin to watch.
+
+        Args:
+            steps: Steps of the whole run.
+            done: Steps that were done before.
+            every_s: Seconds from line to line.
+        """
+        self._steps, self._done, self._every_s = steps, done, every_s
+        self._began = self._told = time.monotonic()
+        self._losses: list[float] = []
+
+    def tell(self, step: int, loss: float) -> None:
+        """Note one step; log the mean loss since the last line, the pace and the time left."""
+        self._losses.append(loss)
+        now = time.monotonic()
+        if now - self._told < self._every_s and step < self._steps:
+            return
+        pace_s = (now - self._began) / (step - self._done)
+        log.info(
+            "step %d of %d, loss %.3f, %.2f s a step, %s left",
+            step, self._steps, sum(self._losses) / len(self._losses), pace_s,
+            duration((self._steps - step) * pace_s),
+        )  # fmt: skip
+        self._losses.clear()
+        self._told = now
+
+
+def duration(seconds: float) -> str:
+    """Write seconds as `1 h 03 min`, `3 min` or `12 s`."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min" if seconds >= 60 else f"{seconds:.0f} s"

@@ -1,0 +1,94 @@
+"""Weights that a training of the reader starts from, those of another alphabet included."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from orchestrator.errors import WeightsError
+from orchestrator.networks.weights import FILES, read_state
+from orchestrator.plates import ALPHABET, SHIPPED_RULES, PlateRules
+from orchestrator.toml_files import read_table
+from training.runs import RULES_COPY
+
+log = logging.getLogger(__name__)
+
+CONTEXT = 64 + 128 + 256
+"""Channels of LPRNet's last convolution that are no classes; the classes follow them."""
+OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
+"""LPRNet's layers with a row for each class."""
+
+
+def start(stn: nn.Module, lprnet: nn.Module, folder: Path) -> None:
+    """Take the weights of a folder, `stn.pth` and `lprnet.pth`, for a training.
+
+    Of weights for another alphabet, the rows of the characters that both know and of the blank are
+    taken; the others stay fresh. The folder's alphabet is that of its `plates.toml`, without one
+    the project's own.
+
+    Raises:
+        WeightsError: A file cannot be read, or is of another network.
+    """
+    rules = folder / RULES_COPY
+    theirs = read_table(PlateRules, rules if rules.exists() else SHIPPED_RULES).alphabet
+    _take(stn, read_state(folder / FILES["stn"]), folder)
+    state = read_state(folder / FILES["lprnet"])
+    rows = len(state.get("container.bias", ()))
+    if rows != len(theirs) + 1:
+        raise WeightsError(
+            f"{folder}: wanted LPRNet with {len(theirs) + 1} classes, those of its {RULES_COPY}, "
+            f"got {rows}"
+        )
+    if theirs != ALPHABET:
+        state = adapted(state, lprnet.state_dict(), theirs, ALPHABET)
+        fresh = "".join(char for char in ALPHABET if char not in theirs)
+        log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
+    _take(lprnet, state, folder)
+
+
+def adapted(
+    state: dict[str, Tensor], fresh: dict[str, Tensor], theirs: Sequence[str], ours: Sequence[str]
+) -> dict[str, Tensor]:
+    """Rearrange the weights of an LPRNet for another alphabet.
+
+    Args:
+        state: Weights to take.
+        fresh: Weights of a network for the new alphabet: what characters begin with that only it
+            has.
+        theirs: Alphabet of `state`.
+        ours: Alphabet of `fresh`.
+    """
+    pairs = [(new, theirs.index(char)) for new, char in enumerate(ours) if char in theirs]
+    pairs.append((len(ours), len(theirs)))  # the blank
+    return {
+        name: _rearranged(tensor, fresh[name], pairs)
+        if name.startswith(OF_CLASSES) and tensor.ndim
+        else tensor
+        for name, tensor in state.items()
+    }
+
+
+def _rearranged(tensor: Tensor, fresh: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
+    """Put the rows of `tensor`, and the columns of the classes, into a copy of `fresh`."""
+    result = fresh.clone()
+    new, old = (torch.tensor(column) for column in zip(*pairs, strict=True))
+    if tensor.ndim == 4 and tensor.shape[1] > CONTEXT:
+        context = torch.arange(CONTEXT)
+        new_columns, old_columns = (torch.cat([context, CONTEXT + part]) for part in (new, old))
+        result[new[:, None], new_columns] = tensor[old[:, None], old_columns]
+    else:
+        result[new] = tensor[old]
+    return result
+
+
+def _take(network: nn.Module, state: dict[str, Tensor], folder: Path) -> None:
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise WeightsError(f"{folder}: wanted weights of {type(network).__name__}, got others: "
+                           f"{error}") from error  # fmt: skip
+    log.info("start: took %s from %s", type(network).__name__, folder)

@@ -1,0 +1,77 @@
+"""Rendered street pictures with their plates as a YOLO data set, mixed into detector training.
+
+Photos hold one to three plates each, nearly all of them white; these hold up to forty, of every
+Russian format.
+
+    python -m training.streets --out RENDERED --count 140 --seed 1
+    plates train detector --extra RENDERED/images/train ...
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from rendering.layouts import random_text
+from rendering.scenery import Scene, scene
+
+PLATES = (1, 2, 3, 5, 8, 12, 20, 30, 40)
+SHARES = (0.2, 0.15, 0.15, 0.12, 0.1, 0.1, 0.08, 0.05, 0.05)
+"""Of the pictures, by number of plates."""
+SIZES_WH = ((1280, 960), (1280, 720), (960, 960), (1920, 1080))
+SIDE_PX = 960
+"""Longer side of the files."""
+
+
+def street(rng: np.random.Generator) -> Scene:
+    """Draw a street with a random number of random plates."""
+    count = int(rng.choice(PLATES, p=SHARES))
+    texts = [random_text(rng)[0] for _ in range(count)]
+    size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
+    return scene(texts, size_wh, seed=int(rng.integers(2**31)))
+
+
+def yolo_lines(xyxy: NDArray[np.float32], size_wh: tuple[int, int]) -> str:
+    """Write boxes (N, 4) in pixels as YOLO label lines: class, centre and size in [0, 1]."""
+    boxes = xyxy / np.array(size_wh * 2)
+    centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
+    rows = np.concatenate((centres, sizes), axis=1).tolist()
+    return "".join(f"0 {x:.6f} {y:.6f} {w:.6f} {h:.6f}\n" for x, y, w, h in rows)
+
+
+def streets(count: int, seed: int) -> Iterator[Scene]:
+    """Draw `count` streets, the same for the same seed."""
+    return (street(generator) for generator in np.random.default_rng(seed).spawn(count))
+
+
+def write(folder: Path, scenes: Iterable[Scene]) -> None:
+    """Write pictures and their labels below `folder`."""
+    images, labels = folder / "images" / "train", folder / "labels" / "train"
+    images.mkdir(parents=True, exist_ok=True)
+    labels.mkdir(parents=True, exist_ok=True)
+    for index, drawn in enumerate(scenes):
+        height, width = drawn.picture.shape[:2]
+        scale = min(1.0, SIDE_PX / max(height, width))
+        small = cv2.resize(drawn.picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
+        cv2.imwrite(str(images / f"{index:04d}.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, 92])
+        lines = yolo_lines(drawn.xyxy, (width, height))
+        (labels / f"{index:04d}.txt").write_text(lines, encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a rendered data set."""
+    parser = argparse.ArgumentParser(description="Rendered streets in YOLO format.")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--count", type=int, default=140)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args(arguments)
+    write(given.out, streets(given.count, given.seed))
+
+
+if __name__ == "__main__":
+    main()
