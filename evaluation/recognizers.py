@@ -20,8 +20,7 @@ from orchestrator.client.transport import Call
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
-from orchestrator.networks.engines import Engine as NetworkEngine
-from orchestrator.networks.engines import chosen
+from orchestrator.networks.engines import Engine, chosen
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
@@ -52,7 +51,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Engine:
+class Recognizer:
     """The seam to what recognises; both functions take uint8 [H, W, 3] BGR.
 
     Attributes:
@@ -61,7 +60,7 @@ class Engine:
         read: Finds and reads the plates with these settings.
         detect: Only finds them, down to the lowest scores.
         weights: SHA-256 of each network's weights; empty where they are not known.
-        networks: What runs the networks; None where that is not known.
+        engine: What runs the networks; None where that is not known.
     """
 
     kind: str
@@ -69,12 +68,12 @@ class Engine:
     read: Callable[[Tensor], Answer]
     detect: Callable[[Tensor], Plates]
     weights: Mapping[str, str] = field(default_factory=dict)
-    networks: NetworkEngine | None = None
+    engine: Engine | None = None
 
 
 @dataclass(frozen=True)
-class EngineOptions:
-    """Which engine to use.
+class RecognizerOptions:
+    """Which recognizer to use.
 
     Attributes:
         url: A running server.
@@ -93,61 +92,64 @@ class EngineOptions:
     weights: Path | None = None
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
-    engine: NetworkEngine = NetworkEngine.AUTO
+    engine: Engine = Engine.AUTO
     threads: int = 0
     parameters: Parameters = field(default_factory=dict)
     changed: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        chooses = self.weights or self.checkpoints or self.engine is not NetworkEngine.AUTO
+        chooses = self.weights or self.checkpoints or self.engine is not Engine.AUTO
         if self.url and (self.triton or chooses):
             raise SettingsError(
-                "url: wanted without triton, engine, weights and checkpoints, because a running "
-                "server has its own; got both"
+                "url: a running server has its own engine, weights and checkpoints; "
+                "give none of them with it, nor triton"
             )
         if self.changed and (self.url or self.triton):
             raise SettingsError(
-                "set: wanted without url and triton, whose settings are in config.pbtxt; got both"
+                "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
             )
 
 
 @contextmanager
-def opened(options: EngineOptions) -> Iterator[Engine]:
-    """Give the engine for the length of a `with` block.
+def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
+    """Give the recognizer for the length of a `with` block.
 
     Raises:
         WeightsError: Weights cannot be used.
         ServerError: The server cannot be started or reached.
     """
     if options.url:
-        with _served(options.url, options.parameters) as engine:
-            yield engine
+        with _recognize_there(options.url, options.parameters) as recognizer:
+            yield recognizer
         return
     with tempfile.TemporaryDirectory(prefix="plates-weights-") as folder:
         weights = Path(folder)
         digests = assemble(options.checkpoints, options.weights or WEIGHTS, weights)
         if not options.triton:
-            yield replace(_in_process(options, weights), weights=digests)
+            yield replace(_load_recognizer(options, weights), weights=digests)
             return
-        with _own_server(options, weights) as url, _served(url, options.parameters) as engine:
-            networks = ServerOptions(device=options.device, engine=options.engine).chosen_engine()
-            yield replace(engine, weights=digests, networks=networks)
+        engine = ServerOptions(device=options.device, engine=options.engine).chosen_engine()
+        with (
+            _start_server(options, weights) as url,
+            _recognize_there(url, options.parameters) as recognizer,
+        ):
+            yield replace(recognizer, weights=digests, engine=engine)
 
 
-def _in_process(options: EngineOptions, weights: Path) -> Engine:
+def _load_recognizer(options: RecognizerOptions, weights: Path) -> Recognizer:
     torch.set_num_threads(options.threads or os.cpu_count() or 1)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
     if options.device == "gpu" and not on_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
-    networks = chosen(options.engine, on_gpu=on_gpu)
-    infer = load_networks(weights, "cuda" if on_gpu else "cpu", networks, options.threads)
+    engine = chosen(options.engine, on_gpu=on_gpu)
+    infer = load_networks(weights, "cuda" if on_gpu else "cpu", engine, options.threads)
     settings = Settings.from_config(
         {name: {"string_value": value} for name, value in options.changed.items()}
     )
-    return replace(in_process(infer, settings.updated(options.parameters)), networks=networks)
+    return replace(recognize_here(infer, settings.updated(options.parameters)), engine=engine)
 
 
-def parsed(assignments: Sequence[str]) -> dict[str, str]:
+def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
     """Take `NAME=VALUE` apart.
 
     Raises:
@@ -160,25 +162,25 @@ def parsed(assignments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def in_process(infer: Infer, settings: Settings) -> Engine:
-    """Return an engine that runs the service's pipeline with the networks given."""
+def recognize_here(infer: Infer, settings: Settings) -> Recognizer:
+    """Return a recognizer that runs the service's pipeline with the networks given."""
     everything = settings.updated(EVERYTHING)
 
     def read(picture: Tensor) -> Answer:
         heard: list[Tensor] = []
 
-        def listening(name: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        def listen(name: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
             answer = infer(name, tensors)
             heard.extend([answer[OUTPUT]] if name == READER else [])
             return answer
 
-        plates = recognize(picture, listening, settings)
+        plates = recognize(picture, listen, settings)
         return Answer(plates, _free_texts(heard, settings.temperature))
 
     def detect(picture: Tensor) -> Plates:
         return recognize(picture, infer, everything, outputs=FROM_DETECTION)
 
-    return Engine("in process", settings, read, detect)
+    return Recognizer("in process", settings, read, detect)
 
 
 def _free_texts(logits: list[Tensor], temperature: float) -> tuple[str, ...]:
@@ -189,7 +191,7 @@ def _free_texts(logits: list[Tensor], temperature: float) -> tuple[str, ...]:
 
 
 @contextmanager
-def _own_server(options: EngineOptions, weights: Path) -> Iterator[str]:
+def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
     """Serve the weights from a model repository of their own; gives the server's URL."""
     with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
         models = Path(folder) / "model_repository"
@@ -201,11 +203,11 @@ def _own_server(options: EngineOptions, weights: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _served(url: str, parameters: Parameters) -> Iterator[Engine]:
+def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
     with closing(_Client(url)) as client:
         settings = client.settings().updated(parameters)
         given: dict[str, Any] = dict(parameters)
-        yield Engine(
+        yield Recognizer(
             "triton",
             settings,
             read=lambda picture: Answer(client.recognize(picture.numpy(), **given)),
