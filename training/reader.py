@@ -30,7 +30,7 @@ from training.pools import (
     Source,
     inner_box,
     read_crops,
-    read_labels,
+    read_texts,
     real_source,
     to_input,
     vary,
@@ -115,7 +115,7 @@ def _real(data: ReaderData, schedule: ReaderSchedule) -> list[RealCrop]:
     """Read the real crops of a recipe; see that the other plates can be rendered."""
     real: list[RealCrop] = []
     if data.crops and data.labels and schedule.real_share > 0:
-        real = read_crops(data.crops, read_labels(data.labels, data.votes))
+        real = read_crops(data.crops, read_texts(data.labels, data.votes))
     elif schedule.real_share == 1:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
     shipped = read_table(PlateRules, SHIPPED_RULES)
