@@ -33,7 +33,7 @@ DETECTOR = "yolo"
 log = logging.getLogger(__name__)
 
 
-def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
+def write_quantized(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
     """Write the detector of a folder of weights in 8-bit integers, beside them.
 
     Args:

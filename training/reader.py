@@ -35,10 +35,10 @@ from training.pools import (
     to_input,
     vary,
 )
+from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, plain_weights, settle
 from training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
 from training.runs import Progress, complete, open_run, save
 from training.starts import start
-from training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
     """
     schedule = recipe.training
     real = _real(recipe.data, schedule)
-    trainer = Trainer(schedule, device)
+    trainer = ReaderTrainer(schedule, device)
     if recipe.start and not resume:
         start(trainer.reader.stn, trainer.reader.lprnet, recipe.start)
     open_run(out, recipe, CHECKPOINT, resume=resume)
@@ -128,7 +128,7 @@ def _real(data: ReaderData, schedule: ReaderSchedule) -> list[RealCrop]:
     return real
 
 
-def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
+def train(trainer: ReaderTrainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
     """Train to the end of the schedule; checkpoints are measured and can be served."""
     schedule = trainer.schedule
     kept_for_training, held_out = split(real)
@@ -151,7 +151,7 @@ def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCro
     _calibrate(trainer, out, held_out)
 
 
-def _calibrate(trainer: Trainer, out: Path, held_out: Sequence[RealCrop]) -> None:
+def _calibrate(trainer: ReaderTrainer, out: Path, held_out: Sequence[RealCrop]) -> None:
     """Write LPRNet once more, with text scores that are probabilities."""
     if len(held_out) < LEAST_CROPS:
         log.warning("text scores are not calibrated: wanted %d held-out real plates, got %d",

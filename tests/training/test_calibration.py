@@ -5,7 +5,7 @@ import torch
 from orchestrator.ctc import decode
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.plates import ALPHABET, BLANK
-from training.calibration import fit_temperature, judged, log_loss, scale_logits
+from training.calibration import fit_temperature, log_loss, scale_logits, score_texts
 
 TEXT = "A001AA77"
 
@@ -30,7 +30,7 @@ def test_the_temperature_undoes_what_the_network_boasts(boast: float) -> None:
 
 
 def test_judged_scores_the_best_candidate() -> None:
-    scores, right = judged(torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], 1.0)
+    scores, right = score_texts(torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], 1.0)
     assert scores == pytest.approx([0.8, 0.8], abs=1e-3)
     assert right.tolist() == [True, False]
 

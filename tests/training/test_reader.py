@@ -22,9 +22,9 @@ from training.pools import (
     to_targets,
 )
 from training.reader import accuracy, best_path, cut_exactly, read, run, split
+from training.reader_trainer import Reader, ReaderTrainer, plain_weights, settle
 from training.recipes import CornerSchedule, ReaderData, ReaderRecipe, ReaderSchedule
 from training.starts import CONTEXT, adapted, start
-from training.trainer import Reader, Trainer, plain_weights, settle
 
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
 WEIGHTS = Path(__file__).parents[2] / "weights"
@@ -162,11 +162,11 @@ def test_the_rate_warms_up_and_falls() -> None:
 
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
     batch = samples(4, seed=0)
-    trainer = Trainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3))
+    trainer = ReaderTrainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3))
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
-    again = Trainer(ReaderSchedule())
+    again = ReaderTrainer(ReaderSchedule())
     again.load(tmp_path / "checkpoint.pt")
     assert again.step == 5
     assert read(again.reader, batch.crops) == read(trainer.reader, batch.crops)
@@ -207,13 +207,15 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(tmp_path: Path, data) 
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     run(recipe, whole, resume=False)
 
-    def interrupt(trainer: Trainer, batch: object, step: object = Trainer.train_on) -> float:
+    def interrupt(
+        trainer: ReaderTrainer, batch: object, step: object = ReaderTrainer.train_on
+    ) -> float:
         if trainer.step == 2:
             raise KeyboardInterrupt
         return step(trainer, batch)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trainer, "train_on", interrupt)
+        patch.setattr(ReaderTrainer, "train_on", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(recipe, broken, resume=False)
     run(recipe, broken, resume=True)
@@ -317,7 +319,7 @@ def test_plates_of_another_alphabet_cannot_be_rendered(data, monkeypatch) -> Non
 
 
 def test_a_loss_that_is_no_number_stops_the_training() -> None:
-    trainer = Trainer(QUICK)
+    trainer = ReaderTrainer(QUICK)
     with torch.no_grad():
         trainer.reader.lprnet.container.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="step 0: wanted a finite loss, got nan"):
@@ -330,11 +332,11 @@ def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
         pytest.skip("needs an NVIDIA GPU")
     batch = samples(4, seed=0)
     schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
-    trainer = Trainer(schedule, torch.device("cuda"))
+    trainer = ReaderTrainer(schedule, torch.device("cuda"))
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
-    again = Trainer(schedule)
+    again = ReaderTrainer(schedule)
     again.load(tmp_path / "checkpoint.pt")
     again.train_on(batch)
     assert again.step == 6

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from orchestrator.errors import SettingsError
 from orchestrator.networks.weights import load_state
 from orchestrator.toml_files import read_table, to_toml
-from training.command import train
+from training.cli.train import train
 from training.recipes import (
     SHIPPED,
     DetectorData,
@@ -71,7 +71,7 @@ def invoke(*arguments: object) -> Result:
 
 
 TRAIN = """
-from training.command import train
+from training.cli.train import train
 arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
 train([*arguments, "--steps", STEPS], standalone_mode=False)
 """

@@ -87,7 +87,7 @@ def settle(network: nn.Module, crops: Tensor, batch: int = 64) -> None:
     network.eval()
 
 
-class Trainer:
+class ReaderTrainer:
     """Everything that a checkpoint brings back."""
 
     def __init__(self, schedule: ReaderSchedule, device: torch.device = CPU) -> None:
