@@ -18,16 +18,18 @@ from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA, Formats, read_formats
+from orchestrator.grammar import Grammar
 from evaluation.checkpoints import assemble
 from orchestrator.networks.engines import Engine as NetworkEngine
-from orchestrator.networks.engines import chosen
+from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.client.transport import Call
-from orchestrator.server.local import server_at
+from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.repository import REPOSITORY
 
@@ -80,6 +82,7 @@ class EngineOptions:
         url: A running server.
         triton: Start a server for this.
         weights: Folder of the weights, ours when None.
+        formats: File of what the plates may say.
         checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
@@ -91,6 +94,7 @@ class EngineOptions:
     url: str | None = None
     triton: bool = False
     weights: Path | None = None
+    formats: Path = RUSSIA
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
     engine: NetworkEngine = NetworkEngine.AUTO
@@ -125,26 +129,29 @@ def opened(options: EngineOptions) -> Iterator[Engine]:
         return
     with tempfile.TemporaryDirectory(prefix="plates-weights-") as folder:
         weights = Path(folder)
-        digests = assemble(options.checkpoints, options.weights or WEIGHTS, weights)
+        base, formats = options.weights or WEIGHTS, read_formats(options.formats)
+        digests = assemble(options.checkpoints, base, weights, formats)
         if not options.triton:
-            yield replace(_in_process(options, weights), weights=digests)
+            yield replace(_in_process(options, weights, formats), weights=digests)
             return
         with _own_server(options, weights) as url, _served(url, options.parameters) as engine:
-            networks = ServerOptions(device=options.device, engine=options.engine).chosen_engine()
+            networks = ServerOptions(device=options.device, engine=options.engine).choose_engine()
             yield replace(engine, weights=digests, networks=networks)
 
 
-def _in_process(options: EngineOptions, weights: Path) -> Engine:
+def _in_process(options: EngineOptions, weights: Path, formats: Formats) -> Engine:
     torch.set_num_threads(options.threads or os.cpu_count() or 1)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
     if options.device == "gpu" and not on_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
-    networks = chosen(options.engine, on_gpu=on_gpu)
-    infer = load_networks(weights, "cuda" if on_gpu else "cpu", networks, options.threads)
+    networks = choose(options.engine, on_gpu=on_gpu)
+    place = "cuda" if on_gpu else "cpu"
+    infer = load_networks(weights, place, networks, options.threads, formats=formats)
     settings = Settings.from_config(
         {name: {"string_value": value} for name, value in options.changed.items()}
     )
-    return replace(in_process(infer, settings.updated(options.parameters)), networks=networks)
+    engine = in_process(infer, settings.updated(options.parameters), formats)
+    return replace(engine, networks=networks)
 
 
 def parsed(assignments: Sequence[str]) -> dict[str, str]:
@@ -160,7 +167,7 @@ def parsed(assignments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def in_process(infer: Infer, settings: Settings) -> Engine:
+def in_process(infer: Infer, settings: Settings, formats: Formats) -> Engine:
     """Return an engine that runs the service's pipeline with the networks given."""
     everything = settings.updated(EVERYTHING)
 
@@ -172,8 +179,9 @@ def in_process(infer: Infer, settings: Settings) -> Engine:
             heard.extend([answer[OUTPUT]] if name == READER else [])
             return answer
 
-        plates = recognize(picture, listening, settings)
-        return Answer(plates, _free_texts(heard, settings.temperature))
+        plates = recognize(picture, listening, settings, formats=formats)
+        free = Grammar.free(formats.alphabet)
+        return Answer(plates, _free_texts(heard, free, settings.temperature))
 
     def detect(picture: Tensor) -> Plates:
         return recognize(picture, infer, everything, outputs=FROM_DETECTION)
@@ -181,10 +189,10 @@ def in_process(infer: Infer, settings: Settings) -> Engine:
     return Engine("in process", settings, read, detect)
 
 
-def _free_texts(logits: list[Tensor], temperature: float) -> tuple[str, ...]:
+def _free_texts(logits: list[Tensor], free: Grammar, temperature: float) -> tuple[str, ...]:
     if not logits:
         return ()
-    readings = decode(torch.cat(logits), None, temperature=temperature)
+    readings = decode(torch.cat(logits), free, temperature=temperature)
     return tuple(next((text for text, _ in one.candidates), "") for one in readings)
 
 
@@ -195,8 +203,15 @@ def _own_server(options: EngineOptions, weights: Path) -> Iterator[str]:
         models = Path(folder) / "model_repository"
         exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
         shutil.copytree(REPOSITORY, models, ignore=exported)
-        own = (models, weights, options.device, options.threads, options.engine)
-        with server_at(None, *own) as url:
+        own = ServerOptions(
+            repository=models,
+            weights=weights,
+            formats=options.formats,
+            device=options.device,
+            threads=options.threads,
+            engine=options.engine,
+        )
+        with own_server(own) as url:
             yield url
 
 

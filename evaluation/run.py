@@ -12,6 +12,7 @@ from typing import TypeVar
 import typer
 
 from orchestrator.errors import DataError
+from orchestrator.formats import read_formats
 from evaluation.comparison import read_report, side_by_side
 from evaluation.datasets import BoxedPicture, read_boxes, read_scenes
 from evaluation.detection import Detected
@@ -62,7 +63,11 @@ def run(task: Task, options: EngineOptions) -> str:
     if not task.scenes and not task.detection:
         raise DataError("data: wanted a folder of scenes or --detection, got neither")
     others = [read_report(path) for path in task.against]
-    scenes = read_scenes(task.scenes, task.limit) if task.scenes else []
+    scenes = (
+        read_scenes(task.scenes, task.limit, read_formats(options.formats).alphabet)
+        if task.scenes
+        else []
+    )
     boxed: list[BoxedPicture] = []
     if task.detection:
         boxed = read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)

@@ -7,25 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError
-from orchestrator.plates import CANDIDATES, MAX_LENGTH, Plate, Plates
+from orchestrator.formats import MAX_LENGTH
+from orchestrator.plates import CANDIDATES, Plate, Plates
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
-COMPONENTS = (DETECTOR, RECTIFIER, READER)
 MAX_BATCH = 32  # of STN and LPRNet
+
+FORMATS_FILE = "formats.toml"
+"""What the plates of the country may say, in the version folder of `plate_recognition`."""
+
+SHM = Path("/dev/shm")
+"""Where Triton's Python workers exchange tensors."""
 
 PROBE = "probe"
 """Request id of a health check: it is answered like any call and not counted as a picture."""
 
 PICTURE, ENCODED = "input__0", "encoded_image"
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
-OUTPUTS_OF = {DETECTOR: [OUTPUT], RECTIFIER: [OUTPUT, THETA], READER: [OUTPUT]}
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]

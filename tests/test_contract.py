@@ -9,7 +9,8 @@ from tritonclient.grpc import model_config_pb2
 
 from orchestrator import contract
 from orchestrator.errors import ModelError
-from orchestrator.plates import ALPHABET, Plate, Plates
+from orchestrator.formats import russian
+from orchestrator.plates import Plate, Plates
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
 
@@ -76,7 +77,7 @@ def test_plate_recognition_takes_a_picture_or_a_file() -> None:
         (
             "lprnet",
             {contract.INPUT: ("TYPE_FP32", [3, 24, 94])},
-            {contract.OUTPUT: ("TYPE_FP32", [len(ALPHABET) + 1, 18])},
+            {contract.OUTPUT: ("TYPE_FP32", [russian().classes, 18])},
         ),
     ],
 )
