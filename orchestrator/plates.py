@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +74,10 @@ class Plates(Sequence[Plate]):
     @property
     def texts(self) -> list[str]:
         return [plate.text for plate in self.plates]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: `{"plates": [...]}`, each with the fields of a `Plate`."""
+        return {"plates": [asdict(plate) for plate in self.plates]}
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per plate; the box as columns `x0`, `y0`, `x1`, `y1` in pixels."""

@@ -1,3 +1,4 @@
+import json
 from dataclasses import fields
 
 import pandas as pd
@@ -79,3 +80,14 @@ def test_plates_are_a_sequence() -> None:
     assert plates[0].text == "A001AA77"
     assert plates[1:].texts == [""]
     assert [plate.xyxy[2] for plate in plates] == [1, 2]
+
+
+def test_plates_are_told_as_json_can_hold_them() -> None:
+    told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
+    (plate,) = json.loads(told)["plates"]
+    assert set(plate) == {f.name for f in fields(Plate)}
+    assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
+
+
+def test_no_plates_are_an_empty_list() -> None:
+    assert Plates().to_dict() == {"plates": []}

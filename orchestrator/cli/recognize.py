@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -140,7 +139,7 @@ def _recognize_all(
 
 
 def _json_of(picture: Path, found: Plates) -> str:
-    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in found]})
+    return json.dumps({"picture": str(picture), **found.to_dict()})
 
 
 def _table_of(picture: Path, found: Plates) -> str:
