@@ -19,9 +19,7 @@ from orchestrator.networks.state_dicts import read_state
 from orchestrator.networks.weights import check_listed, list_sums, sha256
 
 
-def read_checkpoint(
-    name: str, path: Path, formats: Formats | None = None
-) -> dict[str, Tensor]:
+def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
     """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
 
     Args:

@@ -40,7 +40,7 @@ def evaluate(
         Path | None,
         typer.Option(help="CSV of its plates without a label; default: its ignore.csv."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("evaluation"),
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/evaluation"),
     name: Annotated[str, typer.Option(help="Of this report, in comparisons.")] = "ours",
     against: Annotated[
         list[Path] | None, typer.Option(help="Other report.json to compare with; repeatable.")
@@ -74,7 +74,7 @@ def evaluate(
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
     with plain_errors(verbose=verbose):
-        from evaluation.engines import EngineOptions, parsed
+        from evaluation.recognizers import RecognizerOptions, parse_assignments
         from evaluation.run import Task, run
 
         checkpoints = {"yolo": yolo, "stn": stn, "lprnet": lprnet}
@@ -83,7 +83,7 @@ def evaluate(
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        options = EngineOptions(
+        options = RecognizerOptions(
             url=url,
             triton=triton,
             weights=weights,
@@ -93,7 +93,7 @@ def evaluate(
             engine=engine,
             threads=threads,
             parameters={key: value for key, value in parameters.items() if value is not None},
-            changed=parsed(changed or []),
+            changed=parse_assignments(changed or []),
         )
         task = Task(
             scenes=scenes,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from evaluation.yolo_labels import Box
 from orchestrator.boxes import iou
-from evaluation.datasets import Box
 
 Floats = npt.NDArray[np.float64]
 

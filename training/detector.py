@@ -23,6 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from evaluation.yolo_labels import label_folder
 from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA
@@ -102,7 +103,7 @@ def picture_folders(data: DetectorData) -> tuple[list[Path], Path]:
     for folder in (*folders, validation):
         if not folder.is_dir() or not any(folder.iterdir()):
             raise SettingsError(f"{folder}: wanted pictures, got no such folder or an empty one")
-        labels = folder.parents[1] / "labels" / folder.name
+        labels = label_folder(folder)
         if not labels.is_dir():
             raise SettingsError(f"{labels}: wanted labels in YOLO format, got no such folder")
     return folders, validation

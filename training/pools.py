@@ -38,7 +38,7 @@ class RealCrop:
     text: str
 
 
-def read_labels(path: Path, votes: int, formats: Formats) -> dict[str, str]:
+def read_texts(path: Path, votes: int, formats: Formats) -> dict[str, str]:
     """Read labels of crops that have a plate format.
 
     Args:

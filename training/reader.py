@@ -31,7 +31,7 @@ from training.pools import (
     Source,
     inner_box,
     read_crops,
-    read_labels,
+    read_texts,
     real_source,
     to_input,
     vary,
@@ -125,7 +125,7 @@ def _real(data: ReaderData, schedule: ReaderSchedule, formats: Formats) -> list[
     """Read the real crops of a recipe; see that the other plates can be rendered."""
     real: list[RealCrop] = []
     if data.crops and data.labels and schedule.real_share > 0:
-        real = read_crops(data.crops, read_labels(data.labels, data.votes, formats))
+        real = read_crops(data.crops, read_texts(data.labels, data.votes, formats))
     elif schedule.real_share == 1:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
     if not (real and schedule.real_share == 1) and formats.alphabet != russian().alphabet:

@@ -11,11 +11,11 @@ from rendering.scenery import scene
 from rendering.synth import (
     corners_in_crop,
     cut,
+    draw_sheet,
     jittered_box,
     photo,
     sample,
     samples,
-    sheet,
 )
 
 FORMAT_NAMES = [form.name for form in russian().format]
@@ -140,8 +140,8 @@ def test_corners_are_told_in_parts_of_the_crop() -> None:
 
 
 def test_a_sheet_shows_every_crop() -> None:
-    batch = samples(3, seed=0)
-    assert sheet(batch.crops, batch.texts, columns=2).shape == (2 * 64, 2 * 192, 3)
+    plates = draw_sheet(samples(3, seed=0), columns=2)
+    assert plates.shape == (2 * (24 + 48) + 3 * 8, 2 * 188 + 3 * 8, 3)
 
 
 def test_a_scene_tells_where_its_plates_are() -> None:

@@ -18,7 +18,7 @@ from training.pools import (
     cut_real,
     inner_box,
     read_crops,
-    read_labels,
+    read_texts,
     to_input,
     to_targets,
 )
@@ -95,13 +95,13 @@ def test_labels_without_votes_or_format_are_left_out(tmp_path: Path) -> None:
     table = tmp_path / "drafts.csv"
     rows = ["1_1.png,A123BC77,9", "2_1.png,A123BC77,6", "3_1.png,A123,9"]
     table.write_text("\n".join(["crop,draft_text,votes_of_9", *rows]))
-    assert read_labels(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
+    assert read_texts(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
 
 
 def test_labels_need_no_votes(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     table.write_text("crop,text\n1_1.png,A123BC77\n2_1.png,\n")
-    assert read_labels(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
+    assert read_texts(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_labels_need_no_votes(tmp_path: Path) -> None:
 def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(SettingsError, match=r"labels.csv: wanted a CSV of crop,text"):
-        read_labels(tmp_path / "labels.csv", 7, RUSSIAN)
+        read_texts(tmp_path / "labels.csv", 7, RUSSIAN)
 
 
 def test_crops_are_read_in_order(tmp_path: Path) -> None:
