@@ -211,7 +211,7 @@ def run(arguments: argparse.Namespace) -> None:
         check(pictures, server.options.http_url)
         rows = figures(measure(cells, pictures, server, **timing))
         memory = workers(server)
-        engine, capacity = server.options.chosen_engine().value, server.options.capacity()
+        engine, capacity = server.options.choose_engine().value, server.options.capacity()
     print(f"{engine}, {capacity}\n\n{text_of(rows, memory)}")
     report = {
         "engine": engine,

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
+from orchestrator.networks.registry import NETWORKS
 
 LINE = re.compile(r'^nv_inference_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
 COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")
@@ -66,8 +67,8 @@ def stages(counted: Counters) -> dict[str, Any] | None:
     pictures = counted.get((MODEL, "request_success"), 0.0)
     if pictures <= 0:
         return None
-    models = {name: _stage(name, counted, pictures) for name in (MODEL, *COMPONENTS)}
-    whole_us = sum(counted.get((name, "request_duration_us"), 0.0) for name in COMPONENTS)
+    models = {name: _stage(name, counted, pictures) for name in (MODEL, *NETWORKS)}
+    whole_us = sum(counted.get((name, "request_duration_us"), 0.0) for name in NETWORKS)
     own_ms = models[MODEL]["compute_ms"] - whole_us / pictures / 1e3
     return {"models": models, "own_ms": own_ms}
 

@@ -19,7 +19,7 @@ from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server import process, repository
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 
 FOLDER = Path(__file__).resolve().parent
@@ -33,7 +33,7 @@ WORKERS = {BLS: (MODEL,), ENSEMBLE: ("prepare", "crop", "decode"), MONOLITH: ("p
 
 def lay_out(options: ServerOptions, target: Path) -> Path:
     """Write the repository of all forms, with as many pictures in work and the same settings."""
-    engine = options.chosen_engine()
+    engine = options.choose_engine()
     repository.lay_out(options.repository, target, engine, options.capacity())
     ours = _read(target / MODEL / CONFIG)
     for source in (*(FOLDER / ENSEMBLE).iterdir(), *(FOLDER / MONOLITH).iterdir()):
@@ -74,6 +74,6 @@ def running(
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    options = on_free_ports(prepared(device="cpu", engine=engine, threads=threads))
+    options = on_free_ports(prepare(ServerOptions(device="cpu", engine=engine, threads=threads)))
     with process.running(replace(options, pictures=pictures), lay_out) as started:
         yield started

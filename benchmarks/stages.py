@@ -30,13 +30,14 @@ from benchmarks.report import figure, numbers, write
 from benchmarks.rivals import BLS
 from evaluation.tables import aligned
 from orchestrator import contract
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ModelError, PlateError
 from orchestrator.images import crop_plates, decode
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors, recognize
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import running
 from orchestrator.settings import Settings
@@ -87,7 +88,7 @@ def one_pass(infer: Infer, settings: Settings, encoded: bytes) -> Times:
     yolo, *readers = spans
     chosen = readers[0].began if readers else known  # NMS and crops are done
     crops = _crops_s(picture, torch.tensor([plate.xyxy for plate in plates]))
-    times = {name: sum(s.ended - s.began for s in spans if s.name == name) for name in COMPONENTS}
+    times = {name: sum(s.ended - s.began for s in spans if s.name == name) for name in NETWORKS}
     times |= {
         "unpack JPEG": unpacked - began,
         "letterbox": yolo.began - unpacked,
@@ -138,19 +139,19 @@ def served(picture: Picture, options: ServerOptions, seconds: float, bare: Times
         raise ModelError(f"{picture.name}: wanted answers, got {loop.first_error or 'none'}")
     call = statistics.fmean(loop.latencies_ms)
     ms = 1 / counted[MODEL, "request_success"] / 1e3  # a picture, of so many microseconds
-    models = {name: counted[name, "request_duration_us"] * ms for name in (MODEL, *COMPONENTS)}
+    models = {name: counted[name, "request_duration_us"] * ms for name in (MODEL, *NETWORKS)}
     return {
         "one call": call,
         "transport": call - models[MODEL],
         "hops": models[MODEL] - sum(bare.values()),
-        **{f"{name}, served": models[name] for name in COMPONENTS},
+        **{f"{name}, served": models[name] for name in NETWORKS},
     }
 
 
 @contextmanager
 def server(engine: Engine) -> Iterator[tuple[ServerOptions, Settings]]:
     """Run a server on the CPU; gives its options and settings."""
-    options = on_free_ports(prepared(device="cpu", engine=engine))
+    options = on_free_ports(prepare(ServerOptions(device="cpu", engine=engine)))
     with running(options):
         with tritonclient.http.InferenceServerClient(options.http_url) as client:
             parameters = client.get_model_config(MODEL)["parameters"]
@@ -159,7 +160,7 @@ def server(engine: Engine) -> Iterator[tuple[ServerOptions, Settings]]:
 
 def networks(options: ServerOptions) -> Infer:
     """Load the networks into this process with the threads that the server's processes have."""
-    engine, capacity = options.chosen_engine(), options.capacity()
+    engine, capacity = options.choose_engine(), options.capacity()
     threads = capacity.threads if capacity else 1
     torch.set_num_threads(1 if engine.is_openvino else threads)
     torch.set_flush_denormal(True)
@@ -178,7 +179,7 @@ def measure(
                 bare = in_process(infer, settings, picture.encoded, seconds)
                 times = bare | served(picture, options, seconds, bare)
                 many[picture.name].append(times | {"in process": sum(bare.values())})
-    engine_name = options.chosen_engine().value
+    engine_name = options.choose_engine().value
     return engine_name, {name: _median(rows) for name, rows in many.items()}
 
 
@@ -188,7 +189,7 @@ def _median(rows: Sequence[Times]) -> Times:
 
 def text_of(times: Mapping[str, Times]) -> str:
     """Return the table: a row for each step, a column for each picture."""
-    inside = [f"{name}, served" for name in COMPONENTS]
+    inside = [f"{name}, served" for name in NETWORKS]
     steps = [*IN_PROCESS, "in process", "hops", "transport", "one call", *inside]
     rows = [(step, *(figure(one[step]) for one in times.values())) for step in steps]
     return aligned([("ms", *times), *rows])

@@ -8,7 +8,8 @@ from benchmarks.comparison import COMPARED, IDENTITY
 from benchmarks.figures import Figures
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from evaluation.tables import NOTHING, aligned
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
+from orchestrator.networks.registry import NETWORKS
 
 STAGED = (1, 4)
 """Calls at once whose stages are printed; all are in `report.json`."""
@@ -112,7 +113,7 @@ def _stages(cells: Sequence[Figures]) -> str:
         for cell in cells
         if cell["transport"] == shown and cell["concurrency"] in STAGED and cell["stages"]
     ]
-    columns = [column for name in COMPONENTS for column in (f"{name} queue", "run", "batch")]
+    columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
     header = (f"{shown}, ms a picture", "", "queue", "run", "own", *columns)
     return aligned([header, *rows]) if rows else ""
 
@@ -120,7 +121,7 @@ def _stages(cells: Sequence[Figures]) -> str:
 def _stage(cell: Figures) -> tuple[str, ...]:
     models = cell["stages"]["models"]
     parts: list[str] = []
-    for name in COMPONENTS:
+    for name in NETWORKS:
         model = models[name]
         batch = model["batch"] if model["calls"] else None
         parts += [figure(model["queue_ms"]), figure(model["compute_ms"]), figure(batch)]

@@ -12,7 +12,8 @@ from benchmarks.plan import Address, Task
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, running
 
 
@@ -54,10 +55,18 @@ def target(task: Task) -> Iterator[Target]:
     if task.address:
         yield _described(Target(task.address))
         return
-    options = prepared(task.repository, task.weights, task.device, task.threads, task.engine)
+    options = prepare(
+        ServerOptions.given(
+            repository=task.repository,
+            weights=task.weights,
+            device=task.device,
+            threads=task.threads,
+            engine=task.engine,
+        )
+    )
     options = replace(on_free_ports(options), pictures=task.pictures)
     capacity = options.capacity()
-    chosen = {"device": options.device, "engine": options.chosen_engine().value}
+    chosen = {"device": options.device, "engine": options.choose_engine().value}
     chosen |= asdict(capacity) if capacity else {}
     with running(options) as server:
         yield _described(

@@ -24,7 +24,7 @@ from benchmarks.load import Sample, closed_loop
 from benchmarks.processes import Watch
 from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
 from orchestrator.images import crop_plates, decode, letterbox
-from orchestrator.networks.engines import Engine, chosen
+from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
 from orchestrator.settings import Settings
@@ -54,7 +54,7 @@ def opened(
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
     on_gpu = device != "cpu" and torch.cuda.is_available()
-    fitting = chosen(Engine(engine), on_gpu=on_gpu)
+    fitting = choose(Engine(engine), on_gpu=on_gpu)
     where = torch.device("cuda" if on_gpu and not fitting.is_openvino else "cpu")
     several = [load_networks(Path(weights), where, fitting, threads) for _ in range(instances)]
     return Bench(one_of(several), Settings.from_config(parameters), where)

@@ -12,6 +12,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     MaxPlatesOption,
     TextThresholdOption,
     ThreadsOption,
@@ -19,6 +20,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     plain_errors,
 )
+from orchestrator.formats import RUSSIA
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
@@ -47,6 +49,7 @@ def evaluate(
         int | None, typer.Option(min=1, help="Only the first pictures of each data set.")
     ] = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     yolo: Annotated[Path | None, typer.Option(help="Another detector's checkpoint.")] = None,
     stn: Annotated[Path | None, typer.Option(help="Another STN's checkpoint.")] = None,
     lprnet: Annotated[Path | None, typer.Option(help="Another LPRNet's checkpoint.")] = None,
@@ -84,6 +87,7 @@ def evaluate(
             url=url,
             triton=triton,
             weights=weights,
+            formats=formats or RUSSIA,
             checkpoints={key: path for key, path in checkpoints.items() if path},
             device=device.value,
             engine=engine,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from evaluation.yolo_labels import Box, label_file, label_folder, read_labels, to_pixels
 from orchestrator.errors import DataError
+from orchestrator.formats import russian
 from orchestrator.picture_files import SUFFIXES
-from orchestrator.plates import ALPHABET
 
 STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
 SIDES = ("x0", "y0", "x1", "y1")
@@ -64,22 +64,24 @@ class BoxedPicture:
         return [to_pixels(box, size_wh) for box in self.relative]
 
 
-def read_scenes(folder: Path, limit: int | None = None) -> list[Scene]:
+def read_scenes(folder: Path, limit: int | None = None, alphabet: str | None = None) -> list[Scene]:
     """Read `labels.csv` of a folder with `images/`.
 
     Args:
         folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1).
         limit: At most so many pictures, the first by name.
+        alphabet: Characters of the texts; those of Russian plates when None.
 
     Raises:
         DataError: Something is missing or malformed; the message names the file and the line.
     """
+    alphabet = alphabet or russian().alphabet
     labels, images = folder / "labels.csv", _check_folder(folder / "images")
     plates: dict[str, list[LabelledPlate]] = {}
     for where, row in _rows(labels, ("image", "text", "type", *SIDES)):
         if not (images / row["image"]).is_file():
             raise DataError(f"{where}: wanted a picture in {images}, got {row['image']!r}")
-        plates.setdefault(row["image"], []).append(_plate(where, row))
+        plates.setdefault(row["image"], []).append(_plate(where, row, alphabet))
     if not plates:
         raise DataError(f"{labels}: wanted labelled plates, got none")
     return [Scene(images / name, tuple(plates[name])) for name in sorted(plates)][:limit]
@@ -113,12 +115,12 @@ def read_boxes(
     return pictures
 
 
-def _plate(where: str, row: dict[str, str]) -> LabelledPlate:
+def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     if row["type"] not in TYPES:
         raise DataError(f"{where}: wanted type {', '.join(TYPES)}, got {row['type']!r}")
-    strange = sorted(set(row["text"]) - set(ALPHABET))
+    strange = sorted(set(row["text"]) - set(alphabet))
     if row["type"] == STANDARD and (strange or not row["text"]):
-        raise DataError(f"{where}: wanted a text of the characters {ALPHABET}, got {row['text']!r}")
+        raise DataError(f"{where}: wanted a text of the characters {alphabet}, got {row['text']!r}")
     return LabelledPlate(row["text"], row["type"], _box(where, row))
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,17 @@ from torch import Tensor
 
 from evaluation.checkpoints import assemble
 from orchestrator.client import PlateClient
-from orchestrator.client.transport import Call
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
-from orchestrator.networks.engines import Engine, chosen
+from orchestrator.formats import RUSSIA, Formats, read_formats
+from orchestrator.grammar import Grammar
+from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
-from orchestrator.plates import Plate, Plates
-from orchestrator.server.local import server_at
+from orchestrator.plates import Plates
+from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
@@ -79,6 +80,7 @@ class RecognizerOptions:
         url: A running server.
         triton: Start a server for this.
         weights: Folder of the weights, ours when None.
+        formats: File of what the plates may say.
         checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
@@ -90,6 +92,7 @@ class RecognizerOptions:
     url: str | None = None
     triton: bool = False
     weights: Path | None = None
+    formats: Path = RUSSIA
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
     engine: Engine = Engine.AUTO
@@ -124,11 +127,12 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
         return
     with tempfile.TemporaryDirectory(prefix="plates-weights-") as folder:
         weights = Path(folder)
-        digests = assemble(options.checkpoints, options.weights or WEIGHTS, weights)
+        base, formats = options.weights or WEIGHTS, read_formats(options.formats)
+        digests = assemble(options.checkpoints, base, weights, formats)
         if not options.triton:
-            yield replace(_load_recognizer(options, weights), weights=digests)
+            yield replace(_load_recognizer(options, weights, formats), weights=digests)
             return
-        engine = ServerOptions(device=options.device, engine=options.engine).chosen_engine()
+        engine = ServerOptions(device=options.device, engine=options.engine).choose_engine()
         with (
             _start_server(options, weights) as url,
             _recognize_there(url, options.parameters) as recognizer,
@@ -136,17 +140,19 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
             yield replace(recognizer, weights=digests, engine=engine)
 
 
-def _load_recognizer(options: RecognizerOptions, weights: Path) -> Recognizer:
+def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats) -> Recognizer:
     torch.set_num_threads(options.threads or os.cpu_count() or 1)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
     if options.device == "gpu" and not on_gpu:
         raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
-    engine = chosen(options.engine, on_gpu=on_gpu)
-    infer = load_networks(weights, "cuda" if on_gpu else "cpu", engine, options.threads)
+    engine = choose(options.engine, on_gpu=on_gpu)
+    device = "cuda" if on_gpu else "cpu"
+    infer = load_networks(weights, device, engine, options.threads, formats=formats)
     settings = Settings.from_config(
         {name: {"string_value": value} for name, value in options.changed.items()}
     )
-    return replace(recognize_here(infer, settings.updated(options.parameters)), engine=engine)
+    recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
+    return replace(recognizer, engine=engine)
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
@@ -162,9 +168,9 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def recognize_here(infer: Infer, settings: Settings) -> Recognizer:
+def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the networks given."""
-    everything = settings.updated(EVERYTHING)
+    everything, free = settings.updated(EVERYTHING), Grammar.free(formats.alphabet)
 
     def read(picture: Tensor) -> Answer:
         heard: list[Tensor] = []
@@ -174,8 +180,8 @@ def recognize_here(infer: Infer, settings: Settings) -> Recognizer:
             heard.extend([answer[OUTPUT]] if name == READER else [])
             return answer
 
-        plates = recognize(picture, listen, settings)
-        return Answer(plates, _free_texts(heard, settings.temperature))
+        plates = recognize(picture, listen, settings, formats=formats)
+        return Answer(plates, _free_texts(heard, free, settings.temperature))
 
     def detect(picture: Tensor) -> Plates:
         return recognize(picture, infer, everything, outputs=FROM_DETECTION)
@@ -183,10 +189,10 @@ def recognize_here(infer: Infer, settings: Settings) -> Recognizer:
     return Recognizer("in process", settings, read, detect)
 
 
-def _free_texts(logits: list[Tensor], temperature: float) -> tuple[str, ...]:
+def _free_texts(logits: list[Tensor], free: Grammar, temperature: float) -> tuple[str, ...]:
     if not logits:
         return ()
-    readings = decode(torch.cat(logits), None, temperature=temperature)
+    readings = decode(torch.cat(logits), free, temperature=temperature)
     return tuple(next((text for text, _ in one.candidates), "") for one in readings)
 
 
@@ -197,39 +203,26 @@ def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
         models = Path(folder) / "model_repository"
         exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
         shutil.copytree(REPOSITORY, models, ignore=exported)
-        own = (models, weights, options.device, options.threads, options.engine)
-        with server_at(None, *own) as url:
+        own = ServerOptions(
+            repository=models,
+            weights=weights,
+            formats=options.formats,
+            device=options.device,
+            threads=options.threads,
+            engine=options.engine,
+        )
+        with own_server(own) as url:
             yield url
 
 
 @contextmanager
 def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
-    with closing(_Client(url)) as client:
-        settings = client.settings().updated(parameters)
-        given: dict[str, Any] = dict(parameters)
+    everything: dict[str, Any] = EVERYTHING | {"outputs": FROM_DETECTION}
+    given: dict[str, Any] = dict(parameters)
+    with PlateClient(url) as client:
         yield Recognizer(
             "triton",
-            settings,
+            client.server_settings().updated(parameters),
             read=lambda picture: Answer(client.recognize(picture.numpy(), **given)),
-            detect=lambda picture: client.detect(picture, EVERYTHING),
+            detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )
-
-
-class _Client(PlateClient):
-    """A client that can also ask for detections only, and for the server's settings."""
-
-    def detect(self, picture: Tensor, parameters: Parameters) -> Plates:
-        names = sorted(FROM_DETECTION)
-        arrays = self._infer(Call(picture.numpy(), names, parameters), lambda arrays: arrays)
-        boxes, scores = (arrays[name].tolist() for name in names)
-        return Plates(
-            tuple(
-                Plate(tuple(xyxy), detection_score=score)
-                for xyxy, (score,) in zip(boxes, scores, strict=True)
-            )
-        )
-
-    def settings(self) -> Settings:
-        with self._plain_errors():
-            config = self._transport().config(self._timeout_s)
-        return Settings.from_config(config.get("parameters", {}))

@@ -21,6 +21,7 @@ from evaluation.recognizers import Recognizer, RecognizerOptions, open_recognize
 from evaluation.results import DataSets, Report
 from evaluation.summary import summarize, write_comparison
 from orchestrator.errors import DataError
+from orchestrator.formats import read_formats
 from reporting.files import explain_write_errors, prepare_folder, read_report, write_report
 
 T = TypeVar("T")
@@ -60,7 +61,7 @@ def run(task: Task, options: RecognizerOptions) -> str:
         ServerError: The server cannot be started or reached.
     """
     others = [read_report(Report, path) for path in task.against]
-    scenes, boxed = _read_data(task)
+    scenes, boxed = _read_data(task, read_formats(options.formats).alphabet)
     prepare_folder(task.out)
     with open_recognizer(options) as recognizer:
         started = time.monotonic()
@@ -80,10 +81,10 @@ def run(task: Task, options: RecognizerOptions) -> str:
     return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
 
 
-def _read_data(task: Task) -> tuple[list[Scene], list[BoxedPicture]]:
+def _read_data(task: Task, alphabet: str) -> tuple[list[Scene], list[BoxedPicture]]:
     if not task.scenes and not task.detection:
         raise DataError("data: wanted a folder of scenes or --detection, got neither")
-    scenes = read_scenes(task.scenes, task.limit) if task.scenes else []
+    scenes = read_scenes(task.scenes, task.limit, alphabet) if task.scenes else []
     if not task.detection:
         return scenes, []
     return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)

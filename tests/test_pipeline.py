@@ -6,11 +6,14 @@ from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ModelError, ParameterError, PictureError
+from orchestrator.formats import russian
 from orchestrator.pipeline import corners_of, recognize, region
-from orchestrator.plates import ALPHABET, BLANK
 from orchestrator.settings import Settings
 
 IDENTITY = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
+
+
+ALPHABET, BLANK = russian().alphabet, russian().blank
 
 
 def picture(height: int = 480, width: int = 640) -> Tensor:

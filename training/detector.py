@@ -22,8 +22,10 @@ from torch import nn
 from torch.utils.data import DataLoader
 
 from evaluation.yolo_labels import label_folder
+from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES
+from orchestrator.formats import RUSSIA
+from orchestrator.networks.registry import NETWORKS
 from training.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
 from training.recipes import (
     Augmentation,
@@ -58,7 +60,7 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
     seed_everything(recipe.training.seed)
     model = build(None if resume else recipe.start, recipe.training.side_px, recipe.loss)
     trainer = DetectorTrainer(model.to(device), recipe.training, out)
-    open_run(out, recipe, LAST, resume=resume)
+    open_run(out, recipe, LAST, RUSSIA, resume=resume)
     if resume:
         trainer.resume()
         logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
@@ -172,7 +174,7 @@ def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
             if sum(figures[2:]) >= trainer.best:
                 trainer.best = sum(figures[2:])
                 trainer.save(BEST)
-                export_average(trainer.out / BEST, trainer.out / FILES["yolo"])
+                export_average(trainer.out / BEST, trainer.out / NETWORKS[DETECTOR].weights)
                 complete(trainer.out)
         trainer.save(LAST)
 

@@ -19,16 +19,15 @@ import openvino
 import torch
 from numpy.typing import NDArray
 
+from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
 from orchestrator.images import letterbox
 from orchestrator.networks import ir, quantized
 from orchestrator.networks.export import load
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, list_sums
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
 from orchestrator.settings import Settings
 from training.streets import draw_streets
-
-DETECTOR = "yolo"
-
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +45,8 @@ def write_quantized(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77)
         WeightsError: The weight file is missing or not the listed one.
     """
     nncf = _nncf()  # tell at once that it is missing
-    source = check_listed(weights / FILES[DETECTOR])
-    model = ir.convert(DETECTOR, load(DETECTOR, weights))
+    source = check_listed(weights / NETWORKS[DETECTOR].weights)
+    model = ir.convert(NETWORKS[DETECTOR], load(DETECTOR, weights))
     log.info("rendering %d pictures", pictures)
     small = quantize_model(nncf, model, render_inputs(pictures, seed))
     small.set_rt_info(source, quantized.SOURCE)

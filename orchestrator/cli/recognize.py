@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     MaxPlatesOption,
     RepositoryOption,
     TextThresholdOption,
@@ -59,6 +60,7 @@ def recognize(
     threads: ThreadsOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Recognise the plates of pictures and print them."""
@@ -80,20 +82,30 @@ def recognize(
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
 
             drawings = drawings_of(pictures, annotate)
-        served = (model_repository, weights, device.value, threads, engine)
-        with _own_server(*served) if url is None else nullcontext(url) as address:
+        served = {
+            "repository": model_repository,
+            "weights": weights,
+            "formats": formats,
+            "device": device.value,
+            "threads": threads,
+            "engine": engine,
+        }
+        with _serve(served) if url is None else nullcontext(url) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)
     raise typer.Exit(1 if failures or faults else 0)
 
 
-def _own_server(*options: Any) -> AbstractContextManager[str]:
+def _serve(options: Mapping[str, Any]) -> AbstractContextManager[str]:
     try:
         with needs_told():
-            from orchestrator.server.local import server_at
+            from orchestrator.server.local import own_server
+            from orchestrator.server.options import ServerOptions
+
+            metadata.version("torch")  # without importing it
     except ExtraError as error:
         raise ExtraError(f"wanted --url host:port, or to serve: {error}") from error
     typer.echo("starting Triton ...", err=True)
-    return server_at(None, *options)
+    return own_server(ServerOptions.given(**options))
 
 
 def _recognize_all(
@@ -127,7 +139,7 @@ def _recognize_all(
 
 
 def _json_of(picture: Path, found: Plates) -> str:
-    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in found]})
+    return json.dumps({"picture": str(picture), **found.to_dict()})
 
 
 def _table_of(picture: Path, found: Plates) -> str:

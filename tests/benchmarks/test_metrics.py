@@ -1,8 +1,9 @@
 import pytest
 
 from benchmarks.metrics import difference, parsed, scrape, stages, total
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
+from orchestrator.networks.registry import NETWORKS
 
 TEXT = """\
 # HELP nv_inference_request_success Number of successful inference requests, all batch sizes
@@ -74,7 +75,7 @@ LOAD = (
 def test_stages_are_milliseconds_a_picture() -> None:
     found = stages(LOAD)
     assert found is not None
-    assert set(found["models"]) == {MODEL, *COMPONENTS}
+    assert set(found["models"]) == {MODEL, *NETWORKS}
     assert found["models"]["yolo"] == pytest.approx(
         {"calls": 1, "queue_ms": 10, "compute_ms": 50, "batch": 2, "rows": 2}
     )

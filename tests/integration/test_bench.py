@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from benchmarks.plan import TRANSPORTS
 from benchmarks.wire import REGION
 from orchestrator.cli.app import app
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
+from orchestrator.networks.registry import NETWORKS
 
 SHM = Path("/dev/shm")
 SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")
@@ -53,7 +54,7 @@ def test_the_servers_own_times_are_read(done) -> None:
     served = report_of(out)["cells"][:-1]
     for stages in [cell["stages"] for cell in served]:
         assert stages["models"][MODEL]["calls"] == 1
-        assert [stages["models"][name]["batch"] >= 1 for name in COMPONENTS] == [True] * 3
+        assert [stages["models"][name]["batch"] >= 1 for name in NETWORKS] == [True] * 3
         assert 0 < stages["own_ms"] < stages["models"][MODEL]["compute_ms"]
 
 

@@ -10,10 +10,12 @@ import torch
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL, READER
 from orchestrator.errors import SettingsError
+from orchestrator.formats import Formats, PlateFormat
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import NETWORKS, export, load, load_networks
+from orchestrator.networks.export import export, load, load_networks
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server import repository
 from orchestrator.server.capacity import Capacity
@@ -91,12 +93,12 @@ class TestRepository:
     def quick(self, monkeypatch) -> None:
         """Files of a few bytes: which are written matters here, what is in them above."""
 
-        def written(name: str, path: Path, weights: Path, engine: Engine) -> None:
+        def write(name: str, path: Path, weights: Path, engine: Engine, formats: Formats) -> None:
             path.parent.mkdir(exist_ok=True)
             for file in (path, path.with_suffix(".bin")) if engine.is_openvino else (path,):
                 file.write_text(f"{name} from {weights}")
 
-        monkeypatch.setattr("orchestrator.networks.export.export", written)
+        monkeypatch.setattr("orchestrator.networks.export.export", write)
 
     @pytest.fixture
     def folder(self, tmp_path):
@@ -137,26 +139,32 @@ class TestRepository:
         assert files == {
             "plate_recognition/config.pbtxt",
             "plate_recognition/1/model.py",
-            *(f"{name}/config.pbtxt" for name in COMPONENTS),
-            *(f"{name}/1/{file}" for name in COMPONENTS for file in model),
+            "plate_recognition/1/formats.toml",
+            *(f"{name}/config.pbtxt" for name in NETWORKS),
+            *(f"{name}/1/{file}" for name in NETWORKS for file in model),
         }
-        configs = {name: parsed(target / name / "config.pbtxt") for name in (MODEL, *COMPONENTS)}
+        configs = {name: parsed(target / name / "config.pbtxt") for name in (MODEL, *NETWORKS)}
         assert {name: config.instance_group[0].count for name, config in configs.items()} == {
             "plate_recognition": 5,
             "yolo": 3,
             "stn": 1,
             "lprnet": 3,
         }
-        assert {configs[name].backend for name in COMPONENTS} == {engine.backend}
+        assert {configs[name].backend for name in NETWORKS} == {engine.backend}
         assert configs[MODEL].backend == "python"
 
     def test_what_changes_with_the_engine_is_backend_and_device_alone(self, folder) -> None:
-        for name in COMPONENTS:
-            floats = config_of(repository.configuration(folder, name, Engine.TORCHSCRIPT))
-            vino = config_of(repository.configuration(folder, name, Engine.OPENVINO_INT8))
+        for name in NETWORKS:
+            floats = config_of(repository.configure(folder, name, Engine.TORCHSCRIPT))
+            vino = config_of(repository.configure(folder, name, Engine.OPENVINO_INT8))
             assert vino.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
             vino.backend, vino.instance_group[0].kind = "pytorch", ModelInstanceGroup.KIND_AUTO
             assert vino == floats == parsed(folder / name / "config.pbtxt")
+
+    def test_the_reader_has_a_class_for_each_character_and_the_blank(self, folder) -> None:
+        formats = Formats("01A", (PlateFormat("mine", ("LD",)),))
+        config = repository.configure(folder, READER, Engine.OPENVINO, formats=formats)
+        assert [*config_of(config).output[0].dims] == [4, 18]
 
     def test_switching_the_engine_and_back_exports_what_is_missing(self, folder) -> None:
         assert len(repository.export(folder, engine=Engine.OPENVINO)) == 3
@@ -179,7 +187,7 @@ class TestRepository:
     def test_a_configuration_that_does_not_parse_is_named(self, folder) -> None:
         (folder / "stn" / "config.pbtxt").write_text("backend = pytorch")
         with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
-            repository.configuration(folder, "stn", Engine.OPENVINO)
+            repository.configure(folder, "stn", Engine.OPENVINO)
 
     def test_a_folder_that_is_no_repository_is_refused(self, tmp_path) -> None:
         with pytest.raises(SettingsError, match=r"wanted .*config\.pbtxt, got no such file"):

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import Device, DeviceOption, ThreadsOption
+from orchestrator.cli.flags import Device, DeviceOption, FormatsOption, ThreadsOption
+from orchestrator.formats import RUSSIA
 from orchestrator.toml_files import read_table
 from training.cli.recipe_flags import (
     OutOption,
@@ -34,6 +35,7 @@ def train_reader(
     start: Annotated[Path | None, typer.Option(help="Folder of stn.pth, lprnet.pth.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
     seed: SeedOption = None,
+    formats: FormatsOption = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,
 ) -> None:
@@ -53,4 +55,4 @@ def train_reader(
 
         from training.reader import run
 
-        run(asked, out, device=place, resume=resume)
+        run(asked, out, formats=formats or RUSSIA, device=place, resume=resume)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orchestrator.networks import ir, quantized
-from orchestrator.networks.export import represented
+from orchestrator.networks.export import represent
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 
@@ -23,7 +23,7 @@ def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None
     small = quantized.read("yolo", weights)
     assert small is not None
     (picture,) = render_inputs(1, seed=9)
-    (floats,) = ir.Compiled(represented("yolo", weights))(picture)
+    (floats,) = ir.Compiled(represent("yolo", weights))(picture)
     (integers,) = ir.Compiled(small)(picture)
     sure = floats[0][floats[0, :, 4] > 0.5]
     assert len(sure)
