@@ -68,7 +68,7 @@ def _nncf() -> Any:
         import nncf
     except ImportError as error:
         raise SettingsError(
-            "nncf: wanted the package, got none installed; run in the environment of make train-env"
+            "the package nncf is not installed; run in the environment of make train-env"
         ) from error
     return nncf
 

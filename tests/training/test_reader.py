@@ -9,7 +9,7 @@ import torch
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats import russian
 from orchestrator.networks.export import load
-from rendering.synth import Sample, samples
+from rendering.synth import Sample, render_samples
 from training import reader
 from training.pools import (
     UNKNOWN_CORNERS,
@@ -22,10 +22,10 @@ from training.pools import (
     to_input,
     to_targets,
 )
-from training.reader import accuracy, best_path, cut_exactly, read, run, split
+from training.reader import accuracy, best_path, cut_exactly, hold_out, read, run
 from training.reader_trainer import Reader, ReaderTrainer, plain_weights, settle
 from training.recipes import CornerSchedule, ReaderData, ReaderRecipe, ReaderSchedule
-from training.starts import CONTEXT, adapted, start
+from training.starts import CONTEXT, adapt, take_weights
 
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
 WEIGHTS = Path(__file__).parents[2] / "weights"
@@ -144,14 +144,14 @@ def test_a_real_crop_is_cut_differently_each_time() -> None:
 
 def test_a_plate_kept_for_validation_is_in_no_training_photo() -> None:
     names = [("11_1.png", "A111AA11"), ("12_1.png", "A111AA11"), ("13_1.png", "B222BB22")]
-    training, held_out = split([real_crop(name, text) for name, text in names])
+    training, held_out = hold_out([real_crop(name, text) for name, text in names])
     assert [crop.name for crop in held_out] == ["11_1.png"]
     assert [crop.name for crop in training] == ["13_1.png"]
 
 
 def test_photos_without_a_number_are_held_out_too() -> None:
     crops = [real_crop(f"photo{n}_1.png", f"A{n}AA11") for n in range(100, 300)]
-    training, held_out = split(crops)
+    training, held_out = hold_out(crops)
     assert len(training) + len(held_out) == 200
     assert 5 < len(held_out) < 40
 
@@ -164,7 +164,7 @@ def test_the_rate_warms_up_and_falls() -> None:
 
 
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
-    batch = samples(4, seed=0)
+    batch = render_samples(4, seed=0)
     trainer = ReaderTrainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3), RUSSIAN)
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
@@ -273,24 +273,24 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
         state = torch.load(WEIGHTS / name, weights_only=True)
         torch.save({"epoch": 3, "net_state_dict": state}, tmp_path / name)
     fresh = Reader(23)
-    start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
+    take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     assert torch.equal(fresh.lprnet.container.weight, state["container.weight"])
 
 
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
     fresh = Reader(23)
     with pytest.raises(WeightsError, match=r"stn.pth: wanted a readable file, got"):
-        start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
+        take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     for name in ("stn.pth", "lprnet.pth"):
         torch.save({"weight": torch.zeros(2)}, tmp_path / name)
     with pytest.raises(WeightsError, match="wanted weights of STN, got others"):
-        start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
+        take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
 
 
 def test_another_alphabet_keeps_the_rows_of_shared_characters_and_the_blank() -> None:
     state = {"container.bias": torch.tensor([0.0, 1, 2]), "backbone.0.bias": torch.tensor([9.0])}
     fresh = {"container.bias": torch.tensor([-1.0, -2, -3, -4]), "backbone.0.bias": torch.zeros(1)}
-    result = adapted(state, fresh, "AB", "BCA")
+    result = adapt(state, fresh, "AB", "BCA")
     assert result["container.bias"].tolist() == [1, -2, 0, 2]
     assert result["backbone.0.bias"].tolist() == [9]
 
@@ -298,7 +298,7 @@ def test_another_alphabet_keeps_the_rows_of_shared_characters_and_the_blank() ->
 def test_another_alphabet_keeps_columns_of_shared_characters_too() -> None:
     state = {"container.weight": torch.arange(3.0 * (CONTEXT + 3)).view(3, CONTEXT + 3, 1, 1)}
     fresh = {"container.weight": torch.full((3, CONTEXT + 3, 1, 1), -1.0)}
-    result = adapted(state, fresh, "AB", "XB")["container.weight"][..., 0, 0]
+    result = adapt(state, fresh, "AB", "XB")["container.weight"][..., 0, 0]
     given = state["container.weight"][..., 0, 0]
     assert (result[0] == -1).all()
     assert torch.equal(result[1, :CONTEXT], given[1, :CONTEXT])
@@ -325,14 +325,14 @@ def test_a_loss_that_is_no_number_stops_the_training() -> None:
     with torch.no_grad():
         trainer.reader.lprnet.container.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="step 0: wanted a finite loss, got nan"):
-        trainer.train_on(samples(2, seed=0))
+        trainer.train_on(render_samples(2, seed=0))
 
 
 @pytest.mark.gpu
 def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
     if not torch.cuda.is_available():
         pytest.skip("needs an NVIDIA GPU")
-    batch = samples(4, seed=0)
+    batch = render_samples(4, seed=0)
     schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
     trainer = ReaderTrainer(schedule, RUSSIAN, torch.device("cuda"))
     losses = [trainer.train_on(batch) for _ in range(5)]

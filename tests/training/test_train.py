@@ -29,7 +29,7 @@ from training.recipes import (
     ReaderRecipe,
     ReaderSchedule,
 )
-from training.runs import Progress, complete, duration, open_run
+from training.runs import Progress, complete, format_duration, open_run
 
 TINY = """
 [data]
@@ -154,7 +154,7 @@ def test_a_side_that_the_detector_cannot_take_is_refused() -> None:
     ("arguments", "message"),
     [
         pytest.param(["none.toml"], "none.toml: wanted a TOML file", id="no recipe"),
-        pytest.param(["--resume"], "wanted a run to go on with, got no checkpoint.pt", id="no run"),
+        pytest.param(["--resume"], "no checkpoint.pt to go on with is here", id="no run"),
         pytest.param(["--crops", "x"], "wanted crops and labels or neither", id="no labels"),
     ],
 )
@@ -206,7 +206,7 @@ def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     recipe = ReaderRecipe()
     open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
     (tmp_path / "run" / "checkpoint.pt").touch()
-    with pytest.raises(SettingsError, match="wanted a new folder, got a run; --resume goes on"):
+    with pytest.raises(SettingsError, match="a run is here already; --resume goes on"):
         open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
 
 
@@ -254,7 +254,7 @@ def test_progress_tells_the_mean_loss_the_pace_and_the_time_left(caplog, monkeyp
     ("seconds", "text"), [(0, "0 s"), (59, "59 s"), (90, "2 min"), (3780, "1 h 03 min")]
 )
 def test_durations_read_well(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
