@@ -52,7 +52,9 @@ def export(
             pictures=pictures,
         )
         folder, chosen = options.repository, options.choose_engine()
-        written = repository.export(folder, options.weights, chosen, options.formats, force=force)
+        written = repository.export_networks(
+            folder, options.weights, chosen, options.formats, force=force
+        )
         if out:
             capacity = options.capacity()
             written = [repository.lay_out(folder, out, chosen, capacity, options.formats)]

@@ -65,9 +65,9 @@ def recognize(
 ) -> None:
     """Recognise the plates of pictures and print them."""
     with plain_errors(verbose=verbose):
-        from orchestrator.cli.sources import drawings_of, find
+        from orchestrator.cli.sources import choose_drawings, find_pictures
 
-        pictures, faults = find(sources)
+        pictures, faults = find_pictures(sources)
         for fault in faults:
             typer.echo(fault, err=True)
         if not pictures:
@@ -81,7 +81,7 @@ def recognize(
         if annotate:
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
 
-            drawings = drawings_of(pictures, annotate)
+            drawings = choose_drawings(pictures, annotate)
         served = {
             "repository": model_repository,
             "weights": weights,
@@ -125,7 +125,7 @@ def _recognize_all(
             try:
                 encoded = read_file(path)
                 found = client.recognize(encoded, **parameters)
-                typer.echo(_json_of(path, found) if as_json else _table_of(path, found))
+                typer.echo(_to_json(path, found) if as_json else _to_table(path, found))
                 if "" in found.texts and not is_explained:
                     typer.echo(EXPLANATION, err=True)
                     is_explained = True
@@ -138,11 +138,11 @@ def _recognize_all(
     return failures
 
 
-def _json_of(picture: Path, found: Plates) -> str:
+def _to_json(picture: Path, found: Plates) -> str:
     return json.dumps({"picture": str(picture), **found.to_dict()})
 
 
-def _table_of(picture: Path, found: Plates) -> str:
+def _to_table(picture: Path, found: Plates) -> str:
     if not found:
         return f"{picture}: no plates"
     count = "1 plate" if len(found) == 1 else f"{len(found)} plates"

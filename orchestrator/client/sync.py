@@ -15,7 +15,7 @@ import numpy as np
 from opentelemetry import propagate, trace
 
 from orchestrator.client.faults import plain_errors
-from orchestrator.client.pictures import Picture, load
+from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call, Transport, connect
 from orchestrator.contract import ALL_OUTPUTS, MODEL, Arrays, complete, from_arrays
 from orchestrator.errors import (
@@ -133,7 +133,7 @@ class PlateClient:
             "roi": None if roi is None else _roi_text(roi),
         }
         call = Call(
-            picture=load(picture),
+            picture=load_picture(picture),
             outputs=complete(outputs),
             parameters={name: _plain(name, v) for name, v in given.items() if v is not None},
             request_id=str(_plain("request_id", request_id)) or uuid.uuid4().hex,

@@ -57,7 +57,7 @@ def script(network: nn.Module) -> torch.jit.ScriptModule:
     return frozen
 
 
-def export(
+def write_network(
     name: str,
     path: Path,
     weights: Path = WEIGHTS,

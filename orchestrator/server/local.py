@@ -9,7 +9,7 @@ from dataclasses import replace
 from orchestrator.server.options import ServerOptions, check
 from orchestrator.server.ports import free_ports
 from orchestrator.server.process import running
-from orchestrator.server.repository import export
+from orchestrator.server.repository import export_networks
 
 
 def prepare(options: ServerOptions) -> ServerOptions:
@@ -23,7 +23,7 @@ def prepare(options: ServerOptions) -> ServerOptions:
     """
     if not options.explicit:
         engine = options.choose_engine()
-        export(options.repository, options.weights, engine, options.formats)
+        export_networks(options.repository, options.weights, engine, options.formats)
     return options
 
 

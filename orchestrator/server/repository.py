@@ -39,7 +39,7 @@ def check_models(repository: Path) -> None:
             raise SettingsError(f"model repository: wanted {config}, got no such file")
 
 
-def export(
+def export_networks(
     repository: Path = REPOSITORY,
     weights: Path = WEIGHTS,
     engine: Engine = Engine.TORCHSCRIPT,
@@ -76,7 +76,7 @@ def export(
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     for name in stale:
-        export.export(name, files[name], weights, engine, plates)
+        export.write_network(name, files[name], weights, engine, plates)
         _write_stamp(files[name], wanted[name])
     return [files[name] for name in stale]
 

@@ -44,7 +44,9 @@ def add_version(
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        export.export(name, part / served_file(engine), weights, engine, read_formats(formats))
+        export.write_network(
+            name, part / served_file(engine), weights, engine, read_formats(formats)
+        )
         part.rename(folder)
     except OSError as error:
         raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
