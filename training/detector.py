@@ -34,7 +34,7 @@ from training.recipes import (
     DetectorSchedule,
     Loss,
 )
-from training.runs import Progress, complete, open_run, save
+from training.runs import Progress, complete, open_run, save_tensors
 
 logger = logging.getLogger(__name__)
 
@@ -183,5 +183,5 @@ def export_average(checkpoint: Path, target: Path) -> None:
     """Write the moving average as a plain float32 state dict."""
     state = torch.load(checkpoint, map_location="cpu", weights_only=True)["ema"]
     tensors = {k: v.float() if v.is_floating_point() else v for k, v in state.items()}
-    save({k: v.contiguous() for k, v in tensors.items()}, target)
+    save_tensors({k: v.contiguous() for k, v in tensors.items()}, target)
     logger.info("wrote %d tensors to %s", len(tensors), target)

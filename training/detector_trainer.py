@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from orchestrator.errors import SettingsError
 from training.recipes import DetectorSchedule, cosine
-from training.runs import Progress, save
+from training.runs import Progress, save_tensors
 
 LAST, BEST = "last.pt", "best.pt"
 
@@ -90,7 +90,7 @@ class DetectorTrainer:
             "model": self.model.state_dict(), "ema": self.average.ema.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }  # fmt: skip
-        save(state, self.out / name)
+        save_tensors(state, self.out / name)
 
     def resume(self) -> None:
         """Go on from `out/last.pt`, whichever device it comes from."""

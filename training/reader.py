@@ -38,7 +38,7 @@ from training.pools import (
 )
 from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, plain_weights, settle
 from training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
-from training.runs import Progress, complete, open_run, save
+from training.runs import Progress, complete, open_run, save_tensors
 from training.starts import take_weights
 
 log = logging.getLogger(__name__)
@@ -169,7 +169,7 @@ def _calibrate(trainer: ReaderTrainer, out: Path, held_out: Sequence[RealCrop]) 
     reader = deepcopy(trainer.averaged)
     grammar = Grammar.of(trainer.formats)
     temperature = calibrate(reader, reader.lprnet, held_out, grammar, trainer.schedule.seed)
-    save(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
+    save_tensors(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
     complete(out)
     log.info("calibrated text scores: logits divided by %.2f", temperature)
 

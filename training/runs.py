@@ -81,7 +81,7 @@ def _flatten(table: dict[str, Any], within: str = "") -> dict[str, Any]:
     return flat
 
 
-def save(state: object, path: Path) -> None:
+def save_tensors(state: object, path: Path) -> None:
     """Write tensors with PyTorch; a reader, or Ctrl-C, never leaves half a file there."""
     part = path.with_name(path.name + ".part")
     torch.save(state, part)
