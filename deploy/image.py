@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ import yaml  # type: ignore[import-untyped]
 PROJECT = Path(__file__).resolve().parents[1]
 SERVICE = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())["services"]["plates"]
 SUITE, PACKAGES = "bookworm", "python3,python3-venv,libpython3.11,ca-certificates"
+WORK = Path("/var/tmp/plates-image")
+BUILDAH = ("buildah", "--root", f"{WORK}/storage", "--runroot", f"{WORK}/run")
 BASE, IMAGE = "localhost/plates-base:check", "localhost/plates:check-cpu"
 
 # What compose.yaml asks for and buildah has no option for: a read-only root, sizes of /dev/shm and
@@ -37,44 +40,40 @@ class CheckError(Exception):
     """What is wrong with the image, or missing on this machine."""
 
 
-class Buildah:
-    """buildah with a storage of its own."""
+def buildah(*arguments: object) -> str:
+    """Run buildah; return what it prints."""
+    done = subprocess.run(
+        [*BUILDAH, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise CheckError(f"wanted buildah {arguments[0]} to succeed, got the error above")
+    return done.stdout.strip()
 
-    def __init__(self, work: Path, driver: str) -> None:
-        self.work = work
-        self.command = ["buildah", "--storage-driver", driver]
-        self.command += ["--root", str(work / "storage"), "--runroot", str(work / "run")]
-        work.mkdir(parents=True, exist_ok=True)
 
-    def __call__(self, *arguments: object) -> str:
-        command = [*self.command, *map(str, arguments)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise CheckError(f"wanted buildah {arguments[0]} to succeed, got the error above")
-        return done.stdout.strip()
+def build() -> None:
+    """Build the cpu target."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    if BASE not in buildah("images", "--format", "{{.Name}}:{{.Tag}}").splitlines():
+        make_base()
+    settings = WORK / "pip.conf"
+    folders = pip_settings(settings)
+    buildah(
+        *("build", "--isolation", "chroot", "--format", "docker", "--layers", "--target", "cpu"),
+        *("--build-arg", f"PYTHON_IMAGE={BASE}", "--secret", f"id=pip,src={settings}"),
+        *(f"--volume={folder}:{folder}:ro" for folder in folders),
+        *("--tag", IMAGE, PROJECT),
+    )
 
-    def build(self) -> None:
-        """Build the cpu target."""
-        if BASE not in self("images", "--format", "{{.Name}}:{{.Tag}}").splitlines():
-            self._make_base()
-        settings = self.work / "pip.conf"
-        folders = pip_settings(settings)
-        self(
-            *("build", "--isolation", "chroot", "--format", "docker", "--layers"),
-            *("--target", "cpu", "--build-arg", f"PYTHON_IMAGE={BASE}", "--tag", IMAGE),
-            *("--secret", f"id=pip,src={settings}"),
-            *(f"--volume={folder}:{folder}:ro" for folder in folders),
-            PROJECT,
-        )
 
-    def _make_base(self) -> None:
-        """Make the stand-in for the slim Python image."""
-        container = self("from", "scratch")
-        root = self("mount", container)
-        command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, root]
-        if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-            raise CheckError("wanted debootstrap to succeed, got the error above")
-        self("commit", "--quiet", "--rm", container, BASE)
+def make_base() -> None:
+    """Make the stand-in for the slim Python image."""
+    container = buildah("from", "scratch")
+    root = buildah("mount", container)
+    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, root]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+        raise CheckError("wanted debootstrap to succeed, got the error above")
+    shutil.rmtree(f"{root}/var/cache/apt")
+    buildah("commit", "--quiet", "--rm", container, BASE)
 
 
 class Container:
@@ -86,24 +85,23 @@ class Container:
         layers: What made each layer of the image, and its size in bytes.
     """
 
-    def __init__(self, buildah: Buildah) -> None:
+    def __init__(self) -> None:
         about = json.loads(buildah("inspect", "--type", "image", IMAGE))
         self.config: dict[str, Any] = about["Docker"]["config"]
         steps = [step for step in about["OCIv1"]["history"] if "empty_layer" not in step]
         sizes = [layer["size"] for layer in json.loads(about["Manifest"])["layers"]]
         self.layers = [(a["created_by"], size) for a, size in zip(steps, sizes, strict=True)]
-        self._buildah = buildah
         self._name = buildah("from", "--isolation", "chroot", "--cap-drop", "ALL", IMAGE)
         self.root = Path(buildah("mount", self._name))
 
     def remove(self) -> None:
-        self._buildah("rm", self._name)
+        buildah("rm", self._name)
 
     def start(self, *command: str, **streams: Any) -> subprocess.Popen[str]:
         """Run a command as the image's user."""
         (tmp,) = (mount.removeprefix("/tmp:") for mount in SERVICE["tmpfs"])
         isolate = ["sh", "-c", ISOLATE, "isolate", str(self.root), SERVICE["shm_size"], tmp]
-        run = [*self._buildah.command, "run", self._name, "--", *command]
+        run = [*BUILDAH, "run", self._name, "--", *command]
         return subprocess.Popen([*UNSHARE, *isolate, *run], text=True, **streams)
 
     def run(self, *command: str) -> tuple[int, str]:
