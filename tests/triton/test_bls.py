@@ -1,6 +1,7 @@
 """The seam to Triton, seen from both sides: what we ask of other models, what our callers hear."""
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -85,6 +86,13 @@ def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
 ) -> None:
     memory = called(bls.infer_for(triton.InferenceRequest()), model).preferred_memory
     assert (memory and memory.kind) == kind
+
+
+def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
+    models = {"ocr": SimpleNamespace(outputs=["words"], answers_on_cpu=True)}
+    child = called(bls.infer_for(triton.InferenceRequest(), models), "ocr")
+    assert child.requested_output_names() == ["words"]
+    assert child.preferred_memory.kind == "cpu"
 
 
 def test_answers_come_by_name(bls, triton) -> None:
