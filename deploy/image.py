@@ -1,4 +1,4 @@
-"""The cpu image, built without an engine: debootstrap makes the base, buildah runs each step."""
+"""The cpu image without an engine: debootstrap makes the base, buildah builds, and buildah runs."""
 
 from __future__ import annotations
 
@@ -7,113 +7,126 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml  # type: ignore[import-untyped]
+
 PROJECT = Path(__file__).resolve().parents[1]
-DOCKERFILE = PROJECT / "Dockerfile"
+SERVICE = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())["services"]["plates"]
 SUITE, PACKAGES = "bookworm", "python3,python3-venv,libpython3.11,ca-certificates"
+WORK = Path("/var/tmp/plates-image")
+BUILDAH = ("buildah", "--root", f"{WORK}/storage", "--runroot", f"{WORK}/run")
 BASE, IMAGE = "localhost/plates-base:check", "localhost/plates:check-cpu"
+
+# What compose.yaml asks for and buildah has no option for: a read-only root, sizes of /dev/shm and
+# /tmp, no way to new rights. `$1` to `$3` are root, size of /dev/shm and options of /tmp; the rest
+# is the command. Files that buildah lays over the root must be there before that is read-only, and
+# the one in /run it removes again.
+ISOLATE = """\
+set -e
+root=$1 shm=$2 tmp=$3; shift 3
+touch "$root/etc/hosts" "$root/etc/hostname" "$root/etc/resolv.conf"
+mount --bind "$root" "$root" && mount --bind "$root/run" "$root/run"
+mount -o remount,bind,ro "$root"
+mount -t tmpfs -o "$tmp" tmpfs "$root/tmp"
+mount -t tmpfs -o size="$shm",mode=1777 tmpfs /dev/shm
+exec setpriv --no-new-privs "$@"
+"""
+UNSHARE = ("unshare", "--mount", "--mount-proc", "--pid", "--ipc", "--fork", "--kill-child")
 
 
 class CheckError(Exception):
     """What is wrong with the image, or missing on this machine."""
 
 
-@dataclass(frozen=True)
-class Image:
-    """A built image.
+def buildah(*arguments: object) -> str:
+    """Run buildah; return what it prints."""
+    done = subprocess.run(
+        [*BUILDAH, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        raise CheckError(f"wanted buildah {arguments[0]} to succeed, got the error above")
+    return done.stdout.strip()
+
+
+def build() -> None:
+    """Build the cpu target."""
+    WORK.mkdir(parents=True, exist_ok=True)
+    if BASE not in buildah("images", "--format", "{{.Name}}:{{.Tag}}").splitlines():
+        make_base()
+    settings = WORK / "pip.conf"
+    folders = pip_settings(settings)
+    buildah(
+        *("build", "--isolation", "chroot", "--format", "docker", "--layers", "--target", "cpu"),
+        *("--build-arg", f"PYTHON_IMAGE={BASE}", "--secret", f"id=pip,src={settings}"),
+        *(f"--volume={folder}:{folder}:ro" for folder in folders),
+        *("--tag", IMAGE, PROJECT),
+    )
+
+
+def make_base() -> None:
+    """Make the stand-in for the slim Python image."""
+    container = buildah("from", "scratch")
+    root = buildah("mount", container)
+    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, root]
+    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+        raise CheckError("wanted debootstrap to succeed, got the error above")
+    shutil.rmtree(f"{root}/var/cache/apt")
+    buildah("commit", "--quiet", "--rm", container, BASE)
+
+
+class Container:
+    """A container of the built image, as compose.yaml describes it; remove it after use.
 
     Attributes:
         root: Its files.
         config: User, Env, Entrypoint, Cmd, Healthcheck, ...
-        layers: What made each layer, and its size in bytes.
+        layers: What made each layer of the image, and its size in bytes.
     """
 
-    root: Path
-    config: dict[str, Any]
-    layers: list[tuple[str, int]]
-
-
-class Buildah:
-    """buildah with a storage of its own."""
-
-    def __init__(self, work: Path, driver: str) -> None:
-        self.work = work
-        self._command = ["buildah", "--storage-driver", driver]
-        self._command += ["--root", str(work / "storage"), "--runroot", str(work / "run")]
-        work.mkdir(parents=True, exist_ok=True)
-
-    def __call__(self, *arguments: object) -> str:
-        command = [*self._command, *map(str, arguments)]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
-        if done.returncode:
-            raise CheckError(f"wanted buildah {arguments[0]} to succeed, got the error above")
-        return done.stdout.strip()
-
-    def has(self, name: str) -> bool:
-        return name in self("images", "--format", "{{.Name}}:{{.Tag}}").splitlines()
-
-    @contextmanager
-    def mounted(self, name: str) -> Iterator[Image]:
-        """Give an image's files for as long as they are needed."""
-        about = json.loads(self("inspect", "--type", "image", name))
+    def __init__(self) -> None:
+        about = json.loads(buildah("inspect", "--type", "image", IMAGE))
+        self.config: dict[str, Any] = about["Docker"]["config"]
+        steps = [step for step in about["OCIv1"]["history"] if "empty_layer" not in step]
         sizes = [layer["size"] for layer in json.loads(about["Manifest"])["layers"]]
-        container = self("from", name)
-        try:
-            root = Path(self("mount", container))
-            layers = list(zip(["the base", *instructions("cpu")], sizes, strict=True))
-            yield Image(root, about["Docker"]["config"], layers)
-        finally:
-            self("rm", container)
+        self.layers = [(a["created_by"], size) for a, size in zip(steps, sizes, strict=True)]
+        self._name = buildah("from", "--isolation", "chroot", "--cap-drop", "ALL", IMAGE)
+        self.root = Path(buildah("mount", self._name))
+
+    def remove(self) -> None:
+        buildah("rm", self._name)
+
+    def start(self, *command: str, **streams: Any) -> subprocess.Popen[str]:
+        """Run a command as the image's user."""
+        (tmp,) = (mount.removeprefix("/tmp:") for mount in SERVICE["tmpfs"])
+        isolate = ["sh", "-c", ISOLATE, "isolate", str(self.root), SERVICE["shm_size"], tmp]
+        run = [*BUILDAH, "run", self._name, "--", *command]
+        return subprocess.Popen([*UNSHARE, *isolate, *run], text=True, **streams)
+
+    def run(self, *command: str) -> tuple[int, str]:
+        """Return a command's exit status and what it said."""
+        process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said, _ = process.communicate()
+        return process.returncode, said.strip()
 
 
-def instructions(stage: str) -> list[str]:
-    """Return those instructions of a stage of the Dockerfile that make a layer."""
-    text = DOCKERFILE.read_text(encoding="utf-8")
-    _, _, rest = text.partition(f" AS {stage}\n")
-    lines = rest.partition("\nFROM ")[0].splitlines()
-    return [line for line in lines if line.startswith(("COPY ", "RUN "))]
-
-
-def build(buildah: Buildah) -> str:
-    """Build the cpu target; return the image's name."""
-    if not buildah.has(BASE):
-        make_base(buildah)
-    settings = buildah.work / "pip.conf"
-    volumes = pip_settings(settings)
-    with_volumes = [word for path in volumes for word in ("--volume", f"{path}:{path}:ro")]
-    buildah(
-        *("build", "--isolation", "chroot", "--format", "docker", "--layers", "--target", "cpu"),
-        *("--build-arg", f"PYTHON_IMAGE={BASE}", "--build-arg", f"REVISION={revision()}"),
-        *("--secret", f"id=pip,src={settings}", *with_volumes),
-        *("--tag", IMAGE, "--file", DOCKERFILE, PROJECT),
-    )
-    return IMAGE
-
-
-def make_base(buildah: Buildah) -> None:
-    """Make the stand-in for the slim Python image."""
-    root = buildah.work / "base"
-    shutil.rmtree(root, ignore_errors=True)
-    command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, str(root)]
-    if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
-        raise CheckError("wanted debootstrap to succeed, got the error above")
-    shutil.rmtree(root / "var/cache/apt", ignore_errors=True)
-    container = buildah("from", "scratch")
-    buildah("copy", "--quiet", container, root, "/")
-    buildah("commit", "--quiet", "--rm", container, BASE)
-    shutil.rmtree(root)
+def process_of(service: subprocess.Popen[str]) -> int:
+    """Return the process that a running command is, below those that isolate it."""
+    below = [service.pid]
+    for pid in below:
+        said = Path(f"/proc/{pid}/cmdline").read_text()
+        if said and "buildah" not in said:
+            return pid
+        threads = Path(f"/proc/{pid}/task").glob("*/children")
+        below += [int(child) for thread in threads for child in thread.read_text().split()]
+    raise CheckError("wanted a running command, got one that has ended")
 
 
 def pip_settings(target: Path) -> list[Path]:
     """Write what pip is told on this machine as one pip.conf; return the local folders it names."""
-    listed = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
-    ).stdout
+    command = [sys.executable, "-m", "pip", "config", "list"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     settings = {}  # of files first, then of the environment, which comes first for pip, too
     for line in sorted(listed.splitlines(), reverse=True):
         name, _, value = line.partition("=")
@@ -121,15 +134,7 @@ def pip_settings(target: Path) -> list[Path]:
     lines = ["[global]", *(f"{name} = {value}" for name, value in settings.items())]
     target.write_text("\n".join(lines) + "\n", encoding="utf-8")
     words = [word for value in settings.values() for word in value.split()]
-    paths = {Path(word) for word in words if word.startswith("/")}
-    paths = {path if path.is_dir() else path.parent for path in paths}
     # An index on disk links to files beside it.
-    paths |= {
-        Path(word.removeprefix("file://")).parent for word in words if word.startswith("file://")
-    }
-    return sorted(path for path in paths if path.is_dir())
-
-
-def revision() -> str:
-    command = ["git", "-C", str(PROJECT), "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    beside = [Path(word[7:]).parent for word in words if word.startswith("file://")]
+    paths = {*beside, *(Path(word) for word in words if word.startswith("/"))}
+    return sorted({path if path.is_dir() else path.parent for path in paths})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -21,6 +21,11 @@ class Batch(Protocol):
 
 
 ArrayT = TypeVar("ArrayT", bound=Batch)
+Shapes = tuple[tuple[int, ...], ...]
+"""Of one row of each input."""
+
+OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
+"""Words of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
 
 class BatchingModel(ABC, Generic[ArrayT]):
@@ -28,6 +33,11 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     A backend says how its library takes, joins, runs and gives arrays. A request that cannot be
     inferred gets an error of its own; the others are answered.
+
+    Whose fault it is: Triton has compared types and fixed dimensions with config.pbtxt before it
+    calls, so a request can be wrong only in a dimension that config.pbtxt leaves open (-1).
+    INVALID_ARG is the answer where there is one, nothing of that shape was ever answered, and
+    memory has not run out; INTERNAL, the network's own fault, is the answer to all else.
     """
 
     def configure(self, args: Mapping[str, str], default_file: str) -> Path:
@@ -40,6 +50,8 @@ class BatchingModel(ABC, Generic[ArrayT]):
         config = json.loads(args["model_config"])
         self.inputs = sorted((entry["name"] for entry in config["input"]), key=_index)
         self.outputs = sorted((entry["name"] for entry in config["output"]), key=_index)
+        self.is_open = any(int(size) < 0 for entry in config["input"] for size in entry["dims"])
+        self.answered: set[Shapes] = set()
         name = config["default_model_filename"] or default_file
         return Path(args["model_repository"], args["model_version"], name)
 
@@ -60,12 +72,11 @@ class BatchingModel(ABC, Generic[ArrayT]):
         """Return an array as a Triton tensor."""
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        rows = [self._row(request) for request in requests]
         try:
-            answers = self._infer_batch(rows)
+            rows = [self._row(request) for request in requests]
+            return [self._response(answer) for answer in self._infer_batch(rows)]
         except Exception:  # find the request that is to blame; the others are answered
-            return [self._respond_alone(row) for row in rows]
-        return [self._response(answer) for answer in answers]
+            return [self._respond_alone(request) for request in requests]
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
         tensors = (pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs)
@@ -73,8 +84,8 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     def _infer_batch(self, rows: Sequence[tuple[ArrayT, ...]]) -> list[tuple[ArrayT, ...]]:
         if len(rows) == 1:
-            return [self.infer(rows[0])]
-        batch = self.infer([self.join(column) for column in zip(*rows, strict=True)])
+            return [self._infer(rows[0])]
+        batch = self._infer([self.join(column) for column in zip(*rows, strict=True)])
         answers, start = [], 0
         for row in rows:
             end = start + len(row[0])
@@ -82,23 +93,47 @@ class BatchingModel(ABC, Generic[ArrayT]):
             start = end
         return answers
 
-    def _respond_alone(self, row: tuple[ArrayT, ...]) -> Any:
+    def _infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
+        answer = self.infer(inputs)
+        if self.is_open:
+            self.answered.add(_shapes_of_rows(inputs))
+        return answer
+
+    def _respond_alone(self, request: Any) -> Any:
+        row: tuple[ArrayT, ...] = ()
         try:
-            return self._response(self.infer(row))
+            row = self._row(request)
+            return self._response(self._infer(row))
         except Exception as error:
             shapes = ", ".join(str(list(array.shape)) for array in row)
-            message = f"cannot infer on {shapes}: {_last_line(error)}"
-            code = pb_utils.TritonError.INVALID_ARG
-            return pb_utils.InferenceResponse(error=pb_utils.TritonError(message, code))
+            message = f"cannot infer on {shapes or 'the input'}: {_last_line(error)}"
+            error_type = pb_utils.TritonError
+            return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))
+
+    def _code_of(self, row: Sequence[ArrayT], error: Exception) -> Any:
+        may_be_wrong = self.is_open and row and _shapes_of_rows(row) not in self.answered
+        codes = pb_utils.TritonError
+        return (
+            codes.INVALID_ARG if may_be_wrong and not _is_out_of_memory(error) else codes.INTERNAL
+        )
 
     def _response(self, row: tuple[ArrayT, ...]) -> Any:
         pairs = zip(self.outputs, row, strict=True)
         return pb_utils.InferenceResponse([self.give(name, array) for name, array in pairs])
 
 
+def _shapes_of_rows(inputs: Iterable[Batch]) -> Shapes:
+    return tuple(tuple(array.shape[1:]) for array in inputs)
+
+
 def _index(name: str) -> int:
     """`output__1` is the second output."""
     return int(name.rsplit("__", 1)[1])
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    told = any(words in str(error).lower() for words in OUT_OF_MEMORY)
+    return told or isinstance(error, MemoryError)
 
 
 def _last_line(error: Exception) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.manifests import KUBERNETES, OVERLAYS, PROJECT, Manifest, one, quantity
+from tests.deploy.manifests import KUBERNETES, OVERLAYS, PROJECT, Manifest, one
 
 RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
 
@@ -59,12 +59,6 @@ def adapter_query(rule: Manifest, pods: list[str]) -> str:
     return re.sub(r"<<.*?>>", lambda found: filled[found[0]], rule["metricsQuery"])
 
 
-def metrics(overlay: str) -> dict[str, Manifest]:
-    """Return the autoscaler's metrics by type."""
-    found = one(overlay, "HorizontalPodAutoscaler")["spec"]["metrics"]
-    return {metric["type"]: metric[metric["type"].lower()] for metric in found}
-
-
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_deployment_is_scaled_and_leaves_its_replicas_to_that(overlay: str) -> None:
     deployment = one(overlay, "Deployment")
@@ -85,20 +79,10 @@ def test_one_pod_may_be_evicted_and_another_still_serves(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_queue_and_cpu_decide(overlay: str) -> None:
-    queue, cpu = metrics(overlay)["Pods"], metrics(overlay)["Resource"]
+def test_the_autoscaler_goes_by_the_adapters_metric(overlay: str) -> None:
+    metrics = one(overlay, "HorizontalPodAutoscaler")["spec"]["metrics"]
+    (queue,) = [metric["pods"] for metric in metrics if metric["type"] == "Pods"]
     assert queue["metric"]["name"] == adapter_rule()["name"]["as"]
-    assert queue["target"]["type"] == "AverageValue"
-    assert 0 < quantity(queue["target"]["averageValue"]) <= 1
-    assert cpu["target"]["type"] == "Utilization"
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_up_is_fast_and_down_is_slow(overlay: str) -> None:
-    behavior = one(overlay, "HorizontalPodAutoscaler")["spec"]["behavior"]
-    assert behavior["scaleUp"]["stabilizationWindowSeconds"] == 0
-    assert behavior["scaleDown"]["stabilizationWindowSeconds"] >= 300
-    assert [policy["value"] for policy in behavior["scaleDown"]["policies"]] == [1]
 
 
 def test_the_adapter_renames_the_recorded_series() -> None:
@@ -106,11 +90,6 @@ def test_the_adapter_renames_the_recorded_series() -> None:
     series = rule["seriesQuery"].partition("{")[0]
     assert f"record: {series}\n" in RULES.read_text(encoding="utf-8")
     assert re.fullmatch(rule["name"]["matches"], series)
-    assert re.fullmatch(r"[a-z_]+", rule["name"]["as"])
-    assert rule["resources"]["overrides"] == {
-        "namespace": {"resource": "namespace"},
-        "pod": {"resource": "pod"},
-    }
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool: none on the PATH")

@@ -1,72 +1,25 @@
 """A server that is full says so at once, and answers everybody whom it has let in."""
 
-import re
-import shutil
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
-from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator import PlateClient
-from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import Overloaded
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, lay_out_ours, running
-from orchestrator.server.repository import CONFIG
+from orchestrator.server.process import Server, running
+from tests.integration.gate import IN_WORK, Gate, gated, pending
 from tests.waiting import until
 
 QUEUE = 64
-IN_WORK = 2
 GREY = np.full((300, 400, 3), 128, np.uint8)
-GATED = Path(__file__).with_name("gated_detector.py")
-PENDING = re.compile(rf'^nv_inference_pending_request_count{{model="{MODEL}",.*}} (\S+)$', re.M)
-
-
-@dataclass(frozen=True)
-class Gate:
-    """A gate that calls wait at, in a folder of its own."""
-
-    folder: Path
-
-    @property
-    def path(self) -> Path:
-        return self.folder / "open"
-
-    def open(self) -> None:
-        self.path.touch()
-
-    def waiting(self) -> int:
-        """Calls that have come to the gate."""
-        return len(list(self.folder.glob("open.*")))
-
-
-def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
-    """Lay out our models, the detector replaced by one that waits for the gate."""
-    repository = lay_out_ours(options, target)
-    path = repository / DETECTOR / CONFIG
-    config = text_format.Parse(path.read_text(), ModelConfig())
-    config.backend = "python"
-    config.instance_group[0].count = IN_WORK
-    config.parameters["gate"].string_value = str(gate.path)
-    del config.model_warmup[:]
-    path.write_text(text_format.MessageToString(config))
-    shutil.copy(GATED, repository / DETECTOR / "1" / "model.py")
-    return repository
-
-
-def pending(server: Server) -> int:
-    """Calls that wait in the queue of `plate_recognition`, as Triton counts them."""
-    with urllib.request.urlopen(server.options.metrics_url, timeout=10) as answer:
-        return int(float(PENDING.search(answer.read().decode())[1]))
 
 
 def call(url: str) -> int | str:

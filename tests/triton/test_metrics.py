@@ -6,55 +6,14 @@ from orchestrator import errors
 from orchestrator.plates import Plate, Plates
 from orchestrator.stages import STAGES, Stopwatch
 from orchestrator.triton.metrics import FAMILIES, REASONS, Metrics
-
-
-class FakeMetric:
-    def __init__(self, buckets: list[float] | None) -> None:
-        self.buckets = buckets
-        self.total = 0.0
-        self.observed: list[float] = []
-
-    def increment(self, by: float) -> None:
-        self.total += by
-
-    def set(self, value: float) -> None:
-        self.total = value
-
-    def observe(self, value: float) -> None:
-        self.observed.append(value)
-
-
-class FakeFamily:
-    """Stands for Triton's `MetricFamily`."""
-
-    COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
-
-    def __init__(self, name: str, description: str, kind: str) -> None:
-        self.kind = kind
-        self.metrics: dict[str, FakeMetric] = {}
-        REGISTRY[name] = self
-
-    def Metric(  # noqa: N802 - Triton's name
-        self, labels: dict[str, str], buckets: list[float] | None = None
-    ) -> FakeMetric:
-        return self.metrics.setdefault(",".join(labels.values()), FakeMetric(buckets))
-
-
-REGISTRY: dict[str, FakeFamily] = {}
+from tests.triton import fake_triton
+from tests.triton.fake_triton import MetricFamily, forget, observed, total
 
 
 @pytest.fixture
 def metrics() -> Metrics:
-    REGISTRY.clear()
-    return Metrics(FakeFamily)
-
-
-def total(name: str, value: str = "") -> float:
-    return REGISTRY[f"plates_{name}"].metrics[value].total
-
-
-def observed(name: str, value: str = "") -> list[float]:
-    return REGISTRY[f"plates_{name}"].metrics[value].observed
+    forget()
+    return Metrics(MetricFamily)
 
 
 def watched(*models: str) -> Stopwatch:
@@ -71,9 +30,9 @@ UNREAD = Plate((0, 0, 40, 12), 0.5, text="", text_score=0.2)
 
 
 def test_everything_is_there_from_the_start_at_zero(metrics) -> None:
-    assert set(REGISTRY) == {family.name for family in FAMILIES}
-    assert set(REGISTRY["plates_errors_total"].metrics) == set(REASONS)
-    assert set(REGISTRY["plates_stage_seconds"].metrics) == set(STAGES)
+    assert set(fake_triton.FAMILIES) == {family.name for family in FAMILIES}
+    assert set(fake_triton.FAMILIES["plates_errors_total"].metrics) == set(REASONS)
+    assert set(fake_triton.FAMILIES["plates_stage_seconds"].metrics) == set(STAGES)
     assert total("errors_total", "picture") == total("pictures_total") == 0
 
 

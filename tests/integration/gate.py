@@ -1,0 +1,62 @@
+"""A server whose calls wait at a gate, so that a test holds the state it needs."""
+
+import re
+import shutil
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from orchestrator.contract import DETECTOR, MODEL
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, lay_out_ours
+from orchestrator.server.repository import CONFIG
+
+IN_WORK = 2
+GATED = Path(__file__).with_name("gated_detector.py")
+PENDING = re.compile(rf'^nv_inference_pending_request_count{{model="{MODEL}",.*}} (\S+)$', re.M)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A gate that calls wait at, in a folder of its own."""
+
+    folder: Path
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "open"
+
+    def open(self) -> None:
+        self.path.touch()
+
+    def close(self) -> None:
+        """Close it, and forget whom it has seen."""
+        for file in self.folder.iterdir():
+            file.unlink()
+
+    def waiting(self) -> int:
+        """Calls that have come to the gate."""
+        return len(list(self.folder.glob("open.*-*")))
+
+
+def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
+    """Lay out our models, the detector replaced by one that waits for the gate."""
+    repository = lay_out_ours(options, target)
+    path = repository / DETECTOR / CONFIG
+    config = text_format.Parse(path.read_text(), ModelConfig())
+    config.backend = "python"
+    config.instance_group[0].count = IN_WORK
+    config.parameters["gate"].string_value = str(gate.path)
+    del config.model_warmup[:]
+    path.write_text(text_format.MessageToString(config))
+    shutil.copy(GATED, repository / DETECTOR / "1" / "model.py")
+    return repository
+
+
+def pending(server: Server) -> int:
+    """Calls that wait in the queue of `plate_recognition`, as Triton counts them."""
+    with urllib.request.urlopen(server.options.metrics_url, timeout=10) as answer:
+        return int(float(PENDING.search(answer.read().decode())[1]))

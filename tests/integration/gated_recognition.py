@@ -1,0 +1,27 @@
+"""The Triton model `plate_recognition` behind a gate: each call waits before it is worked on."""
+
+import json
+import time
+import uuid
+from pathlib import Path
+
+from orchestrator.triton.plate_recognition import TritonPythonModel as Ungated
+
+
+class TritonPythonModel(Ungated):
+    """Tells that it has a call, and that Triton has told it of the caller's going."""
+
+    def initialize(self, args: dict[str, str]) -> None:
+        super().initialize(args)
+        gate = json.loads(args["model_config"])["parameters"]["GATE"]["string_value"]
+        self.gate = Path(gate)
+
+    def execute(self, requests: list) -> list:
+        (request,) = requests
+        here = self.gate.with_name(f"{self.gate.name}.{uuid.uuid4()}")
+        here.touch()
+        while not self.gate.exists():
+            time.sleep(0.01)
+            if request.is_cancelled():
+                here.with_suffix(".cancelled").touch()
+        return super().execute(requests)

@@ -1,0 +1,150 @@
+"""A caller who gives a call up, in the queue or in work, costs nobody else an answer."""
+
+import json
+import shutil
+import socket
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from orchestrator import PlateClient
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, lay_out_ours, running
+from orchestrator.server.repository import CONFIG
+from tests.integration.gate import Gate, pending
+from tests.waiting import until
+
+STREET = Path("tests/data/street.jpg")
+GATED = Path(__file__).with_name("gated_recognition.py")
+REACHED = "plates_pictures_total"
+CANCELLED = 'plates_errors_total{reason="cancelled"}'
+DROPPED = f'nv_inference_request_failure{{model="{MODEL}",reason="CANCELED",version="1"}}'
+GiveUp = Callable[[], object]
+
+
+def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
+    """Lay out our models, `plate_recognition` behind the gate."""
+    repository = lay_out_ours(options, target)
+    path = repository / MODEL / CONFIG
+    config = text_format.Parse(path.read_text(), ModelConfig())
+    config.parameters["GATE"].string_value = str(gate.path)
+    path.write_text(text_format.MessageToString(config))
+    shutil.copy(GATED, repository / MODEL / "1" / "model.py")
+    return repository
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("gate")
+
+
+@pytest.fixture(scope="module")
+def one_at_a_time(folder: Path) -> Iterator[Server]:
+    options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
+    with running(options, partial(gated, gate=Gate(folder))) as server:
+        yield server
+
+
+@pytest.fixture
+def gate(folder: Path) -> Iterator[Gate]:
+    gate = Gate(folder)
+    gate.close()
+    yield gate
+    gate.open()
+
+
+def noticed(gate: Gate) -> int:
+    """Return how many calls at the gate Triton has told to be given up."""
+    return len(list(gate.folder.glob("*.cancelled")))
+
+
+def call_over_grpc(server: Server) -> GiveUp:
+    """Send a call; return what cancels it."""
+    client = tritonclient.grpc.InferenceServerClient(server.options.grpc_url)
+    sent = tritonclient.grpc.InferInput("input__0", (4, 4, 3), "UINT8")
+    sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
+    call = client.async_infer(MODEL, [sent], lambda result, error: None)
+    return call.cancel
+
+
+def call_over_http(server: Server) -> GiveUp:
+    """Send a call; return what closes its connection."""
+    sent = {"name": "input__0", "shape": [4, 4, 3], "datatype": "UINT8", "data": [0] * 48}
+    body = json.dumps({"inputs": [sent]}).encode()
+    head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n"
+    connection = socket.create_connection(server.options.http_url.split(":"))
+    connection.sendall(f"{head}\r\n".encode() + body)
+    return connection.close
+
+
+def counted(server: Server) -> Counter[str]:
+    """Return what has become of all calls, as Triton and the model count them."""
+    with urllib.request.urlopen(server.options.metrics_url, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    values = dict(line.rsplit(" ", 1) for line in lines)
+    return Counter({name: int(float(values[name])) for name in (REACHED, CANCELLED, DROPPED)})
+
+
+def answered(server: Server) -> list[str]:
+    """Return the text that a patient caller is told, over HTTP and over gRPC."""
+    http, grpc = server.options.http_url, f"grpc://{server.options.grpc_url}"
+    with PlateClient(http) as first, PlateClient(grpc) as second:
+        return [client.recognize(STREET).texts[0] for client in (first, second)]
+
+
+def hold_two(call: Callable[[Server], GiveUp], server: Server, gate: Gate) -> list[GiveUp]:
+    """Send a call that is held in work and one that waits in the queue."""
+    in_work = call(server)
+    until(lambda: gate.waiting() == 1, "a call in work")
+    queued = call(server)
+    until(lambda: pending(server) == 1, "a call in the queue")
+    return [queued, in_work]
+
+
+def test_calls_cancelled_over_grpc_are_not_carried_on(one_at_a_time, gate) -> None:
+    before = counted(one_at_a_time)
+    queued, in_work = hold_two(call_over_grpc, one_at_a_time, gate)
+    queued()
+    in_work()
+    until(lambda: noticed(gate) == 1, "Triton to tell the model of the caller's going")
+    gate.open()
+    assert answered(one_at_a_time) == ["A123BC77"] * 2
+    assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1, DROPPED: 1}
+    assert one_at_a_time.is_whole()
+
+
+def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
+    one_at_a_time, gate
+) -> None:
+    """Triton does not tell the model of them: they cost time, and no other caller an answer."""
+    before = counted(one_at_a_time)
+    queued, in_work = hold_two(call_over_http, one_at_a_time, gate)
+    queued()
+    in_work()
+    gate.open()
+    assert answered(one_at_a_time) == ["A123BC77"] * 2
+    assert counted(one_at_a_time) - before == {REACHED: 4}
+    assert one_at_a_time.is_whole()
+
+
+def test_who_waits_too_long_over_grpc_has_given_up(one_at_a_time, gate) -> None:
+    before = counted(one_at_a_time)
+    url = f"grpc://{one_at_a_time.options.grpc_url}"
+    with PlateClient(url, timeout_s=1) as client, pytest.raises(ServerError):
+        client.recognize(STREET)
+    until(lambda: noticed(gate) == 1, "Triton to tell the model of the caller's going")
+    gate.open()
+    assert answered(one_at_a_time) == ["A123BC77"] * 2
+    assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1}

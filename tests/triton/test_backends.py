@@ -1,0 +1,94 @@
+"""Both Python-based backends, each with a network in its own format."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import openvino
+import openvino.opset13 as ops
+import pytest
+import torch
+from torch import Tensor, nn
+
+
+class DoubledAndCounted(nn.Module):
+    """Doubles rows [N, 2], and tells each how many rows there were in the call."""
+
+    def forward(self, rows: Tensor) -> tuple[Tensor, Tensor]:
+        return rows * torch.tensor([2.0, 2.0]), torch.full((rows.shape[0], 1), float(rows.shape[0]))
+
+
+def write_torchscript(path: Path) -> None:
+    torch.jit.script(DoubledAndCounted()).save(str(path / "model.pt"))
+
+
+def write_openvino(path: Path) -> None:
+    rows = ops.parameter([-1, 2], np.float32)
+    doubled = ops.multiply(rows, np.float32(2))
+    count = ops.convert(ops.gather(ops.shape_of(rows), [0], 0), "f32")
+    counted = ops.add(ops.reduce_sum(ops.multiply(rows, np.float32(0)), [1], True), count)
+    openvino.save_model(openvino.Model([doubled, counted], [rows]), path / "model.xml")
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(("pytorch", write_torchscript), id="pytorch"),
+        pytest.param(("openvino", write_openvino), id="openvino"),
+    ]
+)
+def backend(request, triton, tmp_path: Path):
+    name, write = request.param
+    folder = tmp_path / "1"
+    folder.mkdir()
+    write(folder)
+    config = {
+        "input": [{"name": "input__0", "dims": ["-1"]}],
+        "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
+        "default_model_filename": "",
+    }
+    model = import_module(f"orchestrator.triton.backends.{name}.model").TritonPythonModel()
+    model.initialize(
+        {
+            "model_name": "net",
+            "model_config": json.dumps(config),
+            "model_repository": str(tmp_path),
+            "model_version": "1",
+            "model_instance_kind": "CPU",
+        }
+    )
+    return model
+
+
+@pytest.fixture
+def ask(backend, triton):
+    def send(*rows: list[list[float]]) -> list:
+        given = [triton.Tensor("input__0", np.array(one, np.float32)) for one in rows]
+        return backend.execute([triton.InferenceRequest(inputs=[one]) for one in given])
+
+    return send
+
+
+def answers(responses: list) -> list[dict[str, list[list[float]]]]:
+    return [
+        {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
+        for response in responses
+    ]
+
+
+def test_one_request_is_answered_under_the_outputs_names(ask) -> None:
+    assert answers(ask([[1, 2]])) == [{"output__0": [[2, 4]], "output__1": [[1]]}]
+
+
+def test_requests_are_one_call_and_split_again(ask) -> None:
+    assert answers(ask([[1, 2]], [[3, 4], [5, 6]])) == [
+        {"output__0": [[2, 4]], "output__1": [[3]]},
+        {"output__0": [[6, 8], [10, 12]], "output__1": [[3], [3]]},
+    ]
+
+
+def test_the_bad_request_alone_fails_and_is_told_its_shape(ask, triton) -> None:
+    good, bad = ask([[1, 2]], [[1, 2, 3]])
+    assert answers([good]) == [{"output__0": [[2, 4]], "output__1": [[1]]}]
+    assert bad.error().code() == triton.TritonError.INVALID_ARG
+    assert bad.error().message().startswith("cannot infer on [1, 3]: ")

@@ -1,0 +1,182 @@
+"""Python-based backends: requests become one batch, and each fault finds the one to blame."""
+
+import json
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FIXED, OPEN = ["2"], ["-1"]
+Array = np.ndarray
+
+
+@pytest.fixture
+def make(triton):
+    """Make a served network of one function, and configure it for dimensions."""
+    batching = import_module("orchestrator.triton.batching")
+
+    class Served(batching.BatchingModel[Array]):
+        def __init__(self, network: Callable[[Array], Array], dims: list[str]) -> None:
+            self.network = network
+            self.calls: list[int] = []
+            self.path = self.configure(args(dims), "model.net")
+
+        def take(self, tensor: object) -> Array:
+            return tensor.as_numpy()
+
+        def join(self, parts: Sequence[Array]) -> Array:
+            return np.concatenate(parts)
+
+        def infer(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
+            (rows,) = inputs
+            self.calls.append(len(rows))
+            return (self.network(rows),)
+
+        def give(self, name: str, array: Array) -> object:
+            return triton.Tensor(name, array)
+
+        def ask(self, *rows: list[list[float]]) -> list:
+            given = [triton.Tensor("input__0", np.array(one, np.float32)) for one in rows]
+            return self.execute([triton.InferenceRequest(inputs=[one]) for one in given])
+
+    return Served
+
+
+def args(dims: list[str], file: str = "") -> dict[str, str]:
+    config = {
+        "input": [{"name": "input__0", "data_type": "TYPE_FP32", "dims": dims}],
+        "output": [{"name": "output__0", "data_type": "TYPE_FP32", "dims": dims}],
+        "default_model_filename": file,
+    }
+    return {
+        "model_config": json.dumps(config),
+        "model_repository": "/models/net",
+        "model_version": "3",
+    }
+
+
+def double(rows: Array) -> Array:
+    return 2 * rows
+
+
+def double_of_pairs(rows: Array) -> Array:
+    if rows.shape[1] != 2:
+        raise ValueError("the network:\nwanted pairs")
+    return 2 * rows
+
+
+def double_of_positives(rows: Array) -> Array:
+    if (rows < 0).any():
+        raise RuntimeError("overflow")
+    return 2 * rows
+
+
+def answers(responses: list) -> list[list[list[float]]]:
+    return [response.output_tensors()[0].as_numpy().tolist() for response in responses]
+
+
+def error(response) -> tuple[str, str]:
+    return response.error().code(), response.error().message()
+
+
+def test_the_file_lies_in_the_models_version(make) -> None:
+    assert make(double, FIXED).path == Path("/models/net/3/model.net")
+
+
+def test_a_file_that_the_config_names_is_taken(make) -> None:
+    path = make(double, FIXED).configure(args(FIXED, "other.net"), "model.net")
+    assert path == Path("/models/net/3/other.net")
+
+
+def test_tensors_are_ordered_by_their_number(make) -> None:
+    net = make(double, FIXED)
+    names = ["input__10", "input__2"]
+    config = {"input": [{"name": name, "dims": ["2"]} for name in names], "output": []}
+    net.configure(
+        {
+            "model_config": json.dumps({**config, "default_model_filename": ""}),
+            "model_repository": "",
+            "model_version": "1",
+        },
+        "model.net",
+    )
+    assert net.inputs == ["input__2", "input__10"]
+
+
+def test_no_requests_are_no_answers(make) -> None:
+    assert make(double, FIXED).execute([]) == []
+
+
+def test_one_request_goes_to_the_network_without_a_copy(make, triton) -> None:
+    given = np.array([[1, 2]], np.float32)
+    request = triton.InferenceRequest(inputs=[triton.Tensor("input__0", given)])
+    (response,) = make(lambda rows: rows, FIXED).execute([request])
+    assert np.shares_memory(response.output_tensors()[0].as_numpy(), given)
+
+
+def test_requests_are_one_call_and_split_again_in_order(make) -> None:
+    net = make(double, FIXED)
+    assert answers(net.ask([[1, 2]], [[3, 4], [5, 6]], [[7, 8]])) == [
+        [[2, 4]],
+        [[6, 8], [10, 12]],
+        [[14, 16]],
+    ]
+    assert net.calls == [4]
+
+
+def test_of_a_batch_the_bad_request_alone_fails(make) -> None:
+    first, bad, last = make(double_of_positives, FIXED).ask([[1, 2]], [[-1, 0]], [[3, 4]])
+    assert answers([first, last]) == [[[2, 4]], [[6, 8]]]
+    assert bad.has_error()
+
+
+def test_requests_of_different_shapes_are_answered_one_by_one(make) -> None:
+    assert answers(make(double, OPEN).ask([[1]], [[2, 3]])) == [[[2]], [[4, 6]]]
+
+
+def test_a_shape_that_the_network_cannot_take_is_the_requests_fault(make, triton) -> None:
+    (refused,) = make(double_of_pairs, OPEN).ask([[1, 2, 3]])
+    message = "cannot infer on [1, 3]: wanted pairs"
+    assert error(refused) == (triton.TritonError.INVALID_ARG, message)
+
+
+def test_a_network_that_fails_on_the_configured_shape_is_at_fault_itself(make, triton) -> None:
+    (failed,) = make(double_of_positives, FIXED).ask([[-1, 0]])
+    message = "cannot infer on [1, 2]: overflow"
+    assert error(failed) == (triton.TritonError.INTERNAL, message)
+
+
+def test_a_network_that_fails_on_a_shape_it_took_before_is_at_fault_itself(make, triton) -> None:
+    net = make(double_of_positives, OPEN)
+    net.ask([[1, 2]])
+    (failed,) = net.ask([[-1, 0], [0, 0]])
+    assert error(failed)[0] == triton.TritonError.INTERNAL
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        pytest.param(RuntimeError("CUDA out of memory. Tried to ..."), id="pytorch on a GPU"),
+        pytest.param(RuntimeError("DefaultCPUAllocator: can't allocate memory"), id="pytorch"),
+        pytest.param(RuntimeError("Failed to allocate 8589934592 bytes"), id="openvino"),
+        pytest.param(MemoryError(), id="numpy"),
+    ],
+)
+def test_want_of_memory_is_no_fault_of_the_request(make, triton, reason: Exception) -> None:
+    def network(rows: Array) -> Array:
+        raise reason
+
+    (failed,) = make(network, OPEN).ask([[1, 2]])
+    assert error(failed)[0] == triton.TritonError.INTERNAL
+
+
+def test_a_request_that_cannot_be_taken_fails_alone(make, triton) -> None:
+    net = make(double, OPEN)
+    good = triton.Tensor("input__0", np.ones((1, 2), np.float32))
+    requests = [triton.InferenceRequest(), triton.InferenceRequest(inputs=[good])]
+    failed, answered = net.execute(requests)
+    assert error(failed)[0] == triton.TritonError.INTERNAL
+    assert error(failed)[1].startswith("cannot infer on the input: ")
+    assert answers([answered]) == [[[2, 2]]]

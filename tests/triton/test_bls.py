@@ -1,0 +1,155 @@
+"""The seam to Triton, seen from both sides: what we ask of other models, what our callers hear."""
+
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from orchestrator import errors
+
+NET = {"input__0": torch.arange(6, dtype=torch.float32).reshape(1, 2, 3)}
+
+
+@pytest.fixture
+def bls(triton):
+    return import_module("orchestrator.triton.bls")
+
+
+@pytest.fixture
+def called(triton):
+    """Answer any model's call with its input; return the call."""
+
+    def call(infer, model: str, outputs: tuple[str, ...] = ("output__0",)):
+        def echo(request):
+            rows = request.inputs()[0].as_numpy()
+            return triton.InferenceResponse([triton.Tensor(name, rows) for name in outputs])
+
+        triton.MODELS[model] = echo
+        infer(model, NET)
+        return triton.SENT[-1]
+
+    return call
+
+
+@pytest.fixture
+def refused(triton):
+    """Let a model answer with an error."""
+
+    def refuse(model: str, message: str, code: str) -> None:
+        error = triton.TritonError(message, code)
+        triton.MODELS[model] = lambda _: triton.InferenceResponse(error=error)
+
+    return refuse
+
+
+def test_tensors_share_their_memory_with_triton(bls, triton) -> None:
+    given = triton.Tensor("picture", np.zeros((2, 3), np.uint8))
+    tensor = bls.to_torch(given)
+    tensor[1, 2] = 7
+    assert given.as_numpy()[1, 2] == 7
+    bls.to_triton("back", tensor).as_numpy()[0, 0] = 5
+    assert given.as_numpy()[0, 0] == 5
+
+
+def test_a_view_that_is_not_contiguous_is_copied_in_its_order(bls) -> None:
+    tensor = torch.tensor([[1, 2], [3, 4]]).T
+    assert bls.to_triton("view", tensor).as_numpy().tolist() == [[1, 3], [2, 4]]
+
+
+def test_a_child_inherits_id_deadline_and_trace(bls, triton, called) -> None:
+    trace = object()
+    request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
+    child = called(bls.infer_for(request), "stn", ("output__0", "output__1"))
+    assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
+    assert child.trace() is trace
+
+
+@pytest.mark.parametrize(
+    ("model", "outputs"),
+    [("yolo", ["output__0"]), ("stn", ["output__0", "output__1"]), ("lprnet", ["output__0"])],
+)
+def test_a_child_is_asked_for_all_that_the_model_gives(
+    bls, triton, called, model: str, outputs: list[str]
+) -> None:
+    child = called(bls.infer_for(triton.InferenceRequest()), model)
+    assert child.model_name() == model
+    assert child.requested_output_names() == outputs
+    assert [tensor.name() for tensor in child.inputs()] == ["input__0"]
+    assert child.inputs()[0].as_numpy().tolist() == [[[0, 1, 2], [3, 4, 5]]]
+
+
+@pytest.mark.parametrize(("model", "kind"), [("yolo", "cpu"), ("lprnet", "cpu"), ("stn", None)])
+def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
+    bls, triton, called, model: str, kind: str | None
+) -> None:
+    memory = called(bls.infer_for(triton.InferenceRequest()), model).preferred_memory
+    assert (memory and memory.kind) == kind
+
+
+def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
+    models = {"ocr": SimpleNamespace(outputs=["words"], answers_on_cpu=True)}
+    child = called(bls.infer_for(triton.InferenceRequest(), models), "ocr")
+    assert child.requested_output_names() == ["words"]
+    assert child.preferred_memory.kind == "cpu"
+
+
+def test_answers_come_by_name(bls, triton) -> None:
+    crops, theta = np.ones((1, 3), np.float32), np.zeros((1, 2, 3), np.float32)
+    triton.MODELS["stn"] = lambda _: triton.InferenceResponse(
+        [triton.Tensor("output__1", theta), triton.Tensor("output__0", crops)]
+    )
+    answer = bls.infer_for(triton.InferenceRequest())("stn", NET)
+    assert answer["output__0"].tolist() == [[1, 1, 1]]
+    assert answer["output__1"].shape == (1, 2, 3)
+
+
+def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
+    infer = bls.infer_for(triton.InferenceRequest(is_cancelled=True))
+    with pytest.raises(errors.Cancelled, match="cancelled"):
+        infer("yolo", NET)
+    assert triton.SENT == []
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        pytest.param("UNAVAILABLE", "Exceeds maximum queue size", id="full"),
+        pytest.param("INTERNAL", "'yolo' is not ready", id="unloaded"),
+        pytest.param("INTERNAL", "stub process 'yolo' is not healthy.", id="dead worker"),
+    ],
+)
+def test_a_model_that_is_away_is_want_of_capacity(
+    bls, triton, refused, code: str, message: str
+) -> None:
+    refused("yolo", message, getattr(triton.TritonError, code))
+    with pytest.raises(errors.Overloaded, match=f"^yolo: {message}"):
+        bls.infer_for(triton.InferenceRequest())("yolo", NET)
+
+
+@pytest.mark.parametrize("code", ["INTERNAL", "INVALID_ARG", "NOT_FOUND"])
+def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused, code: str) -> None:
+    refused("lprnet", "cannot infer on [1, 2]: overflow", getattr(triton.TritonError, code))
+    with pytest.raises(errors.ModelError, match=r"^lprnet: cannot infer on \[1, 2\]: overflow$"):
+        bls.infer_for(triton.InferenceRequest())("lprnet", NET)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.PictureError, "INVALID_ARG"),
+        (errors.ParameterError, "INVALID_ARG"),
+        (errors.RequestError, "INVALID_ARG"),
+        (errors.Overloaded, "UNAVAILABLE"),
+        (errors.Cancelled, "CANCELLED"),
+        (errors.ModelError, "INTERNAL"),
+        (errors.PlateError, "INTERNAL"),
+    ],
+)
+def test_a_caller_hears_the_message_and_triton_the_kind(
+    bls, triton, error: type[errors.PlateError], code: str
+) -> None:
+    told = bls.failed(error("picture: wanted pixels, got none")).error()
+    assert told.message() == "picture: wanted pixels, got none"
+    assert told.code() == getattr(triton.TritonError, code)

@@ -1,0 +1,209 @@
+"""The Triton model itself: requests in, responses out, each for itself."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from google.protobuf import json_format, text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+
+from tests.triton.fake_triton import observed, total
+
+CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
+GREY = np.full((480, 640, 3), 90, np.uint8)
+EVERYTHING = [
+    *("coordinates", "texts", "detection_scores", "text_scores", "raw_texts"),
+    *("character_scores", "candidates", "candidate_scores", "corners", "formats"),
+]
+PLATE = [100.0, 100.0, 200.0, 125.0, 0.9, 0.0]
+"""What the detector tells: a box, a score, a class. It sees so small a picture as it is."""
+
+
+def read_config() -> str:
+    """Return the model's config.pbtxt as Triton tells it to a worker."""
+    config = text_format.Parse(CONFIG.read_text(), ModelConfig())
+    return json_format.MessageToJson(config, preserving_proto_field_name=True)
+
+
+@pytest.fixture
+def networks(triton: ModuleType) -> ModuleType:
+    """Networks that find one plate, straight, of which nothing can be read."""
+
+    def respond(*arrays: np.ndarray):
+        return triton.InferenceResponse(
+            [triton.Tensor(f"output__{index}", array) for index, array in enumerate(arrays)]
+        )
+
+    def straight(request):
+        crops = request.inputs()[0].as_numpy()
+        theta = np.tile(np.eye(2, 3, dtype=np.float32), (len(crops), 1, 1))
+        return respond(crops, theta)
+
+    triton.MODELS["yolo"] = lambda _: respond(np.array([[PLATE]], np.float32))
+    triton.MODELS["stn"] = straight
+    triton.MODELS["lprnet"] = lambda _: respond(np.zeros((1, 23, 18), np.float32))
+    return triton
+
+
+@pytest.fixture
+def model(networks: ModuleType):
+    """A worker that has been started; what it sets for its process is set back."""
+    threads, cv2_threads = torch.get_num_threads(), cv2.getNumThreads()
+    served = import_module("orchestrator.triton.plate_recognition").TritonPythonModel()
+    served.initialize(
+        {
+            "model_config": read_config(),
+            "model_repository": str(CONFIG.parent),
+            "model_version": "1",
+            "model_instance_kind": "CPU",
+            "model_instance_device_id": "0",
+        }
+    )
+    yield served
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(False)
+    cv2.setNumThreads(cv2_threads)
+
+
+@pytest.fixture
+def request_of(triton):
+    """Make a request of tensors."""
+
+    def make(outputs: list[str] = EVERYTHING, request_id: str = "", parameters=None, **inputs):
+        given = [triton.Tensor(name, array) for name, array in inputs.items()]
+        return triton.InferenceRequest(
+            inputs=given,
+            requested_output_names=outputs,
+            request_id=request_id,
+            parameters=parameters,
+        )
+
+    return make
+
+
+def arrays(response) -> dict[str, list]:
+    return {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
+
+
+def asked(triton) -> list[str]:
+    return [request.model_name() for request in triton.SENT]
+
+
+def test_a_picture_is_answered_with_every_output(model, request_of) -> None:
+    (response,) = model.execute([request_of(input__0=GREY)])
+    answer = arrays(response)
+    assert list(answer) == EVERYTHING
+    assert answer["coordinates"] == [[100, 100, 200, 125]]
+    assert answer["texts"] == [[b""]]
+
+
+def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
+    _, png = cv2.imencode(".png", GREY)
+    file = np.array([png.tobytes()], np.object_)
+    (response,) = model.execute([request_of(["coordinates"], encoded_image=file)])
+    assert arrays(response) == {"coordinates": [[100, 100, 200, 125]]}
+
+
+@pytest.mark.parametrize(
+    ("outputs", "networks_run"),
+    [
+        pytest.param(["coordinates"], ["yolo"], id="boxes"),
+        pytest.param(["corners", "detection_scores"], ["yolo", "stn"], id="corners"),
+        pytest.param(["texts"], ["yolo", "stn", "lprnet"], id="texts"),
+    ],
+)
+def test_only_what_is_asked_for_is_computed_and_answered(
+    model, triton, request_of, outputs: list[str], networks_run: list[str]
+) -> None:
+    (response,) = model.execute([request_of(outputs, input__0=GREY)])
+    assert list(arrays(response)) == outputs
+    assert asked(triton) == networks_run
+
+
+def test_parameters_are_those_of_their_request_alone(model, request_of) -> None:
+    strict = request_of(["coordinates"], parameters={"detection_threshold": 0.95}, input__0=GREY)
+    plain = request_of(["coordinates"], input__0=GREY)
+    first, second = model.execute([strict, plain])
+    assert arrays(first) == {"coordinates": []}
+    assert arrays(second) == {"coordinates": [[100, 100, 200, 125]]}
+
+
+def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
+    model, triton, request_of
+) -> None:
+    good = request_of(["coordinates"], input__0=GREY)
+    bad = request_of(input__0=np.zeros((4, 4), np.uint8))
+    other = request_of(["detection_scores"], input__0=GREY)
+    first, failed, last = model.execute([good, bad, other])
+    assert list(arrays(first)) == ["coordinates"]
+    assert failed.error().code() == triton.TritonError.INVALID_ARG
+    assert list(arrays(last)) == ["detection_scores"]
+    assert (total("pictures_total"), total("errors_total", "picture")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "got"),
+    [
+        pytest.param({}, "none", id="none"),
+        pytest.param(
+            {"input__0": GREY, "encoded_image": np.array([b"x"], np.object_)}, "both", id="both"
+        ),
+    ],
+)
+def test_a_request_has_exactly_one_picture(model, triton, request_of, inputs, got: str) -> None:
+    (response,) = model.execute([request_of(**inputs)])
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert response.error().message() == (
+        f"inputs: wanted exactly one of input__0 and encoded_image, got {got}"
+    )
+
+
+def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) -> None:
+    (response,) = model.execute([request_of(parameters={"speed": 1}, input__0=GREY)])
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert total("errors_total", "parameter") == 1
+
+
+def test_what_its_caller_has_given_up_is_told_so_and_counted(model, triton, request_of) -> None:
+    given = triton.Tensor("input__0", GREY)
+    gone = triton.InferenceRequest(inputs=[given], is_cancelled=True)
+    (response,) = model.execute([gone])
+    assert response.error().code() == triton.TritonError.CANCELLED
+    assert total("errors_total", "cancelled") == 1
+
+
+def test_a_fault_of_ours_is_internal_and_logged_with_its_place(
+    model, triton, request_of, capfd
+) -> None:
+    triton.MODELS["yolo"] = lambda _: 1 / 0
+    (response,) = model.execute([request_of(request_id="gate-7", input__0=GREY)])
+    assert response.error().code() == triton.TritonError.INTERNAL
+    assert response.error().message() == "ZeroDivisionError: division by zero"
+    line = json.loads(capfd.readouterr().err)
+    assert (line["request_id"], line["reason"]) == ("gate-7", "internal")
+    assert "test_plate_recognition.py" in line["traceback"]
+    assert total("errors_total", "internal") == 1
+
+
+def test_the_next_request_is_answered_after_a_fault(model, triton, request_of) -> None:
+    model.execute([request_of(input__0=np.zeros(3, np.uint8))])
+    (response,) = model.execute([request_of(["coordinates"], input__0=GREY)])
+    assert arrays(response) == {"coordinates": [[100, 100, 200, 125]]}
+
+
+def test_requests_are_counted_with_the_time_of_each_stage(model, request_of) -> None:
+    model.execute([request_of(input__0=GREY)])
+    assert (total("pictures_total"), total("found_total")) == (1, 1)
+    assert len(observed("stage_seconds", "lprnet")) == 1
+
+
+@pytest.mark.parametrize("picture", [GREY, np.zeros(3, np.uint8)], ids=["answered", "failed"])
+def test_a_probe_is_no_picture(model, request_of, picture: np.ndarray) -> None:
+    model.execute([request_of(request_id="probe", input__0=picture)])
+    assert total("pictures_total") == 0
+    assert total("errors_total", "picture") == 0
