@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchmarks.dashboard_panels import Panel, panels, substituted
 from orchestrator.triton.metrics import FAMILIES
+from tests.deploy.dashboard import DASHBOARD, Panel, panels, substitute
 
 PROJECT = Path(__file__).resolve().parents[2]
 MONITORING = PROJECT / "deploy" / "monitoring"
-DASHBOARD = MONITORING / "grafana" / "dashboards" / "plates.json"
 DOCS = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 
 RULES = [
@@ -34,7 +33,7 @@ TESTED = [
 ]
 USED = "\n".join([*(rule["expr"] for rule in RULES), DASHBOARD.read_text()])
 
-PANELS = panels(DASHBOARD)
+PANELS = panels()
 SHOWN = [pytest.param(panel, id=panel.title) for panel in PANELS if panel.kind != "row"]
 
 
@@ -143,7 +142,7 @@ def test_the_dashboard_says_nothing_that_grafana_does_not_know() -> None:
 
 def test_the_panels_queries_parse(tmp_path: Path) -> None:
     exprs = [
-        substituted(json.loads(text), "1m")
+        substitute(json.loads(text), "1m")
         for text in re.findall(r'"expr": ("(?:[^"\\]|\\.)+")', DASHBOARD.read_text())
     ]
     done = promtool("check", "rules", recorded_as(exprs, tmp_path / "panels.yaml"))
