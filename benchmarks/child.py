@@ -1,7 +1,4 @@
-"""Programs measured beside the server, the pipeline in process and the predecessor.
-
-Each says `ready`, then answers every line with one of JSON.
-"""
+"""A program measured beside the server: it says `ready`, then answers every line with JSON."""
 
 from __future__ import annotations
 
@@ -16,14 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.plan import TOTAL, Task
+from benchmarks.plan import Task
 from orchestrator.errors import ServerError
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.options import ServerOptions
 
 PROJECT = Path(__file__).resolve().parents[1]
-SCRIPT = PROJECT / "benchmarks" / "predecessor.py"
 READY = "ready"
 GOODBYE_S = 5.0
 
@@ -36,16 +32,15 @@ class Child:
     process: subprocess.Popen[str]
     complaints: IO[str]
 
-    def ask(self, question: Mapping[str, Any] | str) -> dict[str, Any]:
-        """Send a line, or an object as a line of JSON, and wait for the answer.
+    def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Send an object as a line of JSON and wait for the answer.
 
         Raises:
             ServerError: The child ended, or its answer is no JSON object.
         """
         assert self.process.stdin is not None
-        line = question if isinstance(question, str) else json.dumps(question)
         with suppress(BrokenPipeError):  # then there is no answer either
-            self.process.stdin.write(line + "\n")
+            self.process.stdin.write(json.dumps(question) + "\n")
             self.process.stdin.flush()
         answer = self.line()
         with suppress(ValueError):
@@ -130,40 +125,6 @@ def worker(task: Task, parameters: Mapping[str, Any]) -> Iterator[Child]:
     command = [sys.executable, "-m", "benchmarks.worker", json.dumps(given)]
     with running("in-process", command, _variables(task)) as child:
         yield child
-
-
-@contextmanager
-def predecessor(task: Task, script: Path = SCRIPT) -> Iterator[Child | None]:
-    """Run the predecessor's script with its own interpreter; None when none is wanted.
-
-    Raises:
-        ServerError: There is no such script, or it does not become ready.
-    """
-    if task.predecessor is None:
-        yield None
-        return
-    if not script.is_file():
-        raise ServerError(f"predecessor: wanted the script {script.name}, got none in its folder")
-    command = [str(task.predecessor), str(script), "--weights", str(task.predecessor_weights)]
-    with running("predecessor", command, {}) as child:  # as it comes: with threads of its own
-        yield child
-
-
-def stages(child: Child, picture: Path) -> list[dict[str, Any]]:
-    """Let the predecessor run once; it is told the picture's file.
-
-    Returns:
-        Stage, rows and milliseconds of each stage and of the `TOTAL`, as the worker gives them.
-
-    Raises:
-        ServerError: It ended or answered with something else.
-    """
-    answer = child.ask(str(picture))
-    if not answer or not all(isinstance(ms, int | float) for ms in answer.values()):
-        raise ServerError(f"predecessor: wanted milliseconds for each stage, got {answer}")
-    named = {f"predecessor {name}": float(ms) for name, ms in answer.items()}
-    named[TOTAL] = sum(named.values())
-    return [{"stage": name, "rows": 1, "ms": ms} for name, ms in named.items()]
 
 
 def _capacity(task: Task) -> Capacity:

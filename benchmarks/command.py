@@ -59,10 +59,6 @@ def bench(
     metrics_url: Annotated[
         str | None, typer.Option(help="http://host:port/metrics of the same.")
     ] = None,
-    predecessor: Annotated[
-        Path | None, typer.Option(help="Python that runs benchmarks/predecessor.py, as a bound.")
-    ] = None,
-    predecessor_weights: Annotated[Path | None, typer.Option(help="Folder of its weights.")] = None,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -97,8 +93,6 @@ def bench(
             pictures=pictures,
             repository=model_repository,
             weights=weights,
-            predecessor=predecessor,
-            predecessor_weights=predecessor_weights,
             against=against,
         )
         report = run(task)

@@ -13,14 +13,14 @@ import numpy as np
 
 from benchmarks.load import Sample
 from benchmarks.metrics import stages, total
-from benchmarks.plan import HTTP_ENCODED, IN_PROCESS, TOTAL, Key
+from benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
 from orchestrator.contract import DETECTOR
 
 Figures = dict[str, Any]
 """What goes into `report.json`."""
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
-TAX, PREDECESSOR = "one call - (yolo + decoding), ms", "one call / predecessor"
+TAX = "one call - (yolo + decoding), ms"
 BUSY = 4
 """Calls at once at which a server is under load, but not flooded."""
 
@@ -108,8 +108,6 @@ def _one_call(single: Figures | None, parts: Mapping[str, float]) -> Found:
         return
     if DETECTOR in parts and single["plates"] == 0:
         yield TAX, 1, single["p50_ms"] - parts[DETECTOR] - parts["decode"]
-    if parts.get(TOTAL):
-        yield PREDECESSOR, 1, single["p50_ms"] / parts[TOTAL]
 
 
 def by_round(above: Figures, below: Figures) -> float | None:

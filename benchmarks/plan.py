@@ -19,8 +19,6 @@ TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
 PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
-TOTAL = "predecessor total"
-"""The stage that is all of the predecessor's."""
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 """What a thin grid keeps: these transports at every concurrency, the others at these two."""
 
@@ -68,8 +66,6 @@ class Task:
         pictures: Pictures in work at once in the own server; what fits the machine when 0.
         repository: Model repository of the own server, ours when None.
         weights: Folder of the weights, ours when None.
-        predecessor: Python interpreter that has what the predecessor's script needs.
-        predecessor_weights: Folder of its weights.
         against: Report of another run to compare with.
     """
 
@@ -88,8 +84,6 @@ class Task:
     pictures: int = 0
     repository: Path | None = None
     weights: Path | None = None
-    predecessor: Path | None = None
-    predecessor_weights: Path | None = None
     against: Path | None = None
 
     def __post_init__(self) -> None:
@@ -102,10 +96,6 @@ class Task:
             )
         check_range("seconds", self.seconds, 0.1, 3600)
         check_range("rounds", self.rounds, 1, 1000)
-        if bool(self.predecessor) != bool(self.predecessor_weights):
-            raise SettingsError(
-                "predecessor: wanted an interpreter and --predecessor-weights, got one of the two"
-            )
         if self.address and (self.repository or self.pictures):
             raise SettingsError(
                 "model-repository, pictures: wanted without --url, because a running server has "

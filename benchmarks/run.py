@@ -40,7 +40,7 @@ def run(task: Task) -> Figures:
     Raises:
         DataError: A picture, the report to compare with or the folder cannot be used.
         WeightsError: Weights cannot be used.
-        ServerError: The server, the pipeline or the predecessor cannot be started or reached.
+        ServerError: The server or the pipeline cannot be started or reached.
     """
     old = read_report(task.against) if task.against else None
     pictures = read(task.files) if task.files else [rendered(n) for n in task.plates]

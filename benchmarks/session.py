@@ -1,4 +1,4 @@
-"""All rounds of a run: every cell, the bare networks and the predecessor, in turn."""
+"""All rounds of a run: every cell and the bare networks, in turn."""
 
 from __future__ import annotations
 
@@ -51,14 +51,12 @@ class Session:
     Attributes:
         server: The server under load; None where no transport needs one.
         worker: The pipeline in process.
-        predecessor: Its script; None when none is wanted.
         pictures: By name.
         files: The same pictures as files.
     """
 
     server: Target | None
     worker: Child
-    predecessor: Child | None
     pictures: Mapping[str, Picture]
     files: Mapping[str, Path]
 
@@ -120,8 +118,7 @@ def opened(task: Task, pictures: Sequence[Picture]) -> Iterator[Session]:
             files[one.name].write_bytes(one.encoded)
         server = stack.enter_context(target(task)) if task.is_served else None
         worker = stack.enter_context(child.worker(task, server.parameters if server else {}))
-        former = stack.enter_context(child.predecessor(task))
-        yield Session(server, worker, former, {one.name: one for one in pictures}, files)
+        yield Session(server, worker, {one.name: one for one in pictures}, files)
 
 
 Start = Callable[[Task, Sequence[Picture]], AbstractContextManager[Session]]
@@ -159,7 +156,6 @@ def _rounds(task: Task, session: Session, record: Record) -> None:
     for round_ in range(task.rounds):
         for name, file in session.files.items():
             rows = session.worker.ask({"do": "bare", "picture": str(file)})["bare"]
-            rows += child.stages(session.predecessor, file) if session.predecessor else []
             record.bare.setdefault(name, []).append(rows)
         for key in grid(task, names, round_):
             sample = session.sample(key, task.seconds)

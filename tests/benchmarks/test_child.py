@@ -1,6 +1,5 @@
-"""Programs that measure on demand: the protocol, the predecessor, and the pipeline in process."""
+"""Programs that measure on demand: the protocol, and the pipeline in process."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -12,80 +11,6 @@ from benchmarks.pictures import rendered
 from benchmarks.plan import Task
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
-
-STAGES = """\
-import json, sys
-print("ready", flush=True)
-for line in sys.stdin:
-    ms = {"detector": 90.5, "stn": 5, "lprnet": float(len(line.strip()))}
-    print(json.dumps(ms), flush=True)
-"""
-
-
-def program(folder: Path, text: str) -> Path:
-    path = folder / "predecessor.py"
-    path.write_text(text)
-    return path
-
-
-def task(folder: Path, **changed: object) -> Task:
-    return Task(folder, predecessor=Path(sys.executable), predecessor_weights=folder, **changed)
-
-
-def test_without_a_predecessor_there_is_no_child(tmp_path: Path) -> None:
-    with child.predecessor(Task(tmp_path)) as former:
-        assert former is None
-
-
-def test_the_predecessor_is_given_a_picture_and_gives_its_stages(tmp_path: Path) -> None:
-    with child.predecessor(task(tmp_path), program(tmp_path, STAGES)) as former:
-        rows = child.stages(former, Path("a.jpg"))
-        assert [(row["stage"], row["rows"], row["ms"]) for row in rows] == [
-            ("predecessor detector", 1, 90.5),
-            ("predecessor stn", 1, 5),
-            ("predecessor lprnet", 1, 5),
-            ("predecessor total", 1, 100.5),
-        ]
-        assert child.stages(former, Path("ab.jpg"))[3]["ms"] == 101.5
-        pid = former.process.pid
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
-
-
-def test_the_predecessor_is_given_its_weights_and_its_own_ways(tmp_path: Path) -> None:
-    text = "import os, sys; sys.exit(f'{sys.argv[1:]} {os.environ.get(\"OMP_WAIT_POLICY\")}')"
-    script = program(tmp_path, text)
-    with (
-        pytest.raises(ServerError, match=rf"its end: \['--weights', '{tmp_path}'\] None"),
-        child.predecessor(task(tmp_path), script),
-    ):
-        pass
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        pytest.param('{"detector": "slow"}', "wanted milliseconds for each stage", id="text"),
-        pytest.param("{}", "wanted milliseconds for each stage", id="nothing"),
-        pytest.param("[1]", "wanted a JSON object, got '\\[1\\]'", id="list"),
-        pytest.param("warming up", "wanted a JSON object, got 'warming up'", id="chatter"),
-    ],
-)
-def test_another_answer_is_an_error(tmp_path: Path, answer: str, message: str) -> None:
-    text = f"print('ready', flush=True)\ninput()\nprint({answer!r}, flush=True)\ninput()"
-    with (
-        child.predecessor(task(tmp_path), program(tmp_path, text)) as former,
-        pytest.raises(ServerError, match=f"predecessor: {message}"),
-    ):
-        child.stages(former, Path("a.jpg"))
-
-
-def test_a_missing_script_is_an_error(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ServerError, match=r"wanted the script none\.py"),
-        child.predecessor(task(tmp_path), tmp_path / "none.py"),
-    ):
-        pass
 
 
 @pytest.mark.parametrize(
@@ -112,11 +37,28 @@ def test_a_program_that_is_none_is_an_error(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("answer", ["[1]", "warming up"])
+def test_an_answer_that_is_no_object_is_an_error(answer: str) -> None:
+    text = f"print('ready', flush=True)\ninput()\nprint({answer!r}, flush=True)\ninput()"
+    with (
+        child.running("fake", [sys.executable, "-c", text], {}) as fake,
+        pytest.raises(ServerError, match="fake: wanted a JSON object, got"),
+    ):
+        fake.ask({})
+
+
+def test_a_child_is_gone_after_the_block() -> None:
+    text = "print('ready', flush=True); input()"
+    with child.running("fake", [sys.executable, "-c", text], {}) as fake:
+        assert fake.process.poll() is None
+    assert fake.process.poll() is not None
+
+
 def test_a_child_that_ends_between_questions_is_an_error() -> None:
     text = "print('ready', flush=True); input(); raise SystemExit('out of memory')"
     with child.running("fake", [sys.executable, "-c", text], {}) as fake:
         with pytest.raises(ServerError, match="its end: out of memory"):
-            fake.ask("go")
+            fake.ask({})
         with pytest.raises(ServerError, match="its end: out of memory"):
             fake.ask({"do": "go"})
 

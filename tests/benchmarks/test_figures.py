@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.comparison import compared, differences, medians, read_report
 from benchmarks.figures import (
-    PREDECESSOR,
     SCALING,
     SERVED,
     SPREAD,
@@ -129,14 +128,10 @@ class TestRatios:
             {"picture": "street", "stage": "decode", "rows": 1, "ms": 5.0},
             {"picture": "street", "stage": "yolo", "rows": 1, "ms": 60.0},
             {"picture": "other", "stage": "yolo", "rows": 1, "ms": 70.0},
-            {"picture": "street", "stage": "predecessor total", "rows": 1, "ms": 400.0},
         ]
-        assert self.found([cell("http-encoded", 1, 10)], bare) == {
-            (TAX, 1): 35.0,
-            (PREDECESSOR, 1): 0.25,
-        }
+        assert self.found([cell("http-encoded", 1, 10)], bare) == {(TAX, 1): 35.0}
         two_plates = cell("http-encoded", 1, 10, plates=2)
-        assert self.found([two_plates], bare) == {(PREDECESSOR, 1): 0.25}
+        assert self.found([two_plates], bare) == {}
 
     def test_a_cell_where_nothing_worked_has_none(self) -> None:
         failed = cell("http-encoded", 4, 0, p50_ms=None, p99_ms=None)

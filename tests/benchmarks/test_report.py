@@ -26,7 +26,6 @@ COUNTERS = {
 BARE = [
     {"stage": "decode", "rows": 1, "ms": 5.0},
     {"stage": "yolo", "rows": 1, "ms": 60.0},
-    {"stage": "predecessor total", "rows": 1, "ms": 500.0},
 ]
 
 
@@ -78,7 +77,7 @@ def lines(result) -> list[str]:
 
 def test_ratios_come_first(bench) -> None:
     printed = lines(bench())
-    assert printed[3:12] == [
+    assert printed[3:11] == [
         "ratios 0 plates",
         "served / in process, x1 1.00",
         "served / in process, x4 1.00",
@@ -86,7 +85,6 @@ def test_ratios_come_first(bench) -> None:
         "p99 / p50, x4 1.00",
         "throughput at many / at 4, x16 4.00",
         "one call - (yolo + decoding), ms, x1 35.0",
-        "one call / predecessor, x1 0.20",
         "",
     ]
 
@@ -99,7 +97,6 @@ def test_cells_stages_and_bounds_are_printed(bench) -> None:
     assert "0 plates x4 0.00 20.0 5.00 0.00 0.00 2.00 0.00 0.00 - 0.00 0.00 -" in printed
     assert "0 plates yolo 1 60.0" in printed
     assert "0 plates decode 1 5.00" in printed
-    assert "0 plates predecessor total 1 500" in printed
 
 
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:

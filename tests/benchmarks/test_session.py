@@ -32,10 +32,7 @@ class FakeWorker:
         self.fails_at = fails_at
         self.failure = failure
 
-    def ask(self, question: dict | str) -> dict:
-        if isinstance(question, str):
-            self.asked.append(("former", question))
-            return {"detector": 400.0}
+    def ask(self, question: dict) -> dict:
         self.asked.append((question["do"], question["picture"]))
         if self.failure and len(self.asked) == self.fails_at:
             raise self.failure
@@ -45,9 +42,8 @@ class FakeWorker:
 class FakeStart:
     """Starts nothing; knows whether it was stopped."""
 
-    def __init__(self, worker: FakeWorker, former: FakeWorker | None = None) -> None:
+    def __init__(self, worker: FakeWorker) -> None:
         self.worker = worker
-        self.former = former
         self.is_stopped = False
 
     def __call__(self, task: Task, pictures: list[Picture]) -> AbstractContextManager[Session]:
@@ -58,7 +54,7 @@ class FakeStart:
         files = {picture.name: Path(f"{picture.name}.jpg") for picture in pictures}
         by_name = {picture.name: picture for picture in pictures}
         try:
-            yield Session(None, self.worker, self.former, by_name, files)
+            yield Session(None, self.worker, by_name, files)
         finally:
             self.is_stopped = True
 
@@ -68,24 +64,13 @@ def task(rounds: int = 2) -> Task:
 
 
 def test_every_round_measures_every_cell_and_the_bounds() -> None:
-    start = FakeStart(FakeWorker(), FakeWorker())
+    start = FakeStart(FakeWorker())
     record = measure(task(), PICTURES, start)
     assert {key: len(samples) for key, samples in record.samples.items()} == {
         Key(name, IN_PROCESS, count): 2 for name in "ab" for count in (1, 4)
     }
     assert {name: len(rounds) for name, rounds in record.bare.items()} == {"a": 2, "b": 2}
-    assert [row["stage"] for row in record.bare["b"][1]] == [
-        "yolo",
-        "predecessor detector",
-        "predecessor total",
-    ]
     assert (record.rounds, record.ended, record.server) == (2, "", None)
-
-
-def test_the_predecessor_is_told_the_file() -> None:
-    former = FakeWorker()
-    measure(task(rounds=1), PICTURES, FakeStart(FakeWorker(), former))
-    assert former.asked == [("former", "a.jpg"), ("former", "b.jpg")]
 
 
 def test_figures_of_the_worker_become_a_sample() -> None:
