@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import DataError
 from evaluation.figures import PRECISION, Figures
 from evaluation.report import read_json
 from evaluation.tables import NOTHING, number, percent
+from orchestrator.errors import DataError
 
 
 @dataclass(frozen=True)

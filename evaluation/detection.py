@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from orchestrator.boxes import iou
 from evaluation.datasets import Box
+from orchestrator.boxes import iou
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,22 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from evaluation.checkpoints import assemble
 from orchestrator.client import PlateClient
+from orchestrator.client.transport import Call
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
-from evaluation.checkpoints import assemble
 from orchestrator.networks.engines import Engine as NetworkEngine
 from orchestrator.networks.engines import chosen
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plate, Plates
-from orchestrator.settings import Settings
-from orchestrator.client.transport import Call
 from orchestrator.server.local import server_at
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.repository import REPOSITORY
+from orchestrator.settings import Settings
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
 """What detection is measured with: the whole precision-recall curve, as YOLOv5 validates."""

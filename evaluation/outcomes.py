@@ -9,10 +9,10 @@ from pathlib import Path
 
 from torch import Tensor
 
-from orchestrator.errors import DataError, PictureError
 from evaluation.datasets import BoxedPicture, LabelledPlate, Scene
 from evaluation.detection import Detected
 from evaluation.engines import Answer
+from orchestrator.errors import DataError, PictureError
 from orchestrator.images import read_picture
 from orchestrator.plates import Plate, Plates
 

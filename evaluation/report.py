@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.errors import DataError
 from evaluation.figures import Figures
+from orchestrator.errors import DataError
 
 
 def read_json(path: Path) -> Any:

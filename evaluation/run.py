@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import typer
 
-from orchestrator.errors import DataError
 from evaluation.comparison import read_report, side_by_side
 from evaluation.datasets import BoxedPicture, read_boxes, read_scenes
 from evaluation.detection import Detected
@@ -22,6 +21,7 @@ from evaluation.outcomes import Outcome, detect_all, judge_scenes
 from evaluation.reading_files import write_reading
 from evaluation.report import writable, write_report
 from evaluation.tables import text_of
+from orchestrator.errors import DataError
 
 T = TypeVar("T")
 

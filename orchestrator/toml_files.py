@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import UnionType
@@ -27,7 +27,7 @@ def read_table(kind: type[T], file: Path) -> T:
     """Read a TOML file into a dataclass whose fields are its keys.
 
     Fields may be numbers, texts, booleans, paths (in the file: relative to its folder), tuples of
-    these, other dataclasses (in the file: tables) or any of these or None.
+    these, other dataclasses or mappings from texts (in the file: tables) or any of these or None.
 
     Raises:
         SettingsError: The file cannot be read or does not have these keys and types, or the
@@ -40,14 +40,26 @@ def read_table(kind: type[T], file: Path) -> T:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{file}: wanted a TOML file, got: {error}") from error
     try:
-        return _built(kind, table, file.absolute().parent, "")
+        return build(kind, table, file.absolute().parent)
     except SettingsError as error:
         raise SettingsError(f"{file}: {error}") from error
 
 
-def _built(kind: type[T], table: object, folder: Path, name: str) -> T:
+def build(kind: type[T], table: object, folder: Path = Path(), name: str = "") -> T:
+    """Build a dataclass from a table that TOML or JSON held; see `read_table`.
+
+    Args:
+        kind: The dataclass.
+        table: By field.
+        folder: What its paths are relative to.
+        name: Of the table, in messages.
+
+    Raises:
+        SettingsError: The table does not have these keys and types, or the dataclass refuses a
+            value.
+    """
     if not isinstance(table, dict):
-        raise SettingsError(f"{name}: wanted a table, got {table!r}")
+        raise SettingsError(f"{name or 'content'}: wanted a table, got {table!r}")
     where = f"[{name}] " if name else ""
     hints = get_type_hints(kind)
     unknown = sorted(set(table) - set(hints))
@@ -63,13 +75,19 @@ def _built(kind: type[T], table: object, folder: Path, name: str) -> T:
 def _value(hint: Any, value: object, folder: Path, key: str) -> Any:
     """Check one value against the type of its field."""
     if isinstance(hint, UnionType):
+        if value is None:  # in JSON
+            return None
         (hint,) = (one for one in get_args(hint) if one is not type(None))
+    if get_origin(hint) is Mapping:
+        if not isinstance(value, dict):
+            raise SettingsError(f"{key}: wanted a table, got {value!r}")
+        return {name: _value(get_args(hint)[1], one, folder, name) for name, one in value.items()}
     if get_origin(hint) is tuple:
         if not isinstance(value, list):
             raise SettingsError(f"{key}: wanted a list, got {value!r}")
         return tuple(_value(get_args(hint)[0], one, folder, key) for one in value)
     if is_dataclass(hint):
-        return _built(hint, value, folder, key)  # type: ignore[arg-type]  # a class, no instance
+        return build(hint, value, folder, key)  # type: ignore[arg-type]  # a class, no instance
     accepted = {Path: (str,), float: (int, float)}.get(hint, (hint,))
     if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
         raise SettingsError(f"{key}: wanted {_WANTED[hint]}, got {value!r}")

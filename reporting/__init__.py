@@ -1,0 +1,1 @@
+"""What evaluation and benchmarks share: tables, plots, comparisons, and reports as files."""

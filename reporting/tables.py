@@ -1,0 +1,59 @@
+"""Tables as text, and how a figure is shown in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NOTHING = "-"
+"""Shown where a figure is missing."""
+
+Cell = str | int | None
+"""None is a missing figure."""
+Rows = Sequence[Sequence[Cell]]
+
+
+def format_table(header: Sequence[Cell], rows: Rows = ()) -> str:
+    """Align columns: the first to the left, the others to the right."""
+    lines = [[_format(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def format_markdown(header: Sequence[Cell], rows: Rows = ()) -> str:
+    """Write a table of Markdown, its columns aligned in the same way."""
+    ruler = ("---", *("---:" for _ in header[1:]))
+    lines = (header, ruler, *rows)
+    return "".join(f"| {' | '.join(map(_format, line))} |\n" for line in lines)
+
+
+def _format(cell: Cell) -> str:
+    return NOTHING if cell is None else str(cell)
+
+
+def format_count(value: float | None) -> str:
+    """Write a whole number."""
+    return NOTHING if value is None else f"{value:.0f}"
+
+
+def format_number(value: float | None) -> str:
+    """Write a figure with three decimals."""
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def format_percent(value: float | None) -> str:
+    """Write a proportion as a percentage."""
+    return NOTHING if value is None else f"{100 * value:.1f} %"
+
+
+def format_figure(value: float | None, digits: int = 3) -> str:
+    """Write a figure with so many digits that mean something, fewer below 1: `0.05`."""
+    if value is None:
+        return NOTHING
+    whole = len(str(int(abs(float(f"{value:.{digits}g}")))))
+    return f"{value:.{max(0, digits - whole)}f}"
