@@ -9,47 +9,57 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TypeVar
 
-from benchmarks.plan import Task
-from orchestrator.errors import ServerError
+from benchmarks.plan import Plan
+from benchmarks.worker import Job, PipelineOptions
+from orchestrator.errors import ServerError, SettingsError
+from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.options import ServerOptions
+from orchestrator.toml_files import build
 
 PROJECT = Path(__file__).resolve().parents[1]
 READY = "ready"
 GOODBYE_S = 5.0
 
+A = TypeVar("A")
+
 
 @dataclass(frozen=True)
 class Child:
-    """A running child; use `running`. It sleeps in a read while it is not asked."""
+    """A running child; use `run_child`. It sleeps in a read while it is not asked."""
 
     name: str
     process: subprocess.Popen[str]
     complaints: IO[str]
 
-    def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Send an object as a line of JSON and wait for the answer.
+    def ask(self, kind: type[A], job: Job) -> A:
+        """Send a job as a line of JSON and wait for the answer.
+
+        Args:
+            kind: Dataclass of the answer.
+            job: What to do.
 
         Raises:
-            ServerError: The child ended, or its answer is no JSON object.
+            ServerError: The child ended, or answered with something else.
         """
         assert self.process.stdin is not None
         with suppress(BrokenPipeError):  # then there is no answer either
-            self.process.stdin.write(json.dumps(question) + "\n")
+            self.process.stdin.write(json.dumps(asdict(job)) + "\n")
             self.process.stdin.flush()
-        answer = self.line()
-        with suppress(ValueError):
-            parsed = json.loads(answer)
-            if isinstance(parsed, dict):
-                return parsed
-        raise ServerError(f"{self.name}: wanted a JSON object, got {answer[:80]!r}")
+        answer = self.read_line()
+        try:
+            return build(kind, json.loads(answer))
+        except (ValueError, SettingsError) as error:
+            raise ServerError(
+                f"{self.name}: wanted {kind.__name__} as JSON, got {answer[:80]!r}"
+            ) from error
 
-    def line(self) -> str:
+    def read_line(self) -> str:
         """Wait for a line.
 
         Raises:
@@ -77,7 +87,7 @@ class Child:
 
 
 @contextmanager
-def running(name: str, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Child]:
+def run_child(name: str, command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Child]:
     """Run a child for the length of a `with` block, ready from the start.
 
     Raises:
@@ -99,7 +109,7 @@ def running(name: str, command: Sequence[str], variables: Mapping[str, str]) -> 
             raise ServerError(f"{command[0]}: wanted a program, got {error.strerror}") from error
         child = Child(name, process, complaints)
         try:
-            if (line := child.line()) != READY:
+            if (line := child.read_line()) != READY:
                 raise ServerError(f"{name}: wanted {READY!r}, got {line[:80]!r}")
             yield child
         finally:
@@ -107,40 +117,41 @@ def running(name: str, command: Sequence[str], variables: Mapping[str, str]) -> 
 
 
 @contextmanager
-def worker(task: Task, parameters: Mapping[str, Any]) -> Iterator[Child]:
+def run_worker(plan: Plan, parameters: Mapping[str, Mapping[str, str]]) -> Iterator[Child]:
     """Run the pipeline in a process of its own, as the server runs it.
 
     Args:
-        task: What is measured.
+        plan: What is measured.
         parameters: Of the model `plate_recognition`, as its config has them.
     """
-    given = {
-        "weights": str((task.weights or WEIGHTS).resolve()),
-        "device": task.device,
-        "engine": task.engine.value,
-        "threads": _capacity(task).threads,
-        "instances": _capacity(task).instances,
-        "parameters": parameters,
-    }
-    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(given)]
-    with running("in-process", command, _variables(task)) as child:
-        yield child
-
-
-def _capacity(task: Task) -> Capacity:
-    """Return how the CPU is shared in a server of our own; on a GPU there is one of each."""
-    server = ServerOptions(
-        device=task.device, engine=task.engine, threads=task.threads, pictures=task.pictures
+    capacity = _fit(plan)
+    options = PipelineOptions(
+        weights=str((plan.weights or WEIGHTS).resolve()),
+        device=plan.used_device,
+        engine=plan.engine,
+        threads=capacity.threads,
+        instances=capacity.instances,
+        parameters=parameters,
     )
-    return server.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
-
-
-def _variables(task: Task) -> dict[str, str]:
-    return {
-        "OMP_NUM_THREADS": str(_capacity(task).threads),
+    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(asdict(options))]
+    variables = {
+        "OMP_NUM_THREADS": str(capacity.threads),
         "OMP_WAIT_POLICY": os.environ.get("OMP_WAIT_POLICY", "PASSIVE"),  # idle means idle
         "PYTHONPATH": os.pathsep.join(
             filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")])
         ),
-        **({"CUDA_VISIBLE_DEVICES": ""} if task.device == "cpu" else {}),
+        **({"CUDA_VISIBLE_DEVICES": ""} if plan.used_device == "cpu" else {}),
     }
+    with run_child("in-process", command, variables) as child:
+        yield child
+
+
+def _fit(plan: Plan) -> Capacity:
+    """Return how the CPU is shared in a server of our own; on a GPU there is one of each."""
+    server = ServerOptions(
+        device=plan.used_device,
+        engine=Engine(plan.engine),
+        threads=plan.threads,
+        pictures=plan.pictures,
+    )
+    return server.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)

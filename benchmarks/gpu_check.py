@@ -19,8 +19,7 @@ import cv2
 import numpy as np
 import typer
 
-from benchmarks.pictures import Picture, read, rendered
-from evaluation.tables import aligned
+from benchmarks.pictures import Picture, read, render
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
@@ -28,6 +27,7 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.server.local import on_free_ports, prepared
 from orchestrator.server.process import running
 from orchestrator.triton.placement import VARIABLE, Placement, parsed
+from reporting.tables import format_table
 
 PROJECT = Path(__file__).resolve().parents[1]
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -37,7 +37,7 @@ BOX_PX, SCORE = 1.0, 0.02
 """So far answers of the two may differ: another order of adding, another way of resizing."""
 BENCH = (
     "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
-    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "bench/gpu",
+    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "reports/bench-gpu",
 )  # fmt: skip
 
 
@@ -86,13 +86,13 @@ def astray(placements: Sequence[Placement]) -> list[Placement]:
 
 def table(placements: Sequence[Placement]) -> str:
     """Show where each tensor was, each place once."""
-    rows = dict.fromkeys(placements)
-    return aligned([("hop", "seen by", "tensor", "where"), *rows])
+    rows = list(dict.fromkeys(placements))
+    return format_table(("hop", "seen by", "tensor", "where"), rows)
 
 
 def large() -> Picture:
     """Return a picture that is halved before it is letterboxed, its sides odd on purpose."""
-    bgr = cv2.resize(rendered(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
+    bgr = cv2.resize(render(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
     _, jpeg = cv2.imencode(".jpg", bgr)
     return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
 
@@ -125,7 +125,7 @@ def _traced() -> Iterator[None]:
 
 def check(device: str = "gpu") -> bool:
     """Compare a server on the device with one on the CPU and print what was found."""
-    pictures = [*map(rendered, PLATES), *read([STREET]), large()]
+    pictures = [*map(render, PLATES), *read([STREET]), large()]
     answers, placements = ask(device, pictures)
     wanted, _ = ask("cpu", pictures)
     wrong: list[str] = []

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -52,8 +53,26 @@ def shared_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
     Each process counts its proportional part (PSS), where the kernel tells it; otherwise the
     process with the most of them counts alone.
     """
-    parts = [kb for pid in pids for kb in _parts_kb(proc / str(pid) / "smaps_rollup")]
-    return 1024 * sum(parts) or PAGE * max((shared for _, shared in _pages(pids, proc)), default=0)
+    parts = sum(_pss_kb(pid, "_(?:File|Shmem)", proc) for pid in pids)
+    return 1024 * parts or PAGE * max((shared for _, shared in _pages(pids, proc)), default=0)
+
+
+def pss_bytes(pid: int, proc: Path = PROC) -> int:
+    """Return a process' memory; of a page that several have, its part."""
+    return 1024 * _pss_kb(pid, "", proc)
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The most memory that was seen; None where none was watched.
+
+    Attributes:
+        memory_bytes: Of the processes.
+        shm_bytes: Of their files in shared memory; largely part of the other.
+    """
+
+    memory_bytes: int | None = None
+    shm_bytes: int | None = None
 
 
 class Watch:
@@ -69,12 +88,12 @@ class Watch:
         if self._shm_prefixes:
             self._shm = max(self._shm, files_bytes(SHM, self._shm_prefixes))
 
-    def peaks(self) -> dict[str, int]:
-        """Return the peaks by name; none where no process was watched."""
+    def peaks(self) -> Peaks:
+        """Return the peaks so far."""
         if not self.pids:
-            return {}
-        shm = {"shm_bytes": self._shm} if self._shm_prefixes else {}
-        return {"memory_bytes": self._private + shared_bytes(self.pids)} | shm
+            return Peaks()
+        memory_bytes = self._private + shared_bytes(self.pids)
+        return Peaks(memory_bytes, self._shm if self._shm_prefixes else None)
 
 
 def files_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:
@@ -115,9 +134,9 @@ def _pages(pids: frozenset[int], proc: Path) -> Iterator[tuple[int, int]]:
             yield int(resident), int(shared)
 
 
-def _parts_kb(rollup: Path) -> list[int]:
+def _pss_kb(pid: int, part: str, proc: Path) -> int:
+    """Return a part of the PSS, by the end of the kernel's name for it."""
     with suppress(OSError):
-        return [
-            int(kb) for kb in re.findall(r"^Pss_(?:File|Shmem): +(\d+)", rollup.read_text(), re.M)
-        ]
-    return []
+        rollup = (proc / str(pid) / "smaps_rollup").read_text()
+        return sum(int(kb) for kb in re.findall(rf"^Pss{part}: +(\d+)", rollup, re.MULTILINE))
+    return 0

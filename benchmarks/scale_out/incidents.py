@@ -87,8 +87,8 @@ INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
 
 
 @dataclass(frozen=True)
-class Record:
-    """An incident under load; moments are seconds of the monotonic clock.
+class Incident:
+    """What happened under load; moments are seconds of the monotonic clock.
 
     Attributes:
         name: Of the incident.
@@ -111,7 +111,7 @@ class Record:
     taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def record(name: str, fleet: Fleet, load: Load, margin_s: float) -> Record:
+def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
     """Make an incident happen under load.
 
     Args:
@@ -134,7 +134,7 @@ def record(name: str, fleet: Fleet, load: Load, margin_s: float) -> Record:
         ended = time.monotonic()
         time.sleep(margin_s)
         load_ended = time.monotonic()
-    return Record(
+    return Incident(
         name, load.calls, load_began, began, ended, load_ended,
         resent=fleet.balancer.resent(names) - resent,
         taken={name: _more(fleet.balancer.taken(name), taken[name]) for name in names},

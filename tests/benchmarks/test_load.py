@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from benchmarks import load
-from benchmarks.load import Sample, closed_loop
+from benchmarks.load import Cpu, Round, closed_loop
 from orchestrator.errors import ModelError, Overloaded, ServerError
 
 CALL_S = 0.01
@@ -59,7 +59,7 @@ class Service:
         return 3
 
 
-def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Sample:
+def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
     return closed_loop(service.caller, concurrency, seconds)
 
 
@@ -83,11 +83,11 @@ def test_usage_is_what_has_grown_between_the_two_ends() -> None:
     read = iter([5.0, 12.0])
     at: list[bool] = []
 
-    def usage() -> dict[str, float]:
+    def usage() -> Cpu:
         at.append(service.most_open == 2)
-        return {"cpu_s": next(read)}
+        return Cpu(server=next(read))
 
-    assert closed_loop(service.caller, 2, 0.1, usage=usage).used == {"cpu_s": 7.0}
+    assert closed_loop(service.caller, 2, 0.1, usage=usage).cpu_s == Cpu(server=7.0)
     assert at == [True, True], "everybody is at work"
 
 
@@ -153,7 +153,7 @@ def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
 def test_an_interrupt_closes_every_caller() -> None:
     service = Service()
 
-    def interrupted() -> dict[str, float]:
+    def interrupted() -> Cpu:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

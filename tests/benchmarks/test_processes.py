@@ -7,6 +7,7 @@ import pytest
 from benchmarks.processes import (
     PAGE,
     TICKS_PER_S,
+    Peaks,
     Watch,
     cpu_s,
     files_bytes,
@@ -85,18 +86,18 @@ def test_the_most_shared_pages_are_taken_where_there_is_nothing_better(proc: Pat
 def test_a_peak_is_kept_when_memory_is_given_back() -> None:
     watch = Watch(frozenset({os.getpid()}))
     watch.look()
-    low = watch.peaks()["memory_bytes"]
+    low = watch.peaks().memory_bytes
     ballast = np.ones(200_000_000, np.uint8)
     watch.look()
     del ballast
     watch.look()
-    assert watch.peaks()["memory_bytes"] - low > 100_000_000  # others come and go
+    assert watch.peaks().memory_bytes - low > 100_000_000  # others come and go
 
 
 def test_without_processes_there_are_no_peaks() -> None:
     watch = Watch(frozenset())
     watch.look()
-    assert watch.peaks() == {}
+    assert watch.peaks() == Peaks()
 
 
 def test_this_process_is_found_and_measured() -> None:

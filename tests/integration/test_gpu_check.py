@@ -4,13 +4,13 @@ import pytest
 import torch
 
 from benchmarks.gpu_check import ask, astray, check
-from benchmarks.pictures import rendered
+from benchmarks.pictures import render
 from orchestrator.contract import OUTPUTS_OF
 from orchestrator.triton.placement import Placement
 
 
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
-    answers, placements = ask("cpu", [rendered(0), rendered(1)])
+    answers, placements = ask("cpu", [render(0), render(1)])
     assert [len(plates) for plates in answers] == [0, 1]
     assert set(placements) == {
         Placement(model, seen_by, tensor, "cpu")

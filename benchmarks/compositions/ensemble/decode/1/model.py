@@ -1,5 +1,5 @@
 """Triton's entry to a step of the ensemble."""
 
-from benchmarks.models import Decode as TritonPythonModel
+from benchmarks.compositions.models import Decode as TritonPythonModel
 
 __all__ = ["TritonPythonModel"]

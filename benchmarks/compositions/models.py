@@ -1,6 +1,6 @@
-"""The rivals' Python models: the steps of the ensemble, and the chain in one process.
+"""The Python models of the compositions: the steps of the ensemble, and the chain in one process.
 
-They use the functions of `orchestrator` that the BLS model uses, so only the form differs.
+They use the functions of `orchestrator` that the BLS model uses, so only the composition differs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import triton_python_backend_utils as pb_utils
 
-from benchmarks import OUTPUTS
+from benchmarks.compositions import OUTPUTS
 from orchestrator import contract, ctc
 from orchestrator.contract import Array
 from orchestrator.errors import PlateError
