@@ -6,12 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import typer
 
-from benchmarks.child import Child, run_worker
 from benchmarks.compositions import MODELS, OUTPUTS
 from benchmarks.compositions.answers import check
 from benchmarks.compositions.memory import Processes, measure_memory
@@ -19,10 +16,10 @@ from benchmarks.load import Cpu, Round, closed_loop
 from benchmarks.metrics import scrape, subtract
 from benchmarks.pictures import Picture
 from benchmarks.plan import IN_PROCESS, Key, Plan, keys, shuffle
-from benchmarks.processes import Watch, cpu_s, tree
+from benchmarks.processes import Watch, find_tree, read_cpu_s
 from benchmarks.server import MeasuredServer, ServerFacts, run_server
 from benchmarks.wire import REGION, Question, connect
-from benchmarks.worker import Bound, Bounds, Job
+from benchmarks.worker import Bound, Worker, run_worker
 from orchestrator.errors import PlateError, ServerError
 
 SETTLED_S = 0.05
@@ -58,14 +55,12 @@ class Session:
         server: The server under load; None where no cell needs one.
         worker: The pipeline in process.
         pictures: By name.
-        files: The same pictures as files.
         is_narrow: Ask for no more than every composition answers.
     """
 
     server: MeasuredServer | None
-    worker: Child
+    worker: Worker
     pictures: Mapping[str, Picture]
-    files: Mapping[str, Path]
     is_narrow: bool = False
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
@@ -74,12 +69,11 @@ class Session:
         Raises:
             ServerError: What is measured has ended.
         """
+        picture = self.pictures[key.picture]
         if key.transport == IN_PROCESS:
-            return self.worker.ask(
-                Round, Job(str(self.files[key.picture]), key.concurrency, seconds)
-            )
+            return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
-        question = Question(self.pictures[key.picture], MODELS[key.target])
+        question = Question(picture, MODELS[key.target])
         if self.is_narrow:
             question = replace(question, outputs=OUTPUTS)
         measured = measure_served(key, question, self.server, seconds)
@@ -95,14 +89,14 @@ def measure_served(key: Key, question: Question, server: MeasuredServer, seconds
         ServerError: The server's metrics cannot be read.
     """
     own = server.own
-    pids = tree(own.process.pid) if own else frozenset()
+    pids = find_tree(own.process.pid) if own else frozenset()
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
     before = scrape(server.address.metrics)
     measured = closed_loop(
         lambda: connect(key.transport, question, server.address),
         key.concurrency,
         seconds,
-        usage=lambda: Cpu(server=cpu_s(pids) if pids else None, client=time.process_time()),
+        usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),
         look=watch.look,
     )
     time.sleep(SETTLED_S)
@@ -118,17 +112,13 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         PlateError: Something of it cannot be started, or compositions do not answer alike.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="plates-bench-")))
-        files = {one.name: folder / f"{index}.jpg" for index, one in enumerate(pictures)}
-        for one in pictures:
-            files[one.name].write_bytes(one.encoded)
         server = stack.enter_context(run_server(plan)) if plan.is_served else None
         if server and plan.compared:
             check(pictures, plan.compared, server.address.http)
         parameters = server.facts.parameters if server else {}
         worker = stack.enter_context(run_worker(plan, parameters))
         by_name = {one.name: one for one in pictures}
-        yield Session(server, worker, by_name, files, is_narrow=bool(plan.compared))
+        yield Session(server, worker, by_name, is_narrow=bool(plan.compared))
 
 
 Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
@@ -163,12 +153,12 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
 
 
 def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
-    cells = keys(plan, list(session.files))
+    cells = keys(plan, list(session.pictures))
     started, done, all_cells = time.monotonic(), 0, plan.rounds * len(cells)
     for round_ in range(plan.rounds):
-        for name, file in session.files.items():
-            alone = session.worker.ask(Bounds, Job(str(file)))
-            results.bounds.setdefault(name, []).append(alone.bounds)
+        for name, picture in session.pictures.items():
+            bounds = session.worker.time_alone(picture.encoded)
+            results.bounds.setdefault(name, []).append(bounds)
         for key in shuffle(cells, round_):
             measured = session.measure_cell(key, plan.seconds)
             results.rounds.setdefault(key, []).append(measured)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.compositions import WORKERS
-from benchmarks.processes import pss_bytes, workers
+from benchmarks.processes import count_pss_bytes, find_workers
 from orchestrator.contract import COMPONENTS
 
 NETWORKS = "networks"
@@ -31,9 +31,9 @@ def measure_memory(server_pid: int, targets: Iterable[str]) -> tuple[Processes, 
     """Look at the processes of a server with all compositions."""
     groups = {target: WORKERS[target] for target in targets} | {NETWORKS: COMPONENTS}
     found = {
-        name: [pid for model in models for pid in workers(server_pid, model)]
+        name: [pid for model in models for pid in find_workers(server_pid, model)]
         for name, models in groups.items()
     }
     return tuple(
-        Processes(name, len(pids), sum(map(pss_bytes, pids))) for name, pids in found.items()
+        Processes(name, len(pids), sum(map(count_pss_bytes, pids))) for name, pids in found.items()
     )

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import SHM, tree, workers
+from benchmarks.processes import SHM, find_tree, find_workers
 from orchestrator.errors import ServerError
 from orchestrator.server.local import on_free_ports, prepared
 from orchestrator.server.options import ServerOptions
@@ -94,14 +94,14 @@ class Replica:
         Raises:
             ServerError: There is none.
         """
-        found = workers(self.pid, model)
+        found = find_workers(self.pid, model)
         if not found:
             raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
         return found[0]
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""
-        for pid in tree(self.pid):
+        for pid in find_tree(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._clean_up()

@@ -12,7 +12,7 @@ from functools import partial
 from typing import NamedTuple
 
 from benchmarks.load import Cpu, Round, closed_loop
-from benchmarks.processes import cpu_s, tree
+from benchmarks.processes import find_tree, read_cpu_s
 from benchmarks.scale_out.callers import Known, connect
 from benchmarks.scale_out.incidents import Fleet
 from orchestrator.client import PlateClient
@@ -98,9 +98,11 @@ def _use(fleet: Fleet, replicas: int) -> None:
 
 def _usage(fleet: Fleet) -> Callable[[], Cpu]:
     """Return what reads the CPU seconds of the servers, of the balancer and of the callers."""
-    servers = frozenset[int]().union(*(tree(replica.pid) for replica in fleet.replicas))
+    servers = frozenset[int]().union(*(find_tree(replica.pid) for replica in fleet.replicas))
     balancer = frozenset({fleet.balancer.pid})
-    return lambda: Cpu(server=cpu_s(servers), client=time.process_time(), balancer=cpu_s(balancer))
+    return lambda: Cpu(
+        server=read_cpu_s(servers), client=time.process_time(), balancer=read_cpu_s(balancer)
+    )
 
 
 def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> dict[Way, list[Round]]:

@@ -11,7 +11,7 @@ from benchmarks.load import Cpu, Round
 from benchmarks.pictures import Picture
 from benchmarks.plan import IN_PROCESS, Key, Plan
 from benchmarks.session import Session, measure
-from benchmarks.worker import Bound, Bounds, Job
+from benchmarks.worker import Bound
 from orchestrator.errors import ServerError
 
 PICTURES = [Picture(name, b"", np.zeros((2, 2, 3), np.uint8)) for name in ("a", "b")]
@@ -22,15 +22,22 @@ class FakeWorker:
     """Answers as the worker does; raises `failure` instead of answer number `fails_at`."""
 
     def __init__(self, fails_at: int = -1, failure: BaseException | None = None) -> None:
-        self.asked: list[Job] = []
+        self.asked = 0
         self.fails_at = fails_at
         self.failure = failure
 
-    def ask(self, kind: type, job: Job) -> object:
-        self.asked.append(job)
-        if self.failure and len(self.asked) == self.fails_at:
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        self.count()
+        return LOAD
+
+    def time_alone(self, encoded: bytes) -> tuple[Bound, ...]:
+        self.count()
+        return (Bound("yolo", 1, 2.0),)
+
+    def count(self) -> None:
+        self.asked += 1
+        if self.failure and self.asked == self.fails_at:
             raise self.failure
-        return LOAD if job.concurrency else Bounds((Bound("yolo", 1, 2.0),))
 
 
 class FakeStart:
@@ -45,10 +52,9 @@ class FakeStart:
 
     @contextmanager
     def opened(self, pictures: list[Picture]) -> Iterator[Session]:
-        files = {picture.name: Path(f"{picture.name}.jpg") for picture in pictures}
         by_name = {picture.name: picture for picture in pictures}
         try:
-            yield Session(None, self.worker, by_name, files)
+            yield Session(None, self.worker, by_name)
         finally:
             self.is_stopped = True
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from benchmarks.gpu_check import ask, astray, check
+from benchmarks.gpu_check import ask, check, find_astray
 from benchmarks.pictures import render
 from orchestrator.contract import OUTPUTS_OF
 from orchestrator.triton.placement import Placement
@@ -18,7 +18,7 @@ def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
         for tensor in ("input__0", *outputs)
         for seen_by in ("caller", "worker")
     }
-    assert {one.model for one in astray(placements)} == set(OUTPUTS_OF)
+    assert {one.model for one in find_astray(placements)} == set(OUTPUTS_OF)
 
 
 @pytest.mark.gpu

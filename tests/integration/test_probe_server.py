@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from benchmarks.processes import workers
+from benchmarks.processes import find_workers
 from orchestrator import probe
 from orchestrator.server.local import on_free_ports, prepared
 from orchestrator.server.process import Server, is_ready, running
@@ -28,7 +28,7 @@ def test_a_dead_worker_is_noticed_though_triton_says_ready() -> None:
     options = replace(on_free_ports(prepared()), pictures=1)  # one worker for each model
     with running(options) as own:
         assert run(options.http_url).returncode == 0
-        (worker,) = workers(own.process.pid, "lprnet")
+        (worker,) = find_workers(own.process.pid, "lprnet")
         os.kill(worker, signal.SIGKILL)
         assert is_ready(options)
         done = run(options.http_url)

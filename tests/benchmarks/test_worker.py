@@ -1,0 +1,68 @@
+"""The pipeline in a process of its own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.metrics import look_inside
+from benchmarks.pictures import render
+from benchmarks.plan import Plan
+from benchmarks.worker import Worker, run_worker
+from orchestrator.errors import ServerError, WeightsError
+from orchestrator.networks.engines import Engine
+from orchestrator.stages import STAGES
+
+OUT = Path("out")
+PICTURE = render(1).encoded
+
+
+@pytest.fixture(scope="module", params=[Engine.TORCHSCRIPT.value, Engine.OPENVINO.value])
+def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
+    plan = Plan(out=OUT, threads=1, device="cpu", engine=request.param)
+    with run_worker(plan, {"max_plates": {"string_value": "5"}}) as started:
+        yield started
+
+
+def test_the_pipeline_is_loaded(worker: Worker) -> None:
+    measured = worker.load(PICTURE, concurrency=2, seconds=0.2)
+    assert measured.plates == 1
+    assert len(measured.latencies_ms) >= 2
+    assert measured.throughput > 0
+    assert measured.cpu_s.server > 0
+    assert measured.peaks.memory_bytes > 50_000_000
+    assert measured.errors == 0
+
+
+def test_the_stages_of_a_load_are_the_services_own(worker: Worker) -> None:
+    inside = look_inside(worker.load(PICTURE, concurrency=1, seconds=0.1).counters)
+    assert tuple(inside.stages_ms) == STAGES
+    assert min(inside.stages_ms.values()) > 0
+
+
+def test_stages_are_timed_alone(worker: Worker) -> None:
+    bounds = worker.time_alone(PICTURE)
+    names = ("picture", "letterbox", "yolo", "stn", "lprnet")
+    assert [(one.stage, one.rows) for one in bounds] == [(name, 1) for name in names]
+    assert all(one.ms > 0 for one in bounds)
+
+
+def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
+    with (
+        pytest.raises(WeightsError, match=str(tmp_path)),
+        run_worker(Plan(out=OUT, weights=tmp_path, threads=1), {}),
+    ):
+        pass
+
+
+def test_a_worker_that_ended_is_an_error() -> None:
+    with run_worker(Plan(out=OUT, threads=1, device="cpu"), {}) as worker:
+        worker.process.kill()
+        with pytest.raises(ServerError, match="in-process: wanted an answer, got its end"):
+            worker.time_alone(PICTURE)
+
+
+def test_a_worker_is_gone_after_the_block() -> None:
+    with run_worker(Plan(out=OUT, threads=1, device="cpu"), {}) as worker:
+        assert worker.process.is_alive()
+    assert worker.process.exitcode == 0
