@@ -7,18 +7,19 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench scale-out gpu-check image-check train-env test-train clean help
+.PHONY: demo serve test check bench scale-out gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the server on localhost:8000 (HTTP), 8001 (gRPC), 8002 (metrics)"
 	@echo "make test        run every test"
-	@echo "make check       lint, types and formats"
+	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
 	@echo "make test-train  the tests that need the yolov5 package"
+	@echo "make workshop    what plates evaluate, bench and train reader need beside what serves"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
 demo: .venv/.serve
@@ -34,18 +35,21 @@ check: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
-bench: .venv/.serve
+bench: .venv/.workshop
 	$(BIN)/plates bench
 
-gpu-check: .venv/.serve
+gpu-check: .venv/.workshop
 	$(BIN)/python -m benchmarks.gpu_check
 
-scale-out: .venv/.serve
+scale-out: .venv/.workshop
 	$(BIN)/python -m benchmarks.scale_out
 
 image-check: .venv/.dev
 	$(BIN)/python -m deploy.check_image
+
+workshop: .venv/.workshop
 
 train-env: .venv-train/.train
 
@@ -59,10 +63,14 @@ clean:
 	$(INSTALL)
 	@touch $@
 
-.venv/.dev: $(LOCK)
-	$(INSTALL) --group dev
+.venv/.workshop: $(LOCK)
+	$(INSTALL) --group workshop
 	@touch .venv/.serve $@
 
+.venv/.dev: $(LOCK)
+	$(INSTALL) --group dev --group workshop
+	@touch .venv/.serve .venv/.workshop $@
+
 .venv-train/.train: $(LOCK)
-	$(INSTALL) --group dev --group train --venv .venv-train
+	$(INSTALL) --group dev --group workshop --group train --venv .venv-train
 	@touch $@

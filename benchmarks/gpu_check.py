@@ -24,7 +24,8 @@ from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
 from orchestrator.plates import Plate, Plates
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import running
 from orchestrator.triton.placement import VARIABLE, Placement, parsed
 from reporting.tables import format_table
@@ -107,7 +108,7 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
     Raises:
         ServerError: It cannot be started, or fails.
     """
-    options = on_free_ports(prepared(device=device, engine=Engine.TORCHSCRIPT))
+    options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
     with _traced(), running(options) as server, PlateClient(options.http_url) as client:
         server.log.clear()  # of the warm-up
         answers = [client.recognize(picture.encoded) for picture in pictures]

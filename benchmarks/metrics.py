@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import PICTURE, STAGES, Stopwatch
 from orchestrator.triton.metrics import STAGE
 
@@ -113,7 +114,7 @@ def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
         return None
     return Inside(
         whole=_times(model, counted, pictures) if pictures else None,
-        networks={n: _times(n, counted, pictures) for n in COMPONENTS} if pictures else {},
+        networks={n: _times(n, counted, pictures) for n in NETWORKS} if pictures else {},
         stages_ms=(
             {name: 1e3 * counted.get(f"{name} stage_sum", 0.0) / watched for name in STAGES}
             if watched

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from benchmarks.compositions.repository import lay_out
@@ -15,11 +14,10 @@ from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import LayOut, Server, running
+from orchestrator.server.process import Server, running
 
 
 @dataclass(frozen=True)
@@ -76,26 +74,27 @@ def run_server(plan: Plan) -> Iterator[MeasuredServer]:
         yield MeasuredServer(plan.address, _ask_facts(plan.address))
         return
     options = _choose_options(plan)
-    with running(options, _choose_models(plan)) as server:
+    with running(options, lay_out if plan.compared else None) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
             _ask_facts(address),
             device=options.device,
-            engine=options.chosen_engine().value,
+            engine=options.choose_engine().value,
             capacity=options.capacity(),
         )
         yield MeasuredServer(address, facts, server)
 
 
 def _choose_options(plan: Plan) -> ServerOptions:
-    options = prepared(
-        plan.repository, plan.weights, plan.used_device, plan.threads, Engine(plan.engine)
+    options = ServerOptions.given(
+        repository=plan.repository,
+        weights=plan.weights,
+        device=plan.used_device,
+        engine=Engine(plan.engine),
+        threads=plan.threads,
+        pictures=plan.pictures,
     )
-    return replace(on_free_ports(options), pictures=plan.pictures)
-
-
-def _choose_models(plan: Plan) -> LayOut | None:
-    return partial(lay_out, weights=plan.weights or WEIGHTS) if plan.compared else None
+    return on_free_ports(prepare(options))
 
 
 def _ask_facts(address: Address) -> ServerFacts:

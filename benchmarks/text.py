@@ -11,7 +11,7 @@ from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from benchmarks.ratios import Ratio
 from benchmarks.report import BenchReport, Change, Comparison
 from benchmarks.worker import Bound
-from orchestrator.contract import COMPONENTS
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import STAGES
 from reporting.tables import format_figure, format_table
 
@@ -143,7 +143,7 @@ def _stages(cells: Sequence[CellFigures]) -> str:
 
 
 def _networks(cells: Sequence[CellFigures]) -> str:
-    columns = [column for name in COMPONENTS for column in (f"{name} queue", "run", "batch")]
+    columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
     return _table(
         ("served, ms a picture", "", "", "queue", "run", *columns),
         ((*_place(cell), *_waiting(cell)) for cell in _shown(cells) if _waiting(cell)),
@@ -155,7 +155,7 @@ def _waiting(cell: CellFigures) -> tuple[str, ...]:
         return ()
     whole = cell.inside.whole
     found: list[float | None] = [whole.queue_ms, whole.compute_ms]
-    for model in (cell.inside.networks[name] for name in COMPONENTS):
+    for model in (cell.inside.networks[name] for name in NETWORKS):
         found += [model.queue_ms, model.compute_ms, model.batch if model.calls else None]
     return tuple(map(format_figure, found))
 

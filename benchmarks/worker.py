@@ -29,7 +29,7 @@ from benchmarks.processes import Watch
 from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.images import crop_plates, decode, letterbox
-from orchestrator.networks.engines import Engine, chosen
+from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
@@ -93,7 +93,7 @@ def open_pipeline(options: PipelineOptions) -> Pipeline:
     torch.set_num_threads(options.threads)
     torch.set_flush_denormal(True)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
-    fitting = chosen(Engine(options.engine), on_gpu=on_gpu)
+    fitting = choose(Engine(options.engine), on_gpu=on_gpu)
     where = torch.device("cuda" if on_gpu and not fitting.is_openvino else "cpu")
     several = [
         load_networks(Path(options.weights), where, fitting, options.threads)

@@ -13,28 +13,32 @@ import torch
 from torch import Tensor
 
 from orchestrator.errors import WeightsError
-from orchestrator.networks.export import NETWORKS
-from orchestrator.networks.weights import FILES, check_listed, list_sums, read_state, sha256
+from orchestrator.formats import Formats, russian
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import read_state
+from orchestrator.networks.weights import check_listed, list_sums, sha256
 
 
-def read_checkpoint(name: str, path: Path) -> dict[str, Tensor]:
+def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
     """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
 
     Args:
         name: The network.
         path: A plain state dict, or a dict with one under `net_state_dict`.
+        formats: The plates that it was trained for; Russian ones when None.
 
     Raises:
         WeightsError: The file is missing, is something else, or does not fit the network.
     """
     state = read_state(path)
-    _check_fit(name, state, path)
+    _check_fit(name, state, path, formats or russian())
     return state
 
 
-def _check_fit(name: str, state: Mapping[str, Tensor], path: Path) -> None:
+def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Formats) -> None:
     """Compare the names and shapes of a state dict with those of the network."""
-    wanted = {key: list(tensor.shape) for key, tensor in NETWORKS[name]().state_dict().items()}
+    network = NETWORKS[name].build(formats)
+    wanted = {key: list(tensor.shape) for key, tensor in network.state_dict().items()}
     got = {key: list(tensor.shape) for key, tensor in state.items()}
     for key in [*wanted, *got]:
         if wanted.get(key) != got.get(key):
@@ -44,13 +48,16 @@ def _check_fit(name: str, state: Mapping[str, Tensor], path: Path) -> None:
             )
 
 
-def assemble(checkpoints: Mapping[str, Path], base: Path, folder: Path) -> dict[str, str]:
+def assemble(
+    checkpoints: Mapping[str, Path], base: Path, folder: Path, formats: Formats | None = None
+) -> dict[str, str]:
     """Fill a weights folder: the checkpoints given, and our own weights for the other networks.
 
     Args:
         checkpoints: Files of some of `yolo`, `stn` and `lprnet`.
         base: The weights folder the others come from.
         folder: Where to write the files and their SHA256SUMS.
+        formats: The plates that they were trained for; Russian ones when None.
 
     Returns:
         The SHA-256 of each network's original file.
@@ -59,9 +66,10 @@ def assemble(checkpoints: Mapping[str, Path], base: Path, folder: Path) -> dict[
         WeightsError: A checkpoint cannot be used, or a weight file is not the listed one.
     """
     digests = {}
-    for name, file in FILES.items():
+    for name, network in NETWORKS.items():
+        file = network.weights
         if name in checkpoints:
-            torch.save(read_checkpoint(name, checkpoints[name]), folder / file)
+            torch.save(read_checkpoint(name, checkpoints[name], formats), folder / file)
             digests[name] = sha256(checkpoints[name])
         else:
             digests[name] = check_listed(base / file)

@@ -12,6 +12,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     MaxPlatesOption,
     TextThresholdOption,
     ThreadsOption,
@@ -19,6 +20,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     plain_errors,
 )
+from orchestrator.formats import RUSSIA
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
@@ -38,7 +40,7 @@ def evaluate(
         Path | None,
         typer.Option(help="CSV of its plates without a label; default: its ignore.csv."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("evaluation"),
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/evaluation"),
     name: Annotated[str, typer.Option(help="Of this report, in comparisons.")] = "ours",
     against: Annotated[
         list[Path] | None, typer.Option(help="Other report.json to compare with; repeatable.")
@@ -47,6 +49,7 @@ def evaluate(
         int | None, typer.Option(min=1, help="Only the first pictures of each data set.")
     ] = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     yolo: Annotated[Path | None, typer.Option(help="Another detector's checkpoint.")] = None,
     stn: Annotated[Path | None, typer.Option(help="Another STN's checkpoint.")] = None,
     lprnet: Annotated[Path | None, typer.Option(help="Another LPRNet's checkpoint.")] = None,
@@ -71,7 +74,7 @@ def evaluate(
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
     with plain_errors(verbose=verbose):
-        from evaluation.engines import EngineOptions, parsed
+        from evaluation.recognizers import RecognizerOptions, parse_assignments
         from evaluation.run import Task, run
 
         checkpoints = {"yolo": yolo, "stn": stn, "lprnet": lprnet}
@@ -80,16 +83,17 @@ def evaluate(
             "text_threshold": text_threshold,
             "max_plates": max_plates,
         }
-        options = EngineOptions(
+        options = RecognizerOptions(
             url=url,
             triton=triton,
             weights=weights,
+            formats=formats or RUSSIA,
             checkpoints={key: path for key, path in checkpoints.items() if path},
             device=device.value,
             engine=engine,
             threads=threads,
             parameters={key: value for key, value in parameters.items() if value is not None},
-            changed=parsed(changed or []),
+            changed=parse_assignments(changed or []),
         )
         task = Task(
             scenes=scenes,

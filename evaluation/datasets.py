@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.yolo_labels import Box, label_file, label_folder, read_labels, to_pixels
 from orchestrator.errors import DataError
+from orchestrator.formats import russian
 from orchestrator.picture_files import SUFFIXES
-from orchestrator.plates import ALPHABET
-
-Box = tuple[float, float, float, float]
 
 STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
 SIDES = ("x0", "y0", "x1", "y1")
@@ -62,29 +61,27 @@ class BoxedPicture:
 
     def labels(self, size_wh: tuple[int, int]) -> list[Box]:
         """Return the labelled boxes, xyxy pixels of a picture of that size."""
-        wide, high = size_wh
-        return [
-            ((x - w / 2) * wide, (y - h / 2) * high, (x + w / 2) * wide, (y + h / 2) * high)
-            for x, y, w, h in self.relative
-        ]
+        return [to_pixels(box, size_wh) for box in self.relative]
 
 
-def read_scenes(folder: Path, limit: int | None = None) -> list[Scene]:
+def read_scenes(folder: Path, limit: int | None = None, alphabet: str | None = None) -> list[Scene]:
     """Read `labels.csv` of a folder with `images/`.
 
     Args:
         folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1).
         limit: At most so many pictures, the first by name.
+        alphabet: Characters of the texts; those of Russian plates when None.
 
     Raises:
         DataError: Something is missing or malformed; the message names the file and the line.
     """
-    labels, images = folder / "labels.csv", _folder(folder / "images")
+    alphabet = alphabet or russian().alphabet
+    labels, images = folder / "labels.csv", _check_folder(folder / "images")
     plates: dict[str, list[LabelledPlate]] = {}
     for where, row in _rows(labels, ("image", "text", "type", *SIDES)):
         if not (images / row["image"]).is_file():
             raise DataError(f"{where}: wanted a picture in {images}, got {row['image']!r}")
-        plates.setdefault(row["image"], []).append(_plate(where, row))
+        plates.setdefault(row["image"], []).append(_plate(where, row, alphabet))
     if not plates:
         raise DataError(f"{labels}: wanted labelled plates, got none")
     return [Scene(images / name, tuple(plates[name])) for name in sorted(plates)][:limit]
@@ -105,13 +102,12 @@ def read_boxes(
     Raises:
         DataError: Something is missing or malformed; the message names the file and the line.
     """
-    images, labels = _folder(folder / "images" / split), _folder(folder / "labels" / split)
+    images = _check_folder(folder / "images" / split)
+    labels = _check_folder(label_folder(images))
     paths = sorted(path for path in images.iterdir() if path.suffix.lower() in SUFFIXES)
     ignored = _ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
     pictures = [
-        BoxedPicture(
-            path, _yolo_boxes(labels / f"{path.stem}.txt"), tuple(ignored.get(path.name, ()))
-        )
+        BoxedPicture(path, read_labels(label_file(path)), tuple(ignored.get(path.name, ())))
         for path in paths[:limit]
     ]
     if not any(picture.relative for picture in pictures):
@@ -119,12 +115,12 @@ def read_boxes(
     return pictures
 
 
-def _plate(where: str, row: dict[str, str]) -> LabelledPlate:
+def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     if row["type"] not in TYPES:
         raise DataError(f"{where}: wanted type {', '.join(TYPES)}, got {row['type']!r}")
-    strange = sorted(set(row["text"]) - set(ALPHABET))
+    strange = sorted(set(row["text"]) - set(alphabet))
     if row["type"] == STANDARD and (strange or not row["text"]):
-        raise DataError(f"{where}: wanted a text of the characters {ALPHABET}, got {row['text']!r}")
+        raise DataError(f"{where}: wanted a text of the characters {alphabet}, got {row['text']!r}")
     return LabelledPlate(row["text"], row["type"], _box(where, row))
 
 
@@ -138,24 +134,6 @@ def _ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str,
             raise DataError(f"{where}: wanted a picture of the data set, got {row['image']!r}")
         boxes.setdefault(row["image"], []).append(_box(where, row))
     return boxes
-
-
-def _yolo_boxes(path: Path) -> tuple[Box, ...]:
-    if not path.is_file():
-        return ()
-    lines = enumerate(_text(path).splitlines(), 1)
-    boxes = [_yolo_box(f"{path}:{number}", line) for number, line in lines if line.strip()]
-    return tuple(dict.fromkeys(boxes))  # a plate written twice is one plate
-
-
-def _yolo_box(where: str, line: str) -> Box:
-    try:
-        _, x, y, w, h = (float(value) for value in line.split())
-    except ValueError:
-        raise DataError(f"{where}: wanted class, x, y, width, height, got {line!r}") from None
-    if not all(0 <= side <= 1 for side in (x, y, w, h)) or not w * h:
-        raise DataError(f"{where}: wanted parts of the picture's size, 0 to 1, got {line!r}")
-    return x, y, w, h
 
 
 def _box(where: str, row: dict[str, str]) -> Box:
@@ -194,7 +172,7 @@ def _text(path: Path) -> str:
         raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
 
 
-def _folder(path: Path) -> Path:
+def _check_folder(path: Path) -> Path:
     if not path.is_dir():
         raise DataError(f"{path}: wanted a folder, got none")
     return path

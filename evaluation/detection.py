@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from evaluation.datasets import Box
+from evaluation.yolo_labels import Box
 from orchestrator.boxes import iou
 
 Floats = npt.NDArray[np.float64]

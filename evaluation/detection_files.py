@@ -3,87 +3,132 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from evaluation.datasets import SIDES, Box
-from evaluation.detection import Detected, Match, curve_of, match
-from evaluation.figures import Figures
-from evaluation.plots import plot_precision_recall
-from evaluation.report import write_csv
-from evaluation.sheet import FOUND, LABEL, Outline, Tile, write_sheets
+from evaluation.detection import Curve, Detected, Match, curve_of, match
+from evaluation.diagrams import draw_precision_recall
+from evaluation.results import DetectionResult
+from evaluation.tiles import FOUND, LABEL, Outline, Tile, draw
+from evaluation.yolo_labels import Box
+from reporting.files import write_csv
+from reporting.plots import plot
+from reporting.sheets import write_sheets
 
 HIT, MISS, FALSE_ALARM = "hit", "miss", "false alarm"
 
-COLUMNS = ("image", "kind", *SIDES, "width_px", "score", "iou")
-CURVE = ("threshold", "precision", "recall")
+
+@dataclass(frozen=True)
+class BoxRow:
+    """A row of `detections.csv`, with the label's box where there is one."""
+
+    image: str
+    kind: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    width_px: float
+    score: float
+    iou: float
+
+
+@dataclass(frozen=True)
+class CurveRow:
+    """A row of `precision_recall.csv`."""
+
+    threshold: float
+    precision: float
+    recall: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A match in its picture, and whether it is a hit, a miss or a false alarm.
+
+    Attributes:
+        picture: What was detected and labelled there.
+        match: Of a detection, a label or both.
+        kind: `hit`, `miss` or `false alarm`; `""` for a false alarm below the threshold.
+    """
+
+    picture: Detected
+    match: Match
+    kind: str
+
+    @property
+    def score(self) -> float:
+        """The detection's; 0 without one."""
+        index = self.match.detection
+        return 0.0 if index is None else self.picture.scores[index]
+
+    @property
+    def box(self) -> Box:
+        """The label, or the detection where that found none."""
+        if self.match.label is not None:
+            return self.picture.labels[self.match.label]
+        assert self.match.detection is not None  # a match has one of both
+        return self.picture.boxes[self.match.detection]
 
 
 def write_detection(
-    report: Figures, pictures: Sequence[Detected], files: Sequence[Path], folder: Path
+    result: DetectionResult, pictures: Sequence[Detected], files: Sequence[Path], folder: Path
 ) -> None:
     """Write `detections.csv`, the curve, and sheets in which wrong labels can be found."""
-    detection, paths = report["detection"], {path.name: path for path in files}
-    threshold = detection["at_threshold"]["threshold"]
-    judged = [(picture, one) for picture in pictures for one in match(picture)]
-    rows = [row_of(picture, one, kind_of(picture, one, threshold)) for picture, one in judged]
-    write_csv(folder / "detections.csv", COLUMNS, [row for row in rows if row["kind"]])
+    paths, threshold = {path.name: path for path in files}, result.at_threshold.threshold or 0.0
+    judged = [judge_match(one, pair, threshold) for one in pictures for pair in match(one)]
+    write_csv(BoxRow, [row_of(one) for one in judged if one.kind], folder / "detections.csv")
     for kind, stem in ((FALSE_ALARM, "false_alarms"), (MISS, "missed_boxes")):
-        chosen = [each for each in judged if kind_of(*each, threshold) == kind]
-        chosen.sort(key=lambda each: score_of(*each), reverse=True)
-        write_sheets([tile_of(*each, kind, paths) for each in chosen], folder, stem)
+        chosen = [one for one in judged if one.kind == kind]
+        chosen.sort(key=lambda one: one.score, reverse=True)
+        write_sheets((draw(tile_of(one, paths)) for one in chosen), folder, stem)
     curve = curve_of(pictures)
-    points = zip(curve.threshold, curve.precision, curve.recall, strict=True)
-    table = [dict(zip(CURVE, point, strict=True)) for point in points]
-    write_csv(folder / "precision_recall.csv", CURVE, table)
-    plot_precision_recall(curve, threshold, detection["map50"], folder / "precision_recall.png")
+    write_csv(CurveRow, rows_of(curve), folder / "precision_recall.csv")
+    diagram = draw_precision_recall(curve, threshold, result.map50)
+    plot([[diagram]], folder / "precision_recall.png")
 
 
-def score_of(picture: Detected, one: Match) -> float:
-    """Return the score of a match's detection, 0 without one."""
-    return 0.0 if one.detection is None else picture.scores[one.detection]
+def judge_match(picture: Detected, pair: Match, threshold: float) -> Judged:
+    """Tell what a match is at a threshold."""
+    sure = pair.detection is not None and picture.scores[pair.detection] >= threshold
+    if pair.label is None:
+        return Judged(picture, pair, FALSE_ALARM if sure else "")
+    return Judged(picture, pair, HIT if sure else MISS)
 
 
-def kind_of(picture: Detected, one: Match, threshold: float) -> str:
-    """Return `hit`, `miss` or `false alarm`; `""` for a false alarm below the threshold."""
-    sure = one.detection is not None and score_of(picture, one) >= threshold
-    if one.label is None:
-        return FALSE_ALARM if sure else ""
-    return HIT if sure else MISS
+def rows_of(curve: Curve) -> list[CurveRow]:
+    """Return the points of a curve."""
+    columns = (curve.threshold.tolist(), curve.precision.tolist(), curve.recall.tolist())
+    return [CurveRow(*point) for point in zip(*columns, strict=True)]
 
 
-def box_of(picture: Detected, one: Match) -> Box:
-    """Return a match's label, or its detection where that found none."""
-    if one.label is not None:
-        return picture.labels[one.label]
-    assert one.detection is not None  # a match has one of both
-    return picture.boxes[one.detection]
+def row_of(judged: Judged) -> BoxRow:
+    """Return a match's row of `detections.csv`."""
+    x0, y0, x1, y1 = (round(side, 1) for side in judged.box)
+    return BoxRow(
+        image=judged.picture.image,
+        kind=judged.kind,
+        x0=x0,
+        y0=y0,
+        x1=x1,
+        y1=y1,
+        width_px=round(judged.box[2] - judged.box[0], 1),
+        score=round(judged.score, 4),
+        iou=round(judged.match.iou, 3),
+    )
 
 
-def row_of(picture: Detected, one: Match, kind: str) -> dict[str, Any]:
-    """Return a match's row of `detections.csv`, with the label's box where there is one."""
-    box = box_of(picture, one)
-    return {
-        "image": picture.image,
-        "kind": kind,
-        **{side: round(at, 1) for side, at in zip(SIDES, box, strict=True)},
-        "width_px": round(box[2] - box[0], 1),
-        "score": round(score_of(picture, one), 4),
-        "iou": round(one.iou, 3),
-    }
-
-
-def tile_of(picture: Detected, one: Match, kind: str, paths: Mapping[str, Path]) -> Tile:
+def tile_of(judged: Judged, paths: Mapping[str, Path]) -> Tile:
     """Show a miss or a false alarm with every label of the picture."""
-    box = box_of(picture, one)
+    picture, box = judged.picture, judged.box
     outlines = [Outline.of_box(label, LABEL) for label in picture.labels]
-    if one.detection is not None:
-        outlines.append(Outline.of_box(picture.boxes[one.detection], FOUND))
+    if judged.match.detection is not None:
+        outlines.append(Outline.of_box(picture.boxes[judged.match.detection], FOUND))
     width = box[2] - box[0]
     return Tile(
         path=paths[picture.image],
         focus=box,
         detail=box,
         outlines=tuple(outlines),
-        caption=f"{picture.image}: {kind}, score {score_of(picture, one):.2f}, {width:.0f} px",
+        caption=f"{picture.image}: {judged.kind}, score {judged.score:.2f}, {width:.0f} px",
     )

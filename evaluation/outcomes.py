@@ -11,7 +11,7 @@ from torch import Tensor
 
 from evaluation.datasets import BoxedPicture, LabelledPlate, Scene
 from evaluation.detection import Detected
-from evaluation.engines import Answer
+from evaluation.recognizers import Answer
 from orchestrator.errors import DataError, PictureError
 from orchestrator.images import read_picture
 from orchestrator.plates import Plate, Plates

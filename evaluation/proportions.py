@@ -9,11 +9,6 @@ Z_95 = 1.959964
 """Two-sided 95 % quantile of the normal distribution."""
 
 
-def ratio(part: float, whole: float) -> float | None:
-    """Return part / whole, None of nothing."""
-    return part / whole if whole else None
-
-
 def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float] | None:
     """Return the interval that holds the true proportion with 95 % confidence, None of nothing.
 

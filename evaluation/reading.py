@@ -8,11 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from evaluation.proportions import ratio
+from reporting.comparison import ratio
 
 Pair = tuple[str, str]
 """What was wanted, what was read."""
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """A character that was read as another one, how often; `""` where there is none."""
+
+    wanted: str
+    read: str
+    count: int
 
 
 def align(wanted: str, read: str) -> list[Pair]:
@@ -61,10 +71,10 @@ def character_error_rate(pairs: Iterable[Pair]) -> float | None:
     return ratio(edits, sum(len(wanted) for wanted, _ in texts))
 
 
-def confusions(pairs: Iterable[Pair]) -> list[tuple[str, str, int]]:
-    """Count the differing characters of aligned texts: wanted, read, count; most frequent first."""
+def count_confusions(pairs: Iterable[Pair]) -> list[Confusion]:
+    """Count the differing characters of aligned texts, most frequent first."""
     differing = Counter(
         (wanted, read) for texts in pairs for wanted, read in align(*texts) if wanted != read
     )
     ranked = sorted(differing.items(), key=lambda item: (-item[1], item[0]))
-    return [(wanted, read, count) for (wanted, read), count in ranked]
+    return [Confusion(wanted, read, count) for (wanted, read), count in ranked]

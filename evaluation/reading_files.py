@@ -3,71 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from evaluation.calibration import Coverage, ScoreBin, coverage_curve, reliability
-from evaluation.datasets import BAD, SIDES, STANDARD
-from evaluation.figures import Figures, found, of_type, scored
+from evaluation.datasets import BAD, STANDARD
+from evaluation.diagrams import draw_coverage, draw_reliability
+from evaluation.measurement import keep_found, of_type, scores_of
 from evaluation.outcomes import MISSED, NOT_SHOWN, READ, Outcome
-from evaluation.plots import plot_coverage, plot_reliability
-from evaluation.reading import align
-from evaluation.report import write_csv
-from evaluation.sheet import FOUND, LABEL, Outline, Tile, write_sheets
-
-COLUMNS = (
-    "image", "type", "wanted", "verdict", "shown", "best", "text_score", "best_path", "free_beam",
-    "detection_score", *SIDES, "width_px", "tilt_deg",
-)  # fmt: skip
+from evaluation.reading import Confusion, align
+from evaluation.results import ReadingResult
+from evaluation.scores import Coverage, ScoreBin, coverage_curve
+from evaluation.tiles import FOUND, LABEL, Outline, Tile, draw
+from reporting.files import write_csv
+from reporting.plots import plot
+from reporting.sheets import write_sheets
 
 
-def write_reading(report: Figures, outcomes: Sequence[Outcome], folder: Path) -> None:
-    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses."""
+@dataclass(frozen=True)
+class PlateRow:
+    """A labelled plate's row of `plates.csv`; what follows the verdict is empty when missed."""
+
+    image: str
+    type: str
+    wanted: str
+    verdict: str
+    shown: str | None = None
+    best: str | None = None
+    text_score: float | None = None
+    best_path: str | None = None
+    free_beam: str | None = None
+    detection_score: float | None = None
+    x0: float | None = None
+    y0: float | None = None
+    x1: float | None = None
+    y1: float | None = None
+    width_px: float | None = None
+    tilt_deg: float | None = None
+
+
+def write_reading(
+    result: ReadingResult, outcomes: Sequence[Outcome], threshold: float, folder: Path
+) -> None:
+    """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses.
+
+    Args:
+        result: Measured on the outcomes.
+        outcomes: Of every labelled plate.
+        threshold: Least score of a text that was shown.
+        folder: Where to write.
+    """
     missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
     missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
-    write_csv(folder / "plates.csv", COLUMNS, map(row_of, outcomes))
-    write_csv(folder / "misses.csv", COLUMNS, map(row_of, missed))
-    write_sheets(map(tile_of, missed), folder, "misses")
-    reading = report["reading"]
-    write_csv(
-        folder / "confusions.csv",
-        ("wanted", "read", "count"),
-        reading["characters"]["confusions"],
-    )
-    scores_right = scored(found(of_type(outcomes, STANDARD)))
-    curve, diagram = coverage_curve(*scores_right), reliability(*scores_right)
-    write_csv(folder / "coverage.csv", _names(Coverage), map(asdict, curve))
-    write_csv(folder / "reliability.csv", _names(ScoreBin), map(asdict, diagram))
-    plot_coverage(curve, report["settings"]["text_threshold"], folder / "coverage.png")
-    plot_reliability(diagram, reading["calibration"]["ece"], folder / "reliability.png")
+    write_csv(PlateRow, map(row_of, outcomes), folder / "plates.csv")
+    write_csv(PlateRow, map(row_of, missed), folder / "misses.csv")
+    write_sheets((draw(tile_of(outcome)) for outcome in missed), folder, "misses")
+    write_csv(Confusion, result.characters.confusions, folder / "confusions.csv")
+    curve = coverage_curve(*scores_of(keep_found(of_type(outcomes, STANDARD))))
+    write_csv(Coverage, curve, folder / "coverage.csv")
+    plot([draw_coverage(curve, threshold)], folder / "coverage.png")
+    calibration = result.calibration
+    write_csv(ScoreBin, calibration.bins, folder / "reliability.csv")
+    accuracy, counts = draw_reliability(calibration.bins, calibration.ece)
+    plot([[accuracy], [counts]], folder / "reliability.png")
 
 
-def _names(kind: type[Coverage | ScoreBin]) -> list[str]:
-    return [field.name for field in fields(kind)]
-
-
-def row_of(outcome: Outcome) -> dict[str, Any]:
+def row_of(outcome: Outcome) -> PlateRow:
     """Return a labelled plate's row of `plates.csv`."""
-    row: dict[str, Any] = {
-        "image": outcome.path.name,
-        "type": outcome.label.type,
-        "wanted": outcome.label.text,
-        "verdict": outcome.verdict,
-    }
-    if outcome.answer is None:
+    label, answer = outcome.label, outcome.answer
+    row = PlateRow(outcome.path.name, label.type, label.text, outcome.verdict)
+    if answer is None:
         return row
-    return row | {
-        "shown": outcome.answer.text,
-        "best": outcome.best,
-        "text_score": round(outcome.score, 4),
-        "best_path": outcome.answer.raw_text,
-        "free_beam": outcome.free_text,
-        "detection_score": round(outcome.answer.detection_score, 4),
-        **{side: round(at, 1) for side, at in zip(SIDES, outcome.answer.xyxy, strict=True)},
-        "width_px": round(outcome.width_px, 1),
-        "tilt_deg": round(outcome.tilt_deg, 1),
-    }
+    x0, y0, x1, y1 = (round(side, 1) for side in answer.xyxy)
+    return replace(
+        row,
+        shown=answer.text,
+        best=outcome.best,
+        text_score=round(outcome.score, 4),
+        best_path=answer.raw_text,
+        free_beam=outcome.free_text,
+        detection_score=round(answer.detection_score, 4),
+        x0=x0,
+        y0=y0,
+        x1=x1,
+        y1=y1,
+        width_px=round(outcome.width_px, 1),
+        tilt_deg=round(outcome.tilt_deg, 1),
+    )
 
 
 def tile_of(outcome: Outcome) -> Tile:

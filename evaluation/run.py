@@ -5,23 +5,24 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 import typer
 
-from evaluation.comparison import read_report, side_by_side
-from evaluation.datasets import BoxedPicture, read_boxes, read_scenes
+from evaluation.datasets import BoxedPicture, Scene, read_boxes, read_scenes
 from evaluation.detection import Detected
 from evaluation.detection_files import write_detection
-from evaluation.engines import Engine, EngineOptions, opened
-from evaluation.figures import Figures, detection_figures, reading_figures
+from evaluation.measurement import measure_detection, measure_reading
 from evaluation.outcomes import Outcome, detect_all, judge_scenes
 from evaluation.reading_files import write_reading
-from evaluation.report import writable, write_report
-from evaluation.tables import text_of
+from evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
+from evaluation.results import DataSets, Report
+from evaluation.summary import summarize, write_comparison
 from orchestrator.errors import DataError
+from orchestrator.formats import read_formats
+from reporting.files import explain_write_errors, prepare_folder, read_report, write_report
 
 T = TypeVar("T")
 
@@ -51,7 +52,7 @@ class Task:
     limit: int | None = None
 
 
-def run(task: Task, options: EngineOptions) -> str:
+def run(task: Task, options: RecognizerOptions) -> str:
     """Measure, write the report and return it as text.
 
     Raises:
@@ -59,66 +60,64 @@ def run(task: Task, options: EngineOptions) -> str:
         WeightsError: Weights cannot be used.
         ServerError: The server cannot be started or reached.
     """
+    others = [read_report(Report, path) for path in task.against]
+    scenes, boxed = _read_data(task, read_formats(options.formats).alphabet)
+    prepare_folder(task.out)
+    with open_recognizer(options) as recognizer:
+        started = time.monotonic()
+        outcomes = judge_scenes(_watch(scenes, "reading"), recognizer.read)
+        detected = detect_all(_watch(boxed, "detecting"), recognizer.detect)
+        seconds = round(time.monotonic() - started, 1)
+    report = _report(task, recognizer, outcomes, detected, seconds)
+    comparison = write_comparison([report, *others]) if others else ""
+    with explain_write_errors(task.out):
+        write_report(report, task.out / "report.json")
+        if comparison:
+            (task.out / "comparison.md").write_text(comparison, encoding="utf-8")
+        if report.reading:
+            write_reading(report.reading, outcomes, report.settings.text_threshold, task.out)
+        if report.detection:
+            write_detection(report.detection, detected, [one.path for one in boxed], task.out)
+    return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
+
+
+def _read_data(task: Task, alphabet: str) -> tuple[list[Scene], list[BoxedPicture]]:
     if not task.scenes and not task.detection:
         raise DataError("data: wanted a folder of scenes or --detection, got neither")
-    others = [read_report(path) for path in task.against]
-    scenes = read_scenes(task.scenes, task.limit) if task.scenes else []
-    boxed: list[BoxedPicture] = []
-    if task.detection:
-        boxed = read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)
-    with writable(task.out):
-        _prepare(task.out)
-    with opened(options) as engine:
-        started = time.monotonic()
-        outcomes = judge_scenes(_watched(scenes, "reading"), engine.read)
-        detected = detect_all(_watched(boxed, "detecting"), engine.detect)
-        seconds = time.monotonic() - started
-    report = figures(task, engine, outcomes, detected) | {"seconds": round(seconds, 1)}
-    comparison = side_by_side([report, *others]) if others else ""
-    with writable(task.out):
-        write_report(report, comparison, task.out)
-        if outcomes:
-            write_reading(report, outcomes, task.out)
-        if detected:
-            write_detection(report, detected, [picture.path for picture in boxed], task.out)
-    return "\n\n".join(filter(None, (text_of(report), comparison.rstrip())))
+    scenes = read_scenes(task.scenes, task.limit, alphabet) if task.scenes else []
+    if not task.detection:
+        return scenes, []
+    return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)
 
 
-def figures(
-    task: Task, engine: Engine, outcomes: Sequence[Outcome], detected: Sequence[Detected]
-) -> Figures:
-    """Return the report: what was measured, how, and every figure."""
-    report: Figures = {
-        "name": task.name,
-        "way": engine.kind,
-        "engine": engine.networks.value if engine.networks else None,
-        "settings": asdict(engine.settings),
-        "weights_sha256": dict(engine.weights),
-        "data": {
-            "scenes": task.scenes.resolve().name if task.scenes else None,
-            "detection": task.detection.resolve().name if task.detection else None,
-            "split": task.split if task.detection else None,
-            "limit": task.limit,
-        },
-    }
-    if outcomes:
-        report["reading"] = reading_figures(outcomes)
-    if detected:
-        threshold = engine.settings.detection_threshold
-        report["detection"] = detection_figures(detected, threshold)
-    return report
+def _report(
+    task: Task,
+    recognizer: Recognizer,
+    outcomes: Sequence[Outcome],
+    detected: Sequence[Detected],
+    seconds: float,
+) -> Report:
+    threshold = recognizer.settings.detection_threshold
+    return Report(
+        name=task.name,
+        way=recognizer.kind,
+        engine=recognizer.engine.value if recognizer.engine else None,
+        settings=recognizer.settings,
+        weights_sha256=dict(recognizer.weights),
+        data=DataSets(
+            scenes=task.scenes.resolve().name if task.scenes else None,
+            detection=task.detection.resolve().name if task.detection else None,
+            split=task.split if task.detection else None,
+            limit=task.limit,
+        ),
+        seconds=seconds,
+        reading=measure_reading(outcomes) if outcomes else None,
+        detection=measure_detection(detected, threshold) if detected else None,
+    )
 
 
-def _watched(items: Sequence[T], label: str) -> Iterator[T]:
+def _watch(items: Sequence[T], label: str) -> Iterator[T]:
     """Show on stderr how far a loop is."""
     if items:
         with typer.progressbar(items, label=label, file=sys.stderr) as bar:
             yield from bar
-
-
-def _prepare(folder: Path) -> None:
-    """Create the folder; a new one is kept out of Git, because it will show people's plates."""
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    if is_new:
-        (folder / ".gitignore").write_text("*\n")

@@ -5,27 +5,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.errors import ModelError
-from orchestrator.plates import CANDIDATES, MAX_LENGTH, Plate, Plates
+from orchestrator.errors import ModelError, ParameterError
+from orchestrator.formats import MAX_LENGTH
+from orchestrator.plates import CANDIDATES, Plate, Plates
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
-COMPONENTS = (DETECTOR, RECTIFIER, READER)
 MAX_BATCH = 32  # of STN and LPRNet
+
+FORMATS_FILE = "formats.toml"
+"""What the plates of the country may say, in the version folder of `plate_recognition`."""
+
+SHM = Path("/dev/shm")
+"""Where Triton's Python workers exchange tensors."""
 
 PROBE = "probe"
 """Request id of a health check: it is answered like any call and not counted as a picture."""
 
 PICTURE, ENCODED = "input__0", "encoded_image"
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
-OUTPUTS_OF = {DETECTOR: [OUTPUT], RECTIFIER: [OUTPUT, THETA], READER: [OUTPUT]}
 
 Array = npt.NDArray[Any]
 Arrays = Mapping[str, Array]
@@ -73,6 +79,12 @@ OUTPUTS = {
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
 }
 ALL_OUTPUTS = frozenset(OUTPUTS)
+TOGETHER = {
+    "character_scores": "raw_texts",
+    "candidates": "candidate_scores",
+    "candidate_scores": "candidates",
+}
+"""Outputs that say nothing without another."""
 FROM_DETECTION = frozenset({"coordinates", "detection_scores"})
 FROM_RECTIFICATION = frozenset({"corners"})
 
@@ -89,20 +101,38 @@ def _to_array(plates: Plates, output: Output) -> Array:
     return array
 
 
-def from_arrays(arrays: Arrays) -> Plates:
-    """Return the plates of a whole answer: the inverse of `to_arrays` with every output.
+def complete(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the outputs to ask for so that these can be read: the boxes, too, and what they need.
+
+    Raises:
+        ParameterError: There is no such output.
+    """
+    wanted = {"coordinates", *names}
+    unknown = sorted(wanted - ALL_OUTPUTS)
+    if unknown:
+        raise ParameterError(f"outputs: wanted some of {', '.join(OUTPUTS)}, got {unknown[0]}")
+    wanted |= {TOGETHER[name] for name in wanted if name in TOGETHER}
+    return tuple(name for name in OUTPUTS if name in wanted)
+
+
+def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates:
+    """Return the plates of an answer: the inverse of `to_arrays`.
+
+    Args:
+        arrays: By the names of the outputs.
+        names: Those that were asked for, `complete`; the others' part of a `Plate` stays empty.
 
     Raises:
         ModelError: An output is missing, or not of its type and shape. A client, who cannot know
             what stands between it and the model, tells its caller a ServerError instead.
     """
-    missing = sorted(ALL_OUTPUTS - set(arrays))
+    missing = [name for name in names if name not in arrays]
     if missing:
-        raise ModelError(f"answer: wanted every output of {MODEL}, got none named {missing[0]}")
-    for name in OUTPUTS:
+        raise ModelError(f"answer: wanted the outputs asked for, got none named {missing[0]}")
+    for name in names:
         _check_output(name, arrays[name], len(np.atleast_1d(arrays["coordinates"])))
-    rows = zip(*(arrays[name] for name in OUTPUTS), strict=True)
-    return Plates(tuple(_from_row(dict(zip(OUTPUTS, row, strict=True))) for row in rows))
+    rows = zip(*(arrays[name] for name in names), strict=True)
+    return Plates(tuple(_from_row(dict(zip(names, row, strict=True))) for row in rows))
 
 
 def _check_output(name: str, array: Array, plates: int) -> None:
@@ -115,19 +145,21 @@ def _check_output(name: str, array: Array, plates: int) -> None:
 
 
 def _from_row(row: Mapping[str, Array]) -> Plate:
-    raw_text = _text(row["raw_texts"][0])
-    candidates = zip(row["candidates"], row["candidate_scores"].tolist(), strict=True)
+    empty = np.empty(0, np.float32)
+    raw_text = _text(row.get("raw_texts", [""])[0])
+    scores = row.get("candidate_scores", empty).tolist()
+    candidates = zip(row.get("candidates", empty), scores, strict=True)
     x0, y0, x1, y1 = row["coordinates"].tolist()
     return Plate(
         xyxy=(x0, y0, x1, y1),
-        detection_score=float(row["detection_scores"][0]),
-        text=_text(row["texts"][0]),
-        text_score=float(row["text_scores"][0]),
+        detection_score=float(row.get("detection_scores", [0])[0]),
+        text=_text(row.get("texts", [""])[0]),
+        text_score=float(row.get("text_scores", [0])[0]),
         raw_text=raw_text,
-        character_scores=tuple(row["character_scores"].tolist()[: len(raw_text)]),
+        character_scores=tuple(row.get("character_scores", empty).tolist()[: len(raw_text)]),
         candidates=tuple((_text(text), score) for text, score in candidates if text),
-        corners=tuple((x, y) for x, y in row["corners"].tolist()),
-        format=_text(row["formats"][0]),
+        corners=tuple((x, y) for x, y in row.get("corners", empty).tolist()),
+        format=_text(row.get("formats", [""])[0]),
     )
 
 

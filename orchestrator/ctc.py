@@ -5,9 +5,8 @@ Source: Graves et al. 2006 (CTC); Hannun et al. 2014 (prefix beam search).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -15,21 +14,13 @@ import numpy.typing as npt
 from torch import Tensor
 
 from orchestrator.errors import ModelError
-from orchestrator.plates import (
-    ALPHABET,
-    BLANK,
-    CANDIDATES,
-    FORMATS,
-    MAX_LENGTH,
-    PlateFormat,
-    kind_of,
-)
+from orchestrator.grammar import Grammar, Ints
+from orchestrator.plates import CANDIDATES
 
 BEAM_WIDTH = 12
 CLASSES_TRIED = 8  # likeliest of a step; rarer ones do not make a candidate worth showing
 
 Probs = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Candidates = tuple[tuple[str, float], ...]
 
 
@@ -49,14 +40,12 @@ class Reading:
     candidates: Candidates
 
 
-def decode(
-    logits: Tensor, formats: Sequence[PlateFormat] | None = FORMATS, *, temperature: float = 1.0
-) -> list[Reading]:
-    """Read each plate by best path and by prefix beam search within the plate formats.
+def decode(logits: Tensor, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
+    """Read each plate by best path, and by prefix beam search within a grammar.
 
     Args:
         logits: float32 [N, classes, T], not softmaxed; the last class is the blank.
-        formats: Layouts a candidate may have; None for any text of up to nine characters.
+        grammar: What a candidate may be: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
         temperature: Divides the logits; above 1 where the network is surer than it is right.
 
     Returns:
@@ -65,84 +54,38 @@ def decode(
     Raises:
         ModelError: The logits have another number of classes or are not finite.
     """
-    if logits.ndim != 3 or logits.shape[1] != BLANK + 1:
-        raise ModelError(f"logits: wanted [N, {BLANK + 1}, T], got {list(logits.shape)}")
+    classes = len(grammar.alphabet) + 1
+    if logits.ndim != 3 or logits.shape[1] != classes:
+        raise ModelError(f"logits: wanted [N, {classes}, T], got {list(logits.shape)}")
     probs = (logits.double() / temperature).softmax(dim=1).cpu().numpy()
     if not np.isfinite(probs).all():
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
     lattices = probs.transpose(0, 2, 1)
-    grammar = Grammar.free() if formats is None else Grammar.of(tuple(formats))
     return [
-        Reading(*best_path(lattice), candidates=candidates)
+        Reading(*best_path(lattice, grammar.alphabet), candidates=candidates)
         for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
     ]
 
 
-def collapse(classes: Iterable[int], blank: int = BLANK) -> list[int]:
+def collapse(classes: Iterable[int], blank: int) -> list[int]:
     """Merge repeats, then drop blanks."""
     return [c for c, _ in groupby(classes) if c != blank]
 
 
-def best_path(lattice: Probs) -> tuple[str, tuple[float, ...]]:
+def best_path(lattice: Probs, alphabet: str) -> tuple[str, tuple[float, ...]]:
     """Collapse the likeliest class of each step.
 
     Args:
         lattice: [T, C] probabilities.
+        alphabet: The characters of the classes before the blank.
 
     Returns:
         The text and, per character, the highest probability among the steps merged into it.
     """
     steps = zip(lattice.argmax(axis=1).tolist(), lattice.max(axis=1).tolist(), strict=True)
     runs = [(c, max(p for _, p in run)) for c, run in groupby(steps, key=lambda step: step[0])]
-    return (
-        "".join(ALPHABET[c] for c, _ in runs if c != BLANK),
-        tuple(p for c, p in runs if c != BLANK),
-    )
-
-
-@dataclass(frozen=True)
-class Grammar:
-    """Layouts as bits of a number: which of them a prefix can still become.
-
-    Attributes:
-        start: Every layout.
-        after: int64 [MAX_LENGTH + 1, BLANK], the layouts that allow a class at a position.
-        complete: int64 [MAX_LENGTH + 1], the layouts that end at a length.
-    """
-
-    start: int
-    after: Ints
-    complete: Ints
-
-    @staticmethod
-    @lru_cache(maxsize=8)
-    def of(formats: tuple[PlateFormat, ...]) -> Grammar:
-        """Compile plate formats, of 63 layouts at most."""
-        layouts = [layout for plate_format in formats for layout in plate_format.layouts]
-        lengths = range(MAX_LENGTH + 1)
-
-        def mask(allowed: Iterable[bool]) -> int:
-            return sum(1 << index for index, yes in enumerate(allowed) if yes)
-
-        return Grammar(
-            start=(1 << len(layouts)) - 1,
-            after=np.array(
-                [
-                    [mask(layout[at : at + 1] == kind_of(char) for layout in layouts)
-                     for char in ALPHABET]
-                    for at in lengths
-                ]
-            ),
-            complete=np.array([mask(len(layout) == n for layout in layouts) for n in lengths]),
-        )  # fmt: skip
-
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def free() -> Grammar:
-        """Allow any text of up to `MAX_LENGTH` characters."""
-        after = np.ones((MAX_LENGTH + 1, BLANK), np.int64)
-        after[MAX_LENGTH] = 0
-        return Grammar(start=1, after=after, complete=np.ones(MAX_LENGTH + 1, np.int64))
+    chars = [(alphabet[c], p) for c, p in runs if c != len(alphabet)]
+    return "".join(char for char, _ in chars), tuple(p for _, p in chars)
 
 
 @dataclass(frozen=True)
@@ -174,7 +117,7 @@ class _Beams:
         return _Beams(
             code=zeros + first - 1,
             length=zeros,
-            last=zeros + BLANK,
+            last=zeros + grammar.blank,
             alive=zeros + first * grammar.start,
             blank=none + first,
             char=none,
@@ -192,48 +135,59 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
     Returns:
         For each plate up to five complete texts, best first, each with its probability.
     """
-    likely = np.argsort(-lattices[:, :, :BLANK], axis=2)[:, :, :CLASSES_TRIED]
+    likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
     beams = _Beams.start(len(lattices), width, grammar)
     for step in range(lattices.shape[1]):
         beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
     ended = beams.alive & grammar.complete[beams.length] != 0
     scores = np.where(ended, beams.blank + beams.char, 0.0)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
+    codes = np.take_along_axis(beams.code, best, 1).tolist()
+    scores = np.take_along_axis(scores, best, 1).tolist()
     return [
-        tuple((_text(code), score) for code, score in zip(codes, row, strict=True) if score > 0)
-        for codes, row in zip(
-            np.take_along_axis(beams.code, best, 1).tolist(),
-            np.take_along_axis(scores, best, 1).tolist(),
-            strict=True,
-        )
+        tuple((_spell(code, grammar.alphabet), score) for code, score in pairs if score > 0)
+        for pairs in map(zip, codes, scores)
     ]
 
 
 def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:
     """Let every prefix stay or grow by one class, and keep the best of all.
 
+    For one plate, the prefixes `A` (0.2 ending in a blank, 0.4 in the character) and empty (0.3,
+    all blank), and a step of A 0.6, B 0.1, blank 0.3:
+
+        A stays: a blank    (0.2 + 0.4) * 0.3 = 0.18, now ending in a blank
+                 A again            0.4 * 0.6 = 0.24, merged into the same A
+        A grows: AA                 0.2 * 0.6 = 0.12: only over a blank are there two
+                 AB         (0.2 + 0.4) * 0.1 = 0.06
+        empty stays                 0.3 * 0.3 = 0.09
+              grows: A              0.3 * 0.6 = 0.18, which is a prefix that is kept: added to its
+                                                0.24 by `_merge`, and no prefix of its own
+                     B              0.3 * 0.1 = 0.03
+
     Args:
-        beams: Prefixes before the step.
+        beams: Prefixes before the step, arrays [N, W].
         probs: [N, C] probabilities of the step.
         likely: [N, K] classes tried.
         grammar: What a text may be.
     """
     plates, width = beams.code.shape
-    flat = plates, width * likely.shape[1]
-    rows, classes = np.arange(plates)[:, None], likely[:, None, :]
-    total = beams.blank + beams.char
-    blank = total * probs[:, BLANK, None]
-    char = beams.char * probs[rows, beams.last]
+    grown_shape = plates, width * likely.shape[1]
+    rows, classes = np.arange(plates)[:, None], likely[:, None, :]  # [N, 1], [N, 1, K]
+    total = beams.blank + beams.char  # [N, W]
+    blank = total * probs[:, grammar.blank, None]  # [N, W]
+    char = beams.char * probs[rows, beams.last]  # [N, W]
 
-    alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]
-    repeats = beams.last[:, :, None] == classes  # need a blank between
+    alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]  # [N, W, K]
+    repeats = beams.last[:, :, None] == classes  # [N, W, K]: need a blank between
     before = np.where(repeats, beams.blank[:, :, None], total[:, :, None]) * (alive != 0)
-    grown = (before * probs[rows, likely][:, None, :]).reshape(flat)
-    codes = (beams.code[:, :, None] * (BLANK + 1) + classes + 1).reshape(flat)
+    grown = (before * probs[rows, likely][:, None, :]).reshape(grown_shape)  # [N, W * K]
+    codes = beams.code[:, :, None] * (grammar.blank + 1) + classes + 1  # [N, W, K]
+    codes = codes.reshape(grown_shape)  # [N, W * K]
 
-    char = char + _merge(beams, codes, grown)
-    scores = np.concatenate((blank + char, grown), axis=1)
-    keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]
+    char = char + _merge(beams, codes, grown)  # [N, W]
+    scores = np.concatenate((blank + char, grown), axis=1)  # [N, W + W * K]: stay, then grow
+    keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]  # [N, W], and all below
     none = scores[rows, keep] == 0
     grew = keep >= width
     parent, child = np.divmod(np.maximum(keep - width, 0), likely.shape[1])
@@ -251,16 +205,16 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
 
 def _merge(beams: _Beams, codes: Ints, grown: Probs) -> Probs:
     """Take from `grown` what leads to prefixes that are kept already; returns it, [N, W]."""
-    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]
+    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]  # [N, W, W * K]
     taken: Probs = (known * grown[:, None, :]).sum(axis=2)
     grown[known.any(axis=1)] = 0.0
     return taken
 
 
-def _text(code: int) -> str:
-    """Spell a prefix."""
+def _spell(code: int, alphabet: str) -> str:
+    """Return the characters of a prefix."""
     text = ""
     while code > 0:
-        code, digit = divmod(code, BLANK + 1)
-        text = ALPHABET[digit - 1] + text
+        code, digit = divmod(code, len(alphabet) + 1)
+        text = alphabet[digit - 1] + text
     return text

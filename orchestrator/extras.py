@@ -7,10 +7,14 @@ from contextlib import contextmanager
 
 from orchestrator.errors import ExtraError
 
-SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "matplotlib", "PIL")
-"""Packages that serving, measuring and training need, as they are imported or installed."""
+SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL")
+"""Packages that serving needs, as they are imported or installed."""
 EXTRA = "-e '.[server]'"
-BRINGS = {**dict.fromkeys(SERVER, EXTRA), "cv2": f"opencv-python-headless, or {EXTRA}"}
+BRINGS = {
+    **dict.fromkeys(SERVER, EXTRA),
+    "cv2": f"opencv-python-headless, or {EXTRA}",
+    "matplotlib": "matplotlib",
+}
 """What pip is to install for a missing package. No name of ours: another's may bear it."""
 
 

@@ -23,8 +23,10 @@ from orchestrator.contract import (
 )
 from orchestrator.ctc import Reading, decode
 from orchestrator.errors import ModelError, ParameterError
+from orchestrator.formats import Formats, russian
+from orchestrator.grammar import Grammar
 from orchestrator.images import Letterbox, check_picture, crop_boxes, crop_plates, letterbox
-from orchestrator.plates import Plate, Plates, format_of
+from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
 
 Tensors = Mapping[str, Tensor]
@@ -37,6 +39,7 @@ def recognize(
     infer: Infer,
     settings: Settings | None = None,
     *,
+    formats: Formats | None = None,
     outputs: Collection[str] = ALL_OUTPUTS,
 ) -> Plates:
     """Find and read every plate of a picture.
@@ -45,6 +48,7 @@ def recognize(
         picture: uint8 [H, W, 3] BGR, on the CPU or a GPU.
         infer: Runs one of the three networks; the only way out of this function.
         settings: Thresholds and limits.
+        formats: What plates may say, in the alphabet of the reader; Russian plates when None.
         outputs: Names of the outputs that will be used; networks that none of them needs are not
             run, and their part of a `Plate` stays empty.
 
@@ -56,7 +60,7 @@ def recognize(
         ParameterError: The region of interest lies outside the picture.
         ModelError: A network answered with tensors of another shape.
     """
-    settings = settings or Settings()
+    settings, formats = settings or Settings(), formats or russian()
     check_picture(picture, max_pixels=settings.max_pixels)
     view, origin_xy = region(picture, settings.roi)
     found = find(view, infer, settings)
@@ -67,10 +71,11 @@ def recognize(
     plates = _plates(found, origin_xy, corners_of(theta, crop_boxes(view, found.xyxy)))
     if not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
         return Plates(tuple(plates))
-    readings = decode(read(straight, infer), temperature=settings.temperature)
+    logits = read(straight, infer)
+    readings = decode(logits, Grammar.of(formats), temperature=settings.temperature)
     return Plates(
         tuple(
-            with_text(plate, reading, settings.text_threshold)
+            with_text(plate, reading, settings.text_threshold, formats)
             for plate, reading in zip(plates, readings, strict=True)
         )
     )
@@ -113,7 +118,7 @@ def detections(
     if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6:
         raise ModelError(f"{DETECTOR}: wanted [1, K, 6], got {list(rows.shape)}")
     sure = rows[0].float().cpu()
-    sure = sure[: int((sure[:, 4] >= settings.detection_threshold).sum())]  # best first
+    sure = sure[sure[:, 4] >= settings.detection_threshold]
     if not len(sure):
         return Detections(sure[:, :4], [])
     kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
@@ -176,7 +181,7 @@ def _plates(
     ]
 
 
-def with_text(plate: Plate, reading: Reading, text_threshold: float) -> Plate:
+def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
     """Add what was read; the best candidate is shown as the text when it is sure enough."""
     best, score = reading.candidates[0] if reading.candidates else ("", 0.0)
     text = best if score >= text_threshold else ""
@@ -187,5 +192,5 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float) -> Plate:
         raw_text=reading.raw_text,
         character_scores=reading.character_scores,
         candidates=reading.candidates,
-        format=format_of(text),
+        format=formats.format_of(text),
     )

@@ -14,7 +14,6 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.plates import ALPHABET
 from rendering.glyphs import GLYPHS, Mask, glyph_mask
 
 Picture = NDArray[np.uint8]
@@ -26,6 +25,7 @@ GlyphSource = Callable[[str, int, float], Mask]
 
 PLATE_MM = (520.0, 112.0)
 LETTERS = "ABEKMHOPCTYX"
+DIGITS = "0123456789"
 # Where a region's numbers ran out, its code is repeated with a digit before it.
 # fmt: off
 _WIDE_CODES = (
@@ -105,7 +105,7 @@ def random_text(rng: np.random.Generator, format_name: str | None = None) -> tup
         The text and the name of its format.
     """
     name = format_name or str(rng.choice(list(SHARES), p=list(SHARES.values())))
-    pools = {"L": LETTERS, "D": ALPHABET[:10]}
+    pools = {"L": LETTERS, "D": DIGITS}
     head = "".join(rng.choice(list(pools[kind])) for kind in HEADS[name])
     digits = 2 if name in SHORT_REGION else int(rng.integers(2, 4))
     return head + str(rng.choice([code for code in REGIONS if len(code) == digits])), name

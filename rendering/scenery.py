@@ -13,7 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.plates import format_of
+from orchestrator.formats import russian
 from rendering.camera import Light, Quad, cloud, compress
 from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car
 from rendering.layouts import Picture, Style, draw_plate
@@ -67,7 +67,7 @@ def scene(
         ValueError: A text has no known plate format.
     """
     rng = np.random.default_rng(seed)
-    unknown = [text for text in texts if not format_of(text)]
+    unknown = [text for text in texts if not russian().format_of(text)]
     if unknown:
         raise ValueError(f"texts: wanted Russian plate formats, got {unknown}")
     spots = _park(rng, len(texts), size_wh, columns)
@@ -119,7 +119,7 @@ def _car_width(columns: int, rows: int, size_wh: tuple[int, int]) -> float:
 def _with_plate(car: Car, text: str, rng: np.random.Generator) -> Car:
     """Screw a plate on."""
     style = Style(weight=float(np.round(rng.uniform(0.8, 1.0), 1)))
-    plate = draw_plate(text, format_of(text), style=style, px_per_mm=1.5)
+    plate = draw_plate(text, russian().format_of(text), style=style, px_per_mm=1.5)
     width, height = (round(float(np.linalg.norm(car.plate[i] - car.plate[0]))) for i in (1, 3))
     small = cv2.resize(plate, (width, height), interpolation=cv2.INTER_AREA)
     x, y = np.round(car.plate[0]).astype(int)

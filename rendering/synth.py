@@ -39,6 +39,7 @@ from rendering.layouts import (
     random_style,
     random_text,
 )
+from reporting.sheets import add_caption, arrange, write_png
 
 Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
@@ -186,18 +187,11 @@ def samples(count: int, seed: int, font: GlyphSource | None = None) -> Batch:
     return Batch.of([sample(rng, font=font) for _ in range(count)])
 
 
-def sheet(crops: NDArray[np.uint8], texts: list[str], columns: int = 8) -> Picture:
-    """Lay crops out with their texts below, twice their size, to look at."""
-    tiles = []
-    for crop, text in zip(crops, texts, strict=True):
-        tile = cv2.copyMakeBorder(
-            cv2.resize(crop, None, fx=2, fy=2), 0, 16, 2, 2, cv2.BORDER_CONSTANT
-        )
-        cv2.putText(tile, text, (4, tile.shape[0] - 3), 0, 0.45, (255, 255, 255), 1, cv2.LINE_AA)
-        tiles.append(tile)
-    tiles += [np.zeros_like(tiles[0])] * (-len(tiles) % columns)
-    rows = [np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)]
-    return np.vstack(rows).astype(np.uint8)
+def draw_sheet(batch: Batch, columns: int = 8) -> Picture:
+    """Lay crops out with their texts, twice their size, to look at."""
+    tiles = (cv2.resize(crop, None, fx=2, fy=2).astype(np.uint8) for crop in batch.crops)
+    pairs = zip(tiles, batch.texts, strict=True)
+    return arrange([add_caption(tile, text) for tile, text in pairs], columns)
 
 
 def main() -> None:
@@ -208,8 +202,7 @@ def main() -> None:
     parser.add_argument("--font", type=Path, help="TrueType font for some of the plates")
     options = parser.parse_args()
     font = font_glyphs(options.font) if options.font else None
-    batch = samples(options.count, options.seed, font)
-    cv2.imwrite(str(options.sheet), sheet(batch.crops, batch.texts))
+    write_png(draw_sheet(samples(options.count, options.seed, font)), options.sheet)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
-usage: install.py [--group dev] [--group train] [--venv .venv] [--torch cpu|cuda]
+usage: install.py [--group dev|workshop|train] ... [--venv .venv] [--torch cpu|cuda]
 
 The server needs Python 3.10 to 3.12 with its shared library. The first of these that is one makes
 `.venv`: what PLATES_PYTHON names, the Python that runs this script, and python3.12, python3.11 and
@@ -36,6 +36,7 @@ BROUGHT = "3.11"  # the one that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
 UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
+GROUPS = ["dev", "workshop", "train"]
 EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
 
 DESCRIBE = """
@@ -53,7 +54,7 @@ def main() -> None:
     if sys.version_info < OLDEST_HERE:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--group", action="append", default=[], choices=["dev", "train"])
+    parser.add_argument("--group", action="append", default=[], choices=GROUPS)
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()

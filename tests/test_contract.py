@@ -8,8 +8,9 @@ from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from orchestrator import contract
-from orchestrator.errors import ModelError
-from orchestrator.plates import ALPHABET, Plate, Plates
+from orchestrator.errors import ModelError, ParameterError
+from orchestrator.formats import russian
+from orchestrator.plates import Plate, Plates
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
 
@@ -76,7 +77,7 @@ def test_plate_recognition_takes_a_picture_or_a_file() -> None:
         (
             "lprnet",
             {contract.INPUT: ("TYPE_FP32", [3, 24, 94])},
-            {contract.OUTPUT: ("TYPE_FP32", [len(ALPHABET) + 1, 18])},
+            {contract.OUTPUT: ("TYPE_FP32", [russian().classes, 18])},
         ),
     ],
 )
@@ -162,3 +163,43 @@ def broken(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
 def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         contract.from_arrays(arrays)
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        pytest.param([], ("coordinates",), id="none"),
+        pytest.param(["texts"], ("coordinates", "texts"), id="one"),
+        pytest.param(
+            ["character_scores"],
+            ("coordinates", "raw_texts", "character_scores"),
+            id="scores of characters",
+        ),
+        pytest.param(["candidates"], ("coordinates", "candidates", "candidate_scores"), id="pairs"),
+        pytest.param(contract.OUTPUTS, tuple(contract.OUTPUTS), id="all"),
+    ],
+)
+def test_outputs_are_completed_by_what_they_need(names, wanted) -> None:
+    assert contract.complete(names) == wanted
+
+
+def test_an_unknown_output_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"outputs: wanted some of coordinates, .*, got text$"):
+        contract.complete(["text"])
+
+
+def test_a_part_of_a_plate_that_was_not_asked_for_stays_empty() -> None:
+    names = contract.complete(["texts"])
+    arrays = contract.to_arrays(Plates((PLATE,)), names)
+    assert contract.from_arrays(arrays, names) == Plates((Plate(PLATE.xyxy, text=PLATE.text),))
+
+
+def test_every_output_can_be_asked_for_alone() -> None:
+    alone = {
+        name: contract.from_arrays(contract.to_arrays(Plates((PLATE,)), names), names)
+        for name in contract.OUTPUTS
+        for names in [contract.complete([name])]
+    }
+    assert all(found[0].xyxy == PLATE.xyxy for found in alone.values())
+    assert alone["candidates"][0].candidates == PLATE.candidates
+    assert alone["corners"][0].corners == PLATE.corners

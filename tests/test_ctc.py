@@ -5,12 +5,15 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.ctc import Candidates, Grammar, beam_search, best_path, collapse, decode
+from orchestrator.ctc import Candidates, beam_search, best_path, collapse, decode
 from orchestrator.errors import ModelError
-from orchestrator.plates import ALPHABET, BLANK, FORMATS, PlateFormat
+from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.grammar import Grammar
 
 STEPS = 18
-GRAMMAR = Grammar.of(FORMATS)
+RUSSIAN = russian()
+ALPHABET, BLANK = RUSSIAN.alphabet, RUSSIAN.blank
+GRAMMAR = Grammar.of(RUSSIAN)
 
 
 def classes_of(text: str) -> list[int]:
@@ -52,19 +55,19 @@ def test_collapse(classes: list[int], collapsed: list[int]) -> None:
 
 
 def test_decode_of_no_plates_is_no_readings() -> None:
-    assert decode(torch.zeros(0, 23, STEPS)) == []
+    assert decode(torch.zeros(0, 23, STEPS), GRAMMAR) == []
 
 
 @pytest.mark.parametrize("text", ["B840OK197", "A001AA77", "TK647C77", "HO720654", "3425EE43"])
 def test_decode_of_a_sure_lattice_is_its_text(text: str) -> None:
-    (reading,) = decode(logits_of(text))
+    (reading,) = decode(logits_of(text), GRAMMAR)
     assert reading.raw_text == text
     assert reading.candidates[0][0] == text
     assert len(reading.character_scores) == len(text)
 
 
 def test_decode_keeps_the_order_of_the_plates() -> None:
-    readings = decode(logits_of("A001AA77", "B840OK197"))
+    readings = decode(logits_of("A001AA77", "B840OK197"), GRAMMAR)
     assert [reading.raw_text for reading in readings] == ["A001AA77", "B840OK197"]
 
 
@@ -73,15 +76,15 @@ def test_a_character_score_is_the_best_of_its_steps() -> None:
     lattice[0, [1, BLANK]] = 0.6, 0.4
     lattice[1, [1, BLANK]] = 0.9, 0.1
     lattice[2, [1, BLANK]] = 0.2, 0.8
-    assert best_path(lattice) == ("1", (0.9,))
+    assert best_path(lattice, ALPHABET) == ("1", (0.9,))
 
 
 def test_beam_search_sums_over_alignments() -> None:
     # Two steps, one character: "1" is read as 1-, -1 or 11; the best path alone would say blank.
     lattice = np.zeros((2, BLANK + 1))
     lattice[:, 1], lattice[:, BLANK] = 0.4, 0.6
-    grammar = Grammar.of((PlateFormat("digit", ("D",)),))
-    assert best_path(lattice)[0] == ""
+    grammar = Grammar.of(Formats(ALPHABET, (PlateFormat("digit", ("D",)),)))
+    assert best_path(lattice, ALPHABET)[0] == ""
     ((text, score),) = searched(lattice, grammar)
     assert text == "1"
     assert score == pytest.approx(0.4 * 0.6 + 0.6 * 0.4 + 0.4 * 0.4)
@@ -90,7 +93,7 @@ def test_beam_search_sums_over_alignments() -> None:
 def test_beam_search_needs_a_blank_between_equal_characters() -> None:
     lattice = np.zeros((2, BLANK + 1))
     lattice[:, 1] = 1.0
-    grammar = Grammar.of((PlateFormat("digits", ("D", "DD")),))
+    grammar = Grammar.of(Formats(ALPHABET, (PlateFormat("digits", ("D", "DD")),)))
     assert searched(lattice, grammar) == (("1", 1.0),)
 
 
@@ -98,7 +101,7 @@ def test_beam_search_puts_a_digit_where_the_format_wants_one() -> None:
     lattice = lattice_of("B84OOK197", sure=0.9)
     lattice[6, ALPHABET.index("0")] = 0.09
     text, score = searched(lattice)[0]
-    assert best_path(lattice)[0] == "B84OOK197"
+    assert best_path(lattice, ALPHABET)[0] == "B84OOK197"
     assert text == "B840OK197"
     assert score < 0.1
 
@@ -109,7 +112,7 @@ def test_candidates_all_have_a_format_and_come_best_first() -> None:
     scores = [score for _, score in candidates]
     assert len(candidates) == 5
     assert scores == sorted(scores, reverse=True)
-    assert all(any(f.matches(text) for f in FORMATS) for text, _ in candidates)
+    assert all(RUSSIAN.format_of(text) for text, _ in candidates)
     assert sum(scores) <= 1
 
 
@@ -126,9 +129,9 @@ def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> Non
         text = "".join(names[c] for c in collapse(path, blank=3))
         totals[text] = totals.get(text, 0.0) + float(small[range(5), path].prod())
     formats = (PlateFormat("short", ("LD", "LDD")),)
-    wanted = {text: p for text, p in totals.items() if formats[0].matches(text)}
+    wanted = {text: p for text, p in totals.items() if Formats(ALPHABET, formats).format_of(text)}
     best = sorted(wanted.items(), key=lambda item: -item[1])[:5]
-    candidates = searched(lattice, Grammar.of(formats))
+    candidates = searched(lattice, Grammar.of(Formats(ALPHABET, formats)))
     assert [text for text, _ in candidates] == [text for text, _ in best]
     assert [p for _, p in candidates] == pytest.approx([p for _, p in best])
 
@@ -136,8 +139,8 @@ def test_beam_search_agrees_with_going_through_every_alignment(seed: int) -> Non
 def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
     rng = np.random.default_rng(3)
     logits = torch.from_numpy(rng.normal(0, 3, (6, BLANK + 1, STEPS))).float()
-    alone = [decode(one[None])[0].candidates for one in logits]
-    together = [reading.candidates for reading in decode(logits)]
+    alone = [decode(one[None], GRAMMAR)[0].candidates for one in logits]
+    together = [reading.candidates for reading in decode(logits, GRAMMAR)]
     texts = [[text for text, _ in candidates] for candidates in alone]
     assert [[text for text, _ in candidates] for candidates in together] == texts
     for one, other in zip(together, alone, strict=True):
@@ -145,26 +148,27 @@ def test_a_plates_candidates_do_not_depend_on_its_neighbours() -> None:
 
 
 def test_a_free_search_finds_texts_without_a_format() -> None:
-    (reading,) = decode(logits_of("AAAA1"), None)
+    (reading,) = decode(logits_of("AAAA1"), Grammar.free(ALPHABET))
     assert reading.candidates[0][0] == "AAAA1"
-    assert decode(logits_of("AAAA1"))[0].candidates[:1] != reading.candidates[:1]
+    assert decode(logits_of("AAAA1"), GRAMMAR)[0].candidates[:1] != reading.candidates[:1]
 
 
 def test_a_free_search_stops_at_the_longest_text() -> None:
     lattice = np.zeros((STEPS, BLANK + 1))
     lattice[range(STEPS), [1, 2] * 9] = 1.0
-    assert searched(lattice, Grammar.free()) == ()
+    assert searched(lattice, Grammar.free(ALPHABET)) == ()
 
 
 def test_a_lattice_of_blanks_has_no_candidate() -> None:
-    (reading,) = decode(logits_of("", sure=1 - 1e-9))
+    (reading,) = decode(logits_of("", sure=1 - 1e-9), GRAMMAR)
     assert reading.raw_text == ""
     assert reading.candidates == ()
 
 
 def test_temperature_makes_scores_humbler_and_keeps_the_text() -> None:
     ((sharp,), (soft,)) = (
-        decode(logits_of("A001AA77"), temperature=temperature) for temperature in (1.0, 2.0)
+        decode(logits_of("A001AA77"), GRAMMAR, temperature=temperature)
+        for temperature in (1.0, 2.0)
     )
     assert soft.candidates[0][0] == sharp.candidates[0][0]
     assert soft.candidates[0][1] < sharp.candidates[0][1]
@@ -172,9 +176,9 @@ def test_temperature_makes_scores_humbler_and_keeps_the_text() -> None:
 
 def test_logits_with_other_classes_are_refused() -> None:
     with pytest.raises(ModelError, match=r"wanted \[N, 23, T\], got \[1, 22, 18\]"):
-        decode(torch.zeros(1, 22, STEPS))
+        decode(torch.zeros(1, 22, STEPS), GRAMMAR)
 
 
 def test_logits_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ModelError, match="finite"):
-        decode(torch.full((1, 23, STEPS), math.nan))
+        decode(torch.full((1, 23, STEPS), math.nan), GRAMMAR)

@@ -6,11 +6,12 @@ from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ModelError, ParameterError, PictureError
+from orchestrator.formats import russian
 from orchestrator.pipeline import corners_of, recognize, region
-from orchestrator.plates import ALPHABET, BLANK
 from orchestrator.settings import Settings
 
 IDENTITY = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
+ALPHABET, BLANK = russian().alphabet, russian().blank
 
 
 def picture(height: int = 480, width: int = 640) -> Tensor:
@@ -96,6 +97,12 @@ def test_plates_come_best_detection_first_and_overlaps_once() -> None:
     plates = recognize(picture(), ScriptedInfer(yolo, ("A001AA77", "B840OK197")))
     assert [round(plate.detection_score, 1) for plate in plates] == [0.8, 0.6]
     assert plates.texts == ["A001AA77", "B840OK197"]
+
+
+def test_rows_of_a_detector_that_come_unsorted_lose_no_plate() -> None:
+    yolo = rows((0, 0, 100, 25, 0.1), (300, 0, 400, 25, 0.8), (0, 200, 100, 225, 0.9))
+    plates = recognize(picture(), ScriptedInfer(yolo, ("A001AA77", "B840OK197")))
+    assert [round(plate.detection_score, 1) for plate in plates] == [0.9, 0.8]
 
 
 def test_max_plates_keeps_the_surest() -> None:

@@ -1,124 +1,10 @@
-import os
-import subprocess
-import sys
+import json
 from dataclasses import fields
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from orchestrator.errors import SettingsError
-from orchestrator.plates import (
-    FORMATS,
-    SHIPPED_RULES,
-    Plate,
-    PlateFormat,
-    PlateRules,
-    Plates,
-    format_of,
-)
-from orchestrator.toml_files import read_table
-
-
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("B840OK197", "ru_car"),
-        ("A001AA77", "ru_car"),
-        ("AP94756", "ru_taxi"),
-        ("HO720654", "ru_trailer"),
-        ("TK647C77", "ru_transit"),
-        ("3425EE43", "ru_military"),
-        ("A123477", "ru_police"),
-        pytest.param("", "", id="empty"),
-        pytest.param("B84OOK197", "", id="letter where a digit belongs"),
-        pytest.param("B840OK1977", "", id="too long"),
-        pytest.param("D123BC77", "", id="letter no plate has"),
-        pytest.param("b840ok197", "", id="lower case"),
-    ],
-)
-def test_format_of(text: str, name: str) -> None:
-    assert format_of(text) == name
-
-
-def test_formats_have_distinct_names() -> None:
-    assert len({plate_format.name for plate_format in FORMATS}) == len(FORMATS)
-
-
-@pytest.mark.parametrize("layout", ["", "LDX", "L" * 10])
-def test_a_layout_that_no_plate_can_have_is_refused(layout: str) -> None:
-    with pytest.raises(SettingsError, match="layout of mine: wanted"):
-        PlateFormat("mine", (layout,))
-
-
-MINE = (PlateFormat("mine", ("LD",)),)
-
-
-@pytest.mark.parametrize(
-    ("alphabet", "formats", "message"),
-    [
-        pytest.param("01A1", MINE, "alphabet: wanted each character once, got '1'", id="twice"),
-        pytest.param("01 A", MINE, "wanted no spaces", id="space"),
-        pytest.param("01", MINE, "wanted letters for the layouts", id="no letters"),
-        pytest.param("AB", MINE, "wanted digits for the layouts", id="no digits"),
-        pytest.param("01A", (), "wanted at least one", id="no formats"),
-        pytest.param("01A", MINE * 2, "each name once, got 'mine'", id="name twice"),
-    ],
-)
-def test_rules_that_contradict_themselves_are_refused(alphabet, formats, message) -> None:
-    with pytest.raises(SettingsError, match=message):
-        PlateRules(alphabet, formats)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        pytest.param('alphabet = "0A"', "wanted format, got none", id="no formats"),
-        pytest.param('letters = "A"', "wanted some of alphabet, format, got letters", id="unknown"),
-        pytest.param(
-            "alphabet = 1\nformat = []", "alphabet: wanted a text in quotes, got 1", id="type"
-        ),
-        pytest.param("[[", "wanted a TOML file, got", id="no TOML"),
-        pytest.param(
-            'alphabet = "0A"\n[[format]]\nname = "it"\nlayouts = "LD"',
-            "layouts: wanted a list, got 'LD'",
-            id="layouts without brackets",
-        ),
-    ],
-)
-def test_a_wrong_file_is_named_with_what_was_wanted(tmp_path: Path, text: str, message) -> None:
-    file = tmp_path / "formats.toml"
-    file.write_text(text + "\n")
-    with pytest.raises(SettingsError, match="formats.toml: .*" + message):
-        read_table(PlateRules, file)
-
-
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"wanted a TOML file, got No such file"):
-        read_table(PlateRules, tmp_path / "none.toml")
-
-
-def test_the_shipped_alphabet_is_that_of_the_shipped_weights() -> None:
-    rules = read_table(PlateRules, SHIPPED_RULES)
-    assert rules.alphabet == "0123456789ABEKMHOPCTYX"
-    assert [one.name for one in rules.format][:2] == ["ru_car", "ru_trailer"]
-
-
-def test_the_environment_names_another_countrys_plates(tmp_path: Path) -> None:
-    file = tmp_path / "formats.toml"
-    file.write_text('alphabet = "01ДЖ"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n')
-    code = (
-        "from orchestrator.plates import BLANK, format_of\n"
-        "print(BLANK, [format_of(text) for text in ('Ж01', 'A001AA77')])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PLATE_FORMATS": str(file)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "4 ['mine', '']"
+from orchestrator.plates import Plate, Plates
 
 
 def test_no_plates_make_an_empty_table_with_columns() -> None:
@@ -194,3 +80,14 @@ def test_plates_are_a_sequence() -> None:
     assert plates[0].text == "A001AA77"
     assert plates[1:].texts == [""]
     assert [plate.xyxy[2] for plate in plates] == [1, 2]
+
+
+def test_plates_are_told_as_json_can_hold_them() -> None:
+    told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
+    (plate,) = json.loads(told)["plates"]
+    assert set(plate) == {f.name for f in fields(Plate)}
+    assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
+
+
+def test_no_plates_are_an_empty_list() -> None:
+    assert Plates().to_dict() == {"plates": []}

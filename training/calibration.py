@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from orchestrator.ctc import decode
+from orchestrator.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
 from rendering.synth import cut
 from training.pools import RealCrop, inner_box, to_input
@@ -27,27 +28,28 @@ SURE = 1e-4
 """Scores count as this far from 0 and 1 at least, lest one surprise outweighs all the others."""
 
 
-def fit_temperature(logits: Tensor, texts: Sequence[str]) -> float:
+def fit_temperature(logits: Tensor, texts: Sequence[str], grammar: Grammar) -> float:
     """Find the temperature with the least log loss of "the best candidate is right".
 
     Args:
         logits: float32 [N, classes, T].
         texts: What the N plates say.
+        grammar: What plates may say.
 
     Returns:
         What to divide logits by, from 0.3 to 3.
     """
-    losses = [log_loss(*judged(logits, texts, float(t))) for t in TEMPERATURES]
+    losses = [log_loss(*judged(logits, texts, grammar, float(t))) for t in TEMPERATURES]
     return float(TEMPERATURES[int(np.argmin(losses))])
 
 
 def judged(
-    logits: Tensor, texts: Sequence[str], temperature: float
+    logits: Tensor, texts: Sequence[str], grammar: Grammar, temperature: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return each best candidate's score, and whether it is right."""
     best = [
         reading.candidates[0] if reading.candidates else ("", 0.0)
-        for reading in decode(logits, temperature=temperature)
+        for reading in decode(logits, grammar, temperature=temperature)
     ]
     right = [candidate == text for (candidate, _), text in zip(best, texts, strict=True)]
     return np.array([score for _, score in best]), np.array(right)
@@ -67,13 +69,16 @@ def scale_logits(lprnet: LPRNet, temperature: float) -> None:
 
 
 @torch.no_grad()
-def calibrate(reader: nn.Module, lprnet: LPRNet, crops: Sequence[RealCrop], seed: int) -> float:
+def calibrate(
+    reader: nn.Module, lprnet: LPRNet, crops: Sequence[RealCrop], grammar: Grammar, seed: int
+) -> float:
     """Fit the temperature on crops that were not trained on, and put it into the weights.
 
     Args:
         reader: STN and LPRNet in a row, crops -> logits and theta.
         lprnet: The LPRNet in it.
         crops: At least `LEAST_CROPS` of them.
+        grammar: What plates may say.
         seed: Of the cuts.
 
     Returns:
@@ -85,7 +90,7 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, crops: Sequence[RealCrop], seed
     cuts = [_cut_off(rng, crop) for _ in range(CUTS) for crop in crops]
     parts = to_input(np.stack(cuts)).split(128)
     logits = torch.cat([reader(part.to(device))[0].cpu() for part in parts])
-    temperature = fit_temperature(logits, [crop.text for crop in crops] * CUTS)
+    temperature = fit_temperature(logits, [crop.text for crop in crops] * CUTS, grammar)
     scale_logits(lprnet, temperature)
     return temperature
 

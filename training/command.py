@@ -15,12 +15,14 @@ import typer
 from orchestrator.cli.flags import (
     Device,
     DeviceOption,
+    FormatsOption,
     ThreadsOption,
     VerboseOption,
     WeightsOption,
     plain_errors,
 )
 from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA
 from orchestrator.toml_files import read_table
 from training.recipes import SHIPPED, DetectorRecipe, ReaderRecipe
 
@@ -93,6 +95,7 @@ def reader(
     start: Annotated[Path | None, typer.Option(help="Folder of stn.pth, lprnet.pth.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
     seed: SeedOption = None,
+    formats: FormatsOption = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,
 ) -> None:
@@ -110,7 +113,7 @@ def reader(
 
         from training.reader import run
 
-        run(asked, out, device=place, resume=resume)
+        run(asked, out, formats=formats or RUSSIA, device=place, resume=resume)
 
 
 @contextmanager

@@ -23,8 +23,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
+from evaluation.yolo_labels import label_folder
+from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES
+from orchestrator.formats import RUSSIA
+from orchestrator.networks.registry import NETWORKS
 from training.recipes import (
     Augmentation,
     DetectorData,
@@ -60,7 +63,7 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
     seed_everything(recipe.training.seed)
     model = build(None if resume else recipe.start, recipe.training.side_px, recipe.loss)
     trainer = Trainer(model.to(device), recipe.training, out)
-    open_run(out, recipe, LAST, resume=resume)
+    open_run(out, recipe, LAST, RUSSIA, resume=resume)
     if resume:
         trainer.resume()
         logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
@@ -100,7 +103,7 @@ def picture_folders(data: DetectorData) -> tuple[list[Path], Path]:
     for folder in (*folders, validation):
         if not folder.is_dir() or not any(folder.iterdir()):
             raise SettingsError(f"{folder}: wanted pictures, got no such folder or an empty one")
-        labels = folder.parents[1] / "labels" / folder.name
+        labels = label_folder(folder)
         if not labels.is_dir():
             raise SettingsError(f"{labels}: wanted labels in YOLO format, got no such folder")
     return folders, validation
@@ -272,7 +275,7 @@ def fit(trainer: Trainer, train: Any, validation: Any) -> None:
             if sum(figures[2:]) >= trainer.best:
                 trainer.best = sum(figures[2:])
                 trainer.save(BEST)
-                export(trainer.out / BEST, trainer.out / FILES["yolo"])
+                export(trainer.out / BEST, trainer.out / NETWORKS[DETECTOR].weights)
                 complete(trainer.out)
         trainer.save(LAST)
 

@@ -18,40 +18,44 @@ import argparse
 import csv
 import shutil
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import cv2
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from evaluation.yolo_labels import Box, append_label, label_file, read_labels, to_pixels
 from orchestrator.boxes import area, nms
 from orchestrator.images import letterbox, read_picture
 from orchestrator.networks.yolo import Yolo
+from orchestrator.picture_files import Bgr
+from reporting.files import write_csv
+from reporting.sheets import add_caption, cut_out, draw_outline, write_sheets
 
-Picture = NDArray[np.uint8]
 SIDES_PX = (640, 960)
 SCORE = 0.3
 OVERLAP = 0.4
 """Of the smaller box: more, and two boxes are taken for the same plate."""
-COLUMNS = ("file", "x0", "y0", "x1", "y1", "score", "verdict")
+TILE_WH, TILE_SPAN = (240, 96), 3.0
+RED = (0, 0, 255)
 
 
-def label_file(picture: Path) -> Path:
-    """`.../labels/train/a.txt` of `.../images/train/a.jpg`."""
-    root, split = picture.parents[2], picture.parent.name
-    return root / "labels" / split / f"{picture.stem}.txt"
+@dataclass(frozen=True)
+class Suggestion:
+    """A row of `review.csv`: a box in pixels that may be a plate; `verdict` is for a person."""
 
+    file: str
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    score: float
+    verdict: str = ""
 
-def labelled(picture: Path, size_wh: tuple[int, int]) -> Tensor:
-    """Labelled boxes [N, 4] of a picture, pixels."""
-    lines = label_file(picture).read_text(encoding="utf-8").split("\n")
-    rows = [[float(value) for value in line.split()[1:]] for line in lines if line.strip()]
-    centre_size = torch.tensor(rows).reshape(-1, 4)
-    half = centre_size[:, 2:] / 2
-    corners = torch.cat((centre_size[:, :2] - half, centre_size[:, :2] + half), 1)
-    return corners * corners.new_tensor(size_wh * 2)
+    @property
+    def box(self) -> Box:
+        return self.x0, self.y0, self.x1, self.y1
 
 
 @torch.inference_mode()
@@ -67,8 +71,8 @@ def detect(network: nn.Module, picture: Tensor) -> Tensor:
     return rows[nms(rows[:, :4], rows[:, 4], OVERLAP)]
 
 
-def apart(xyxy: Tensor, others: Tensor) -> Tensor:
-    """Which boxes [N, 4] share no more than OVERLAP of the smaller area with any of [M, 4]."""
+def are_apart(xyxy: Tensor, others: Tensor) -> Tensor:
+    """Tell which boxes [N, 4] share at most OVERLAP of the smaller area with any of [M, 4]."""
     top_left = torch.maximum(xyxy[:, None, :2], others[None, :, :2])
     bottom_right = torch.minimum(xyxy[:, None, 2:], others[None, :, 2:])
     shared = (bottom_right - top_left).clamp(min=0).prod(dim=2)
@@ -77,76 +81,54 @@ def apart(xyxy: Tensor, others: Tensor) -> Tensor:
     return result
 
 
-def suggestions(data: Path, network: nn.Module) -> Iterator[tuple[Path, list[float]]]:
-    """Yield each detection x0 y0 x1 y1 score in the training pictures that has no label."""
+def find_unlabelled(data: Path, network: nn.Module) -> Iterator[Suggestion]:
+    """Yield each detection in the training pictures that has no label."""
     for path in sorted((data / "images" / "train").iterdir()):
         picture = read_picture(path)
         found = detect(network, picture)
-        known = labelled(path, (picture.shape[1], picture.shape[0]))
-        for row in found[apart(found[:, :4], known)].tolist():
-            yield path, row
+        size_wh = (picture.shape[1], picture.shape[0])
+        known = [to_pixels(box, size_wh) for box in read_labels(label_file(path))]
+        for row in found[are_apart(found[:, :4], torch.tensor(known).reshape(-1, 4))].tolist():
+            x0, y0, x1, y1 = (round(side, 1) for side in row[:4])
+            yield Suggestion(path.name, x0, y0, x1, y1, round(row[4], 3))
 
 
-def tile(path: Path, box: Sequence[float], caption: str) -> Picture:
-    """A 240 x 120 view of a detection and what is round it."""
-    picture, margin = read_picture(path).numpy(), 400
-    x0, y0, x1, y1 = (round(value) + margin for value in box[:4])
-    wide = cv2.copyMakeBorder(picture, *(margin,) * 4, cv2.BORDER_CONSTANT)
-    cv2.rectangle(wide, (x0 - 1, y0 - 1), (x1 + 1, y1 + 1), (0, 0, 255), 1)
-    reach = min(margin, max(12, (x1 - x0) // 2) * 3)
-    x, y = (x0 + x1) // 2, (y0 + y1) // 2
-    view = wide[max(0, y - reach // 2) : y + reach // 2, max(0, x - reach) : x + reach]
-    view = cv2.resize(view, (240, 120), interpolation=cv2.INTER_CUBIC)
-    cv2.putText(view, caption, (3, 13), cv2.FONT_HERSHEY_SIMPLEX, 0.45, (0, 255, 255), 1)
-    return np.asarray(view, np.uint8)
+def draw_tile(picture: Bgr, suggestion: Suggestion, number: int) -> Bgr:
+    """Show a suggestion and what is round it."""
+    view, affine = cut_out(picture, suggestion.box, TILE_WH, TILE_SPAN)
+    x0, y0, x1, y1 = suggestion.box
+    draw_outline(view, affine, ((x0, y0), (x1, y0), (x1, y1), (x0, y1)), RED)
+    return add_caption(view, f"{number} {suggestion.score:.2f}")
 
 
-def suggest(data: Path, weights: Path, out: Path, *, rows: int = 10, columns: int = 6) -> None:
+def suggest(data: Path, weights: Path, out: Path) -> None:
     """Write `review.csv` and numbered contact sheets to `out`."""
     network = Yolo().eval()
     network.load_state_dict(torch.load(weights, weights_only=True))
     out.mkdir(parents=True, exist_ok=True)
-    tiles: list[Picture] = []
-    with (out / "review.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(COLUMNS)
-        for path, row in suggestions(data, network):
-            tiles.append(tile(path, row, f"{len(tiles)} {row[4]:.2f}"))
-            table.writerow([path.name, *(f"{value:.1f}" for value in row[:4]), f"{row[4]:.3f}", ""])
-    tiles += [np.zeros((120, 240, 3), np.uint8)] * (-len(tiles) % columns)
-    strips = [np.hstack(tiles[i : i + columns]) for i in range(0, len(tiles), columns)]
-    for first in range(0, len(strips), rows):
-        sheet = np.vstack(strips[first : first + rows])
-        cv2.imwrite(str(out / f"sheet_{first // rows}.png"), sheet)
+    found = list(find_unlabelled(data, network))
+    write_csv(Suggestion, found, out / "review.csv")
+    images = data / "images" / "train"
+    tiles = (
+        draw_tile(read_picture(images / one.file).numpy(), one, number)
+        for number, one in enumerate(found)
+    )
+    write_sheets(tiles, out, "sheet", columns=6, rows=10)
 
 
 def apply(data: Path, review: Path, out: Path) -> None:
     """Copy `data` to `out` and complete its training labels by the verdicts in `review`."""
     shutil.copytree(data, out, ignore=shutil.ignore_patterns("*.cache"))
+    sides = [field.name for field in fields(Suggestion)][1:5]
     with review.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             path = out / "images" / "train" / row["file"]
-            box = [float(row[side]) for side in COLUMNS[1:5]]
+            box = [float(row[side]) for side in sides]
             if row["verdict"] == "plate":
-                add_label(path, box)
+                height, width = read_picture(path).shape[:2]
+                append_label(label_file(path), box, (width, height))
             elif row["verdict"] == "unsure":
                 smooth(path, box)
-
-
-def add_label(path: Path, xyxy: Sequence[float]) -> None:
-    """Append one box in pixels to a picture's label file."""
-    height, width = read_picture(path).shape[:2]
-    x0, y0, x1, y1 = xyxy
-    x, y, w, h = (
-        (x0 + x1) / 2 / width,
-        (y0 + y1) / 2 / height,
-        (x1 - x0) / width,
-        (y1 - y0) / height,
-    )
-    labels = label_file(path)
-    known = labels.read_text(encoding="utf-8").rstrip("\n")
-    line = f"0 {x:.6f} {y:.6f} {w:.6f} {h:.6f}\n"
-    labels.write_text(f"{known}\n{line}" if known else line, encoding="utf-8")
 
 
 def smooth(path: Path, xyxy: Sequence[float]) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from orchestrator.errors import SettingsError
-from orchestrator.plates import ALPHABET, format_of
+from orchestrator.formats import Formats
 from rendering.camera import compress, photograph, shrink
 from rendering.layouts import Picture
 from rendering.synth import Crop, Sample, cut, jittered_box
@@ -38,12 +38,13 @@ class RealCrop:
     text: str
 
 
-def read_labels(path: Path, votes: int) -> dict[str, str]:
+def read_texts(path: Path, votes: int, formats: Formats) -> dict[str, str]:
     """Read labels of crops that have a plate format.
 
     Args:
         path: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`.
         votes: Least number of votes for a draft to count, where there is the column.
+        formats: What the plates may say.
 
     Returns:
         Text by file name.
@@ -58,7 +59,7 @@ def read_labels(path: Path, votes: int) -> dict[str, str]:
                  if int(row.get("votes_of_9") or 9) >= votes}  # fmt: skip
     except (OSError, KeyError, ValueError) as error:
         raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {error}") from error
-    known = {crop: text for crop, text in texts.items() if format_of(text)}
+    known = {crop: text for crop, text in texts.items() if formats.format_of(text)}
     if len(known) < len(texts):
         log.info("left out %d texts of no plate format", len(texts) - len(known))
     return known
@@ -177,9 +178,9 @@ def to_input(crops: NDArray[np.uint8]) -> Tensor:
     return rgb.float().sub_(127.5).div_(128)
 
 
-def to_targets(texts: Sequence[str]) -> tuple[Tensor, Tensor]:
+def to_targets(texts: Sequence[str], alphabet: str) -> tuple[Tensor, Tensor]:
     """Turn texts into CTC targets: all classes in one row, (sum of lengths,), and the lengths."""
-    classes = [ALPHABET.index(char) for text in texts for char in text]
+    classes = [alphabet.index(char) for text in texts for char in text]
     return torch.tensor(classes), torch.tensor([len(text) for text in texts])
 
 

@@ -19,16 +19,15 @@ import openvino
 import torch
 from numpy.typing import NDArray
 
+from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
 from orchestrator.images import letterbox
 from orchestrator.networks import ir, quantized
 from orchestrator.networks.export import load
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, list_sums
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
 from orchestrator.settings import Settings
-from training.streets import streets
-
-DETECTOR = "yolo"
-
+from training.streets import draw_streets
 
 log = logging.getLogger(__name__)
 
@@ -46,10 +45,10 @@ def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Pat
         WeightsError: The weight file is missing or not the listed one.
     """
     nncf = _nncf()  # tell at once that it is missing
-    source = check_listed(weights / FILES[DETECTOR])
-    model = ir.convert(DETECTOR, load(DETECTOR, weights))
+    source = check_listed(weights / NETWORKS[DETECTOR].weights)
+    model = ir.convert(NETWORKS[DETECTOR], load(DETECTOR, weights))
     log.info("rendering %d pictures", pictures)
-    small = integers(nncf, model, letterboxed(pictures, seed))
+    small = quantize_model(nncf, model, render_inputs(pictures, seed))
     small.set_rt_info(source, quantized.SOURCE)
     path = quantized.file_of(DETECTOR, weights)
     ir.save(small, path)
@@ -57,10 +56,10 @@ def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Pat
     return path
 
 
-def letterboxed(count: int, seed: int) -> list[NDArray[np.uint8]]:
+def render_inputs(count: int, seed: int) -> list[NDArray[np.uint8]]:
     """Render streets as the detector sees them: uint8 (1, H, W, 3) BGR."""
     side = Settings().detector_side_px
-    pictures = (np.ascontiguousarray(street.picture) for street in streets(count, seed))
+    pictures = (np.ascontiguousarray(street.picture) for street in draw_streets(count, seed))
     return [letterbox(torch.from_numpy(picture), side).net.numpy() for picture in pictures]
 
 
@@ -74,7 +73,7 @@ def _nncf() -> Any:
     return nncf
 
 
-def integers(
+def quantize_model(
     nncf: Any, model: openvino.Model, inputs: Sequence[NDArray[np.uint8]]
 ) -> openvino.Model:
     """Quantise a network.

@@ -15,11 +15,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from orchestrator.contract import READER
 from orchestrator.ctc import collapse
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES
-from orchestrator.plates import ALPHABET, RULES_FILE, SHIPPED_RULES, PlateRules
-from orchestrator.toml_files import read_table
+from orchestrator.formats import RUSSIA, Formats, read_formats, russian
+from orchestrator.grammar import Grammar
+from orchestrator.networks.registry import NETWORKS
 from rendering.layouts import font_glyphs
 from rendering.synth import Batch, cut, sample, samples
 from training.calibration import LEAST_CROPS, calibrate
@@ -30,7 +31,7 @@ from training.pools import (
     Source,
     inner_box,
     read_crops,
-    read_labels,
+    read_texts,
     real_source,
     to_input,
     vary,
@@ -43,20 +44,19 @@ from training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle
 log = logging.getLogger(__name__)
 
 
-def best_path(logits: Tensor) -> list[str]:
-    """Read (B, 23, 18) logits: most probable class a column, repeats merged, blanks dropped."""
-    return [
-        "".join(ALPHABET[klass] for klass in collapse(row)) for row in logits.argmax(dim=1).tolist()
-    ]
+def best_path(logits: Tensor, alphabet: str) -> list[str]:
+    """Read (B, classes, 18) logits: likeliest class a column, repeats merged, blanks dropped."""
+    rows = (collapse(row, len(alphabet)) for row in logits.argmax(dim=1).tolist())
+    return ["".join(alphabet[klass] for klass in row) for row in rows]
 
 
 @torch.no_grad()
-def read(reader: nn.Module, crops: NDArray[np.uint8], batch: int = 128) -> list[str]:
+def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int = 128) -> list[str]:
     """Read (N, 24, 94, 3) uint8 BGR crops."""
     reader.eval()
     device = next((weight.device for weight in reader.parameters()), CPU)
     parts = [to_input(crops[first : first + batch]) for first in range(0, len(crops), batch)]
-    return [text for part in parts for text in best_path(reader(part.to(device))[0])]
+    return [text for part in parts for text in best_path(reader(part.to(device))[0], alphabet)]
 
 
 def split(crops: Sequence[RealCrop], held_out: int = 11) -> tuple[list[RealCrop], list[RealCrop]]:
@@ -80,48 +80,57 @@ def cut_exactly(crops: Sequence[RealCrop]) -> NDArray[np.uint8]:
     return np.stack([cut(crop.picture, box) for crop, box in zip(crops, whole, strict=True)])
 
 
-def accuracy(reader: nn.Module, crops: NDArray[np.uint8], texts: Sequence[str]) -> float:
+def accuracy(
+    reader: nn.Module, crops: NDArray[np.uint8], texts: Sequence[str], alphabet: str
+) -> float:
     """Part of the crops that are read exactly."""
-    right = [one == two for one, two in zip(read(reader, crops), texts, strict=True)]
+    right = [one == two for one, two in zip(read(reader, crops, alphabet), texts, strict=True)]
     return sum(right) / max(1, len(right))
 
 
-def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
-    """Train the reader of a recipe to the end, in the folder `out`.
+def run(
+    recipe: ReaderRecipe,
+    out: Path,
+    *,
+    formats: Path = RUSSIA,
+    device: torch.device = CPU,
+    resume: bool,
+) -> None:
+    """Train the reader of a recipe to the end, in the folder `out`, for a country's plates.
 
     Raises:
         SettingsError: The recipe, its data or the folder cannot be used.
         WeightsError: The weights to start from cannot.
     """
     schedule = recipe.training
-    real = _real(recipe.data, schedule)
-    trainer = Trainer(schedule, device)
+    plates = read_formats(formats)
+    real = _real(recipe.data, schedule, plates)
+    trainer = Trainer(schedule, plates, device)
     if recipe.start and not resume:
-        start(trainer.reader.stn, trainer.reader.lprnet, recipe.start)
-    open_run(out, recipe, CHECKPOINT, resume=resume)
+        start(trainer.reader.stn, trainer.reader.lprnet, recipe.start, plates.alphabet)
+    open_run(out, recipe, CHECKPOINT, formats, resume=resume)
     if resume:
         trainer.load(out / CHECKPOINT)
         log.info("going on from step %d of %s", trainer.step, out)
     else:
         if not recipe.start and recipe.corners.steps and schedule.real_share < 1:
-            plates = samples(recipe.corners.plates, schedule.seed)
-            teach_corners(trainer.reader.stn, plates, recipe.corners, schedule.seed)
+            drawn = samples(recipe.corners.plates, schedule.seed)
+            teach_corners(trainer.reader.stn, drawn, recipe.corners, schedule.seed)
         trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
     train(trainer, out, recipe.data.font, real)
 
 
-def _real(data: ReaderData, schedule: ReaderSchedule) -> list[RealCrop]:
+def _real(data: ReaderData, schedule: ReaderSchedule, formats: Formats) -> list[RealCrop]:
     """Read the real crops of a recipe; see that the other plates can be rendered."""
     real: list[RealCrop] = []
     if data.crops and data.labels and schedule.real_share > 0:
-        real = read_crops(data.crops, read_labels(data.labels, data.votes))
+        real = read_crops(data.crops, read_texts(data.labels, data.votes, formats))
     elif schedule.real_share == 1:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
-    shipped = read_table(PlateRules, SHIPPED_RULES)
-    if not (real and schedule.real_share == 1) and shipped.alphabet != ALPHABET:
+    if not (real and schedule.real_share == 1) and formats.alphabet != russian().alphabet:
         raise SettingsError(
-            f"rendered plates: wanted the alphabet of Russian plates, got that of {RULES_FILE}; "
+            f"rendered plates: wanted the alphabet of Russian plates, got {formats.alphabet}; "
             "train on real crops alone: crops, labels, real_share = 1"
         )
     log.info("%d real crops%s", len(real), "" if real else ": every plate is rendered")
@@ -146,7 +155,7 @@ def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCro
             trainer.save(out)
             complete(out)
             for name, (crops, texts) in checks.items():
-                exact = accuracy(trainer.averaged, crops, texts)
+                exact = accuracy(trainer.averaged, crops, texts, trainer.formats.alphabet)
                 log.info("step %d: %.1f %% of %s read", trainer.step, 100 * exact, name)
     _calibrate(trainer, out, held_out)
 
@@ -158,8 +167,9 @@ def _calibrate(trainer: Trainer, out: Path, held_out: Sequence[RealCrop]) -> Non
                     LEAST_CROPS, len(held_out))  # fmt: skip
         return
     reader = deepcopy(trainer.averaged)
-    temperature = calibrate(reader, reader.lprnet, held_out, trainer.schedule.seed)
-    save(plain_weights(reader.lprnet), out / FILES["lprnet"])
+    grammar = Grammar.of(trainer.formats)
+    temperature = calibrate(reader, reader.lprnet, held_out, grammar, trainer.schedule.seed)
+    save(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
     complete(out)
     log.info("calibrated text scores: logits divided by %.2f", temperature)
 

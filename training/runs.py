@@ -11,25 +11,27 @@ from typing import Any, TypeVar
 
 import torch
 
+from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import FILES, WEIGHTS, list_sums
-from orchestrator.plates import RULES, RULES_FILE
+from orchestrator.formats import read_formats
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.toml_files import read_table, to_toml
 
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE = "recipe.toml"
-RULES_COPY = "plates.toml"
 
 
-def open_run(folder: Path, recipe: Any, checkpoint: str, *, resume: bool) -> None:
+def open_run(folder: Path, recipe: Any, checkpoint: str, formats: Path, *, resume: bool) -> None:
     """Begin a training in a folder, or see that it can go on there.
 
     Args:
         folder: Of the run; made when it begins.
-        recipe: Written to `recipe.toml` when the run begins, beside a copy of `plates.toml`.
+        recipe: Written to `recipe.toml` when the run begins.
         checkpoint: Name of the file to go on from.
+        formats: File of what plates may say; a copy of it goes along with the weights.
         resume: Go on with the run that is there.
 
     Raises:
@@ -45,7 +47,7 @@ def open_run(folder: Path, recipe: Any, checkpoint: str, *, resume: bool) -> Non
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _keep(folder / RECIPE, recipe, to_toml(recipe))
-        _keep(folder / RULES_COPY, RULES, RULES_FILE.read_text(encoding="utf-8"))
+        _keep(folder / FORMATS_FILE, read_formats(formats), formats.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
 
@@ -91,13 +93,13 @@ def complete(folder: Path) -> None:
 
     Networks that the run does not train are copied from the project's own weights.
     """
-    for name in FILES.values():
+    files = [network.weights for network in NETWORKS.values()]
+    for name in files:
         if not (folder / name).exists() and (WEIGHTS / name).exists():
             shutil.copyfile(WEIGHTS / name, folder / name)
             log.info("copied %s, which this run does not train, from the project's weights", name)
     present = list_sums(folder)
-    if len(present) < len(FILES):
-        missing = ", ".join(sorted(set(FILES.values()) - set(present)))
+    if missing := ", ".join(sorted(set(files) - set(present))):
         log.warning("to serve from %s, put %s there and renew SHA256SUMS", folder, missing)
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
-from orchestrator.networks.weights import FILES, read_state
-from orchestrator.plates import ALPHABET, SHIPPED_RULES, PlateRules
-from orchestrator.toml_files import read_table
-from training.runs import RULES_COPY
+from orchestrator.formats import RUSSIA, read_formats
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import read_state
 
 log = logging.getLogger(__name__)
 
@@ -23,29 +23,35 @@ OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 """LPRNet's layers with a row for each class."""
 
 
-def start(stn: nn.Module, lprnet: nn.Module, folder: Path) -> None:
+def start(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
     """Take the weights of a folder, `stn.pth` and `lprnet.pth`, for a training.
 
     Of weights for another alphabet, the rows of the characters that both know and of the blank are
-    taken; the others stay fresh. The folder's alphabet is that of its `plates.toml`, without one
-    the project's own.
+    taken; the others stay fresh. The folder's alphabet is that of its `formats.toml`, without
+    one that of Russian plates.
+
+    Args:
+        stn: Gets the weights.
+        lprnet: Gets the weights, rearranged.
+        folder: With `stn.pth` and `lprnet.pth`.
+        alphabet: Of the classes of `lprnet`.
 
     Raises:
         WeightsError: A file cannot be read, or is of another network.
     """
-    rules = folder / RULES_COPY
-    theirs = read_table(PlateRules, rules if rules.exists() else SHIPPED_RULES).alphabet
-    _take(stn, read_state(folder / FILES["stn"]), folder)
-    state = read_state(folder / FILES["lprnet"])
+    file = folder / FORMATS_FILE
+    theirs = read_formats(file if file.exists() else RUSSIA).alphabet
+    _take(stn, read_state(folder / NETWORKS[RECTIFIER].weights), folder)
+    state = read_state(folder / NETWORKS[READER].weights)
     rows = len(state.get("container.bias", ()))
     if rows != len(theirs) + 1:
         raise WeightsError(
-            f"{folder}: wanted LPRNet with {len(theirs) + 1} classes, those of its {RULES_COPY}, "
+            f"{folder}: wanted LPRNet with {len(theirs) + 1} classes, those of its {FORMATS_FILE}, "
             f"got {rows}"
         )
-    if theirs != ALPHABET:
-        state = adapted(state, lprnet.state_dict(), theirs, ALPHABET)
-        fresh = "".join(char for char in ALPHABET if char not in theirs)
+    if theirs != alphabet:
+        state = adapted(state, lprnet.state_dict(), theirs, alphabet)
+        fresh = "".join(char for char in alphabet if char not in theirs)
         log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
     _take(lprnet, state, folder)
 

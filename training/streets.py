@@ -15,8 +15,8 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from evaluation.yolo_labels import label_folder, write_labels
 from rendering.layouts import random_text
 from rendering.scenery import Scene, scene
 
@@ -28,7 +28,7 @@ SIDE_PX = 960
 """Longer side of the files."""
 
 
-def street(rng: np.random.Generator) -> Scene:
+def draw_street(rng: np.random.Generator) -> Scene:
     """Draw a street with a random number of random plates."""
     count = int(rng.choice(PLATES, p=SHARES))
     texts = [random_text(rng)[0] for _ in range(count)]
@@ -36,22 +36,15 @@ def street(rng: np.random.Generator) -> Scene:
     return scene(texts, size_wh, seed=int(rng.integers(2**31)))
 
 
-def yolo_lines(xyxy: NDArray[np.float32], size_wh: tuple[int, int]) -> str:
-    """Write boxes (N, 4) in pixels as YOLO label lines: class, centre and size in [0, 1]."""
-    boxes = xyxy / np.array(size_wh * 2)
-    centres, sizes = (boxes[:, :2] + boxes[:, 2:]) / 2, boxes[:, 2:] - boxes[:, :2]
-    rows = np.concatenate((centres, sizes), axis=1).tolist()
-    return "".join(f"0 {x:.6f} {y:.6f} {w:.6f} {h:.6f}\n" for x, y, w, h in rows)
-
-
-def streets(count: int, seed: int) -> Iterator[Scene]:
+def draw_streets(count: int, seed: int) -> Iterator[Scene]:
     """Draw `count` streets, the same for the same seed."""
-    return (street(generator) for generator in np.random.default_rng(seed).spawn(count))
+    return (draw_street(generator) for generator in np.random.default_rng(seed).spawn(count))
 
 
-def write(folder: Path, scenes: Iterable[Scene]) -> None:
+def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
     """Write pictures and their labels below `folder`."""
-    images, labels = folder / "images" / "train", folder / "labels" / "train"
+    images = folder / "images" / "train"
+    labels = label_folder(images)
     images.mkdir(parents=True, exist_ok=True)
     labels.mkdir(parents=True, exist_ok=True)
     for index, drawn in enumerate(scenes):
@@ -59,8 +52,7 @@ def write(folder: Path, scenes: Iterable[Scene]) -> None:
         scale = min(1.0, SIDE_PX / max(height, width))
         small = cv2.resize(drawn.picture, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA)
         cv2.imwrite(str(images / f"{index:04d}.jpg"), small, [cv2.IMWRITE_JPEG_QUALITY, 92])
-        lines = yolo_lines(drawn.xyxy, (width, height))
-        (labels / f"{index:04d}.txt").write_text(lines, encoding="utf-8")
+        write_labels(labels / f"{index:04d}.txt", drawn.xyxy.tolist(), (width, height))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -70,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--count", type=int, default=140)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    write(given.out, streets(given.count, given.seed))
+    write_data(given.out, draw_streets(given.count, given.seed))
 
 
 if __name__ == "__main__":

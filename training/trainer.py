@@ -8,11 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
+from orchestrator.contract import READER, RECTIFIER
 from orchestrator.errors import SettingsError
+from orchestrator.formats import Formats
 from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import without_subnormals
 from orchestrator.networks.stn import STN
-from orchestrator.networks.weights import FILES, without_subnormals
-from orchestrator.plates import BLANK
 from rendering.synth import Batch
 from training.corners import corner_loss
 from training.pools import to_input, to_targets, vary
@@ -26,9 +28,9 @@ CHECKPOINT = "checkpoint.pt"
 class Reader(nn.Module):
     """STN and LPRNet in a row."""
 
-    def __init__(self, dropout: float = 0.5) -> None:
+    def __init__(self, classes: int, dropout: float = 0.5) -> None:
         super().__init__()
-        self.stn, self.lprnet = STN(), LPRNet(dropout=dropout)
+        self.stn, self.lprnet = STN(), LPRNet(classes, dropout)
         for module in self.modules():
             if isinstance(module, ChannelStridePool):
                 module.register_forward_pre_hook(_keep_gradient_layout)
@@ -51,13 +53,14 @@ def _keep_gradient_layout(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] 
     return (alias,)
 
 
-def reading_loss(logits: Tensor, texts: Sequence[str]) -> Tensor:
-    """Mean CTC loss a character of (B, 23, 18) logits."""
-    targets, lengths = to_targets(texts)
+def reading_loss(logits: Tensor, texts: Sequence[str], alphabet: str) -> Tensor:
+    """Mean CTC loss a character of (B, classes, 18) logits."""
+    targets, lengths = to_targets(texts, alphabet)
     columns = torch.full((len(texts),), logits.shape[2])
     log_probs = logits.permute(2, 0, 1).log_softmax(2)
     targets = targets.to(logits.device)
-    return F.ctc_loss(log_probs, targets, columns, lengths, blank=BLANK, zero_infinity=True)
+    blank = len(alphabet)
+    return F.ctc_loss(log_probs, targets, columns, lengths, blank=blank, zero_infinity=True)
 
 
 @torch.no_grad()
@@ -90,11 +93,13 @@ def settle(network: nn.Module, crops: Tensor, batch: int = 64) -> None:
 class Trainer:
     """Everything that a checkpoint brings back."""
 
-    def __init__(self, schedule: ReaderSchedule, device: torch.device = CPU) -> None:
+    def __init__(
+        self, schedule: ReaderSchedule, formats: Formats, device: torch.device = CPU
+    ) -> None:
         torch.manual_seed(schedule.seed)
-        self.schedule, self.device = schedule, device
+        self.schedule, self.formats, self.device = schedule, formats, device
         self.step = 0
-        self.reader = Reader(schedule.dropout)
+        self.reader = Reader(formats.classes, schedule.dropout)
         self.reader.to(device)
         self.reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         lprnet = list(self.reader.lprnet.parameters())
@@ -127,7 +132,7 @@ class Trainer:
         self.reader.train()
         logits, theta = self.reader(vary(to_input(batch.crops).to(self.device)))
         corners = torch.from_numpy(batch.corners).to(self.device)
-        loss = reading_loss(logits, batch.texts)
+        loss = reading_loss(logits, batch.texts, self.formats.alphabet)
         loss = loss + self.schedule.corner_weight * corner_loss(theta, corners)
         if not loss.isfinite():
             raise SettingsError(f"step {self.step}: wanted a finite loss, got {loss.item()}; "
@@ -150,8 +155,8 @@ class Trainer:
             "optimizer": self.optimizer.state_dict(),
         }
         save(state, folder / CHECKPOINT)
-        save(plain_weights(self.averaged.stn), folder / FILES["stn"])
-        save(plain_weights(self.averaged.lprnet), folder / FILES["lprnet"])
+        save(plain_weights(self.averaged.stn), folder / NETWORKS[RECTIFIER].weights)
+        save(plain_weights(self.averaged.lprnet), folder / NETWORKS[READER].weights)
 
     @property
     def averaged(self) -> Reader:

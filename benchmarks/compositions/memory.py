@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from benchmarks.compositions import WORKERS
 from benchmarks.processes import count_pss_bytes, find_workers
-from orchestrator.contract import COMPONENTS
+from orchestrator.networks.registry import NETWORKS
 
-NETWORKS = "networks"
+SHARED = "networks"
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Processes:
     """The processes of a composition alone, or of the networks that BLS and ensemble share.
 
     Attributes:
-        name: Of the composition, or `NETWORKS`.
+        name: Of the composition, or `SHARED`.
         processes: How many.
         memory_bytes: Of all of them; a page that several have counts once (PSS).
     """
@@ -29,7 +29,7 @@ class Processes:
 
 def measure_memory(server_pid: int, targets: Iterable[str]) -> tuple[Processes, ...]:
     """Look at the processes of a server with all compositions."""
-    groups = {target: WORKERS[target] for target in targets} | {NETWORKS: COMPONENTS}
+    groups = {target: WORKERS[target] for target in targets} | {SHARED: tuple(NETWORKS)}
     found = {
         name: [pid for model in models for pid in find_workers(server_pid, model)]
         for name, models in groups.items()

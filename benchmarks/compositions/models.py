@@ -22,6 +22,8 @@ from benchmarks.compositions import OUTPUTS
 from orchestrator import contract, ctc
 from orchestrator.contract import Array
 from orchestrator.errors import PlateError
+from orchestrator.formats import russian
+from orchestrator.grammar import Grammar
 from orchestrator.images import Letterbox, crop_plates, decode, letterbox
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
@@ -103,12 +105,17 @@ class Decode(Model):
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         boxes, scores = inputs["coordinates"].tolist(), inputs["detection_scores"].tolist()
         logits = torch.from_numpy(inputs["logits"])[: len(boxes)]
-        readings = ctc.decode(logits, temperature=self.settings.temperature) if boxes else []
+        readings = (
+            ctc.decode(logits, Grammar.of(russian()), temperature=self.settings.temperature)
+            if boxes
+            else []
+        )
         plates = [
             with_text(
                 Plate(xyxy=tuple(xyxy), detection_score=score),
                 reading,
                 self.settings.text_threshold,
+                russian(),
             )
             for xyxy, (score,), reading in zip(boxes, scores, readings, strict=True)
         ]

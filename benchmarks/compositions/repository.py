@@ -12,7 +12,6 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 from benchmarks.compositions import ENSEMBLE, MONOLITH
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server import repository
 from orchestrator.server.options import ServerOptions
 
@@ -20,18 +19,17 @@ FOLDER = Path(__file__).resolve().parent
 CONFIG = "config.pbtxt"
 
 
-def lay_out(options: ServerOptions, target: Path, weights: Path = WEIGHTS) -> Path:
+def lay_out(options: ServerOptions, target: Path) -> Path:
     """Write the repository of all compositions, with the same settings and pictures in work.
 
     Args:
         options: Of the server, on the CPU.
         target: Folder to write to.
-        weights: Folder of the monolith's weights.
 
     Returns:
         The folder.
     """
-    engine = options.chosen_engine()
+    engine = options.choose_engine()
     repository.lay_out(options.repository, target, engine, options.capacity())
     bls = _read(target / MODEL / CONFIG)
     for source in (*(FOLDER / ENSEMBLE).iterdir(), *(FOLDER / MONOLITH).iterdir()):
@@ -39,7 +37,7 @@ def lay_out(options: ServerOptions, target: Path, weights: Path = WEIGHTS) -> Pa
         config = _read(source / CONFIG)
         if config.backend:
             shutil.copy(source / "1" / "model.py", target / source.name / "1")
-            _adapt(config, bls, engine, weights)
+            _adapt(config, bls, engine, options.weights)
         (target / source.name / CONFIG).write_text(text_format.MessageToString(config))
     return target
 

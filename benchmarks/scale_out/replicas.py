@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.processes import SHM, find_tree, find_workers
 from orchestrator.errors import ServerError
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import is_ready
 
@@ -149,7 +149,7 @@ def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
     Raises:
         ServerError: One of them cannot be started.
     """
-    bare = prepared(device="cpu")
+    bare = prepare(ServerOptions(device="cpu"))
     dealt = deal(count, sorted(os.sched_getaffinity(0)), cores_each)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plates-scale-out-")))

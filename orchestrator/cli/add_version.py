@@ -11,6 +11,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     VerboseOption,
     WeightsOption,
     plain_errors,
@@ -25,15 +26,18 @@ def add_version(
     *,
     to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     engine: EngineOption = Engine.AUTO,
     device: DeviceOption = Device.AUTO,
     verbose: VerboseOption = False,
 ) -> None:
     """Export a network as the next version beside the one that is served."""
     with plain_errors(verbose=verbose):
-        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.server import versions
         from orchestrator.server.options import ServerOptions
-        from orchestrator.server.versions import add_version as written
 
-        options = ServerOptions(to, device=device.value, engine=engine)
-        typer.echo(written(to, network, weights or WEIGHTS, options.chosen_engine()))
+        options = ServerOptions.given(
+            weights=weights, formats=formats, device=device.value, engine=engine
+        )
+        chosen = options.choose_engine()
+        typer.echo(versions.add_version(to, network, options.weights, chosen, options.formats))

@@ -11,6 +11,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     PicturesOption,
     RepositoryOption,
     VerboseOption,
@@ -33,19 +34,28 @@ def export(
     device: DeviceOption = Device.AUTO,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Write the models that the server loads, from the weights."""
     with plain_errors(verbose=verbose):
-        from orchestrator.networks.weights import WEIGHTS
         from orchestrator.server import repository
         from orchestrator.server.options import ServerOptions
 
-        folder = model_repository or repository.REPOSITORY
-        options = ServerOptions(folder, device=device.value, engine=engine, pictures=pictures)
-        fitting = options.chosen_engine()
-        written = repository.export(folder, weights or WEIGHTS, fitting, force=force)
+        options = ServerOptions.given(
+            repository=model_repository,
+            weights=weights,
+            formats=formats,
+            device=device.value,
+            engine=engine,
+            pictures=pictures,
+        )
+        folder, chosen = options.repository, options.choose_engine()
+        written = repository.export_networks(
+            folder, options.weights, chosen, options.formats, force=force
+        )
         if out:
-            written = [repository.lay_out(folder, out, fitting, options.capacity())]
+            capacity = options.capacity()
+            written = [repository.lay_out(folder, out, chosen, capacity, options.formats)]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")

@@ -30,6 +30,14 @@ RepositoryOption = Annotated[
     Path | None, typer.Option("--model-repository", help="Model repository to serve.")
 ]
 WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
+FormatsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--formats",
+        envvar="PLATE_FORMATS",
+        help="What the plates of your country may say; Russian plates without.",
+    ),
+]
 DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]
 EngineOption = Annotated[
     Engine, typer.Option(help="What runs the networks; auto: what is fastest on this machine.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     MaxPlatesOption,
     RepositoryOption,
     TextThresholdOption,
@@ -59,13 +60,14 @@ def recognize(
     threads: ThreadsOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Recognise the plates of pictures and print them."""
     with plain_errors(verbose=verbose):
-        from orchestrator.cli.sources import drawings_of, find
+        from orchestrator.cli.sources import choose_drawings, find_pictures
 
-        pictures, faults = find(sources)
+        pictures, faults = find_pictures(sources)
         for fault in faults:
             typer.echo(fault, err=True)
         if not pictures:
@@ -79,21 +81,31 @@ def recognize(
         if annotate:
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
 
-            drawings = drawings_of(pictures, annotate)
-        served = (model_repository, weights, device.value, threads, engine)
-        with _own_server(*served) if url is None else nullcontext(url) as address:
+            drawings = choose_drawings(pictures, annotate)
+        served = {
+            "repository": model_repository,
+            "weights": weights,
+            "formats": formats,
+            "device": device.value,
+            "threads": threads,
+            "engine": engine,
+        }
+        with _serve(served) if url is None else nullcontext(url) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)
     raise typer.Exit(1 if failures or faults else 0)
 
 
-def _own_server(*options: Any) -> AbstractContextManager[str]:
+def _serve(options: Mapping[str, Any]) -> AbstractContextManager[str]:
     try:
         with needs_told():
-            from orchestrator.server.local import server_at
+            from orchestrator.server.local import own_server
+            from orchestrator.server.options import ServerOptions
+
+            metadata.version("torch")  # without importing it
     except ExtraError as error:
         raise ExtraError(f"wanted --url host:port, or to serve: {error}") from error
     typer.echo("starting Triton ...", err=True)
-    return server_at(None, *options)
+    return own_server(ServerOptions.given(**options))
 
 
 def _recognize_all(
@@ -113,7 +125,7 @@ def _recognize_all(
             try:
                 encoded = read_file(path)
                 found = client.recognize(encoded, **parameters)
-                typer.echo(_json_of(path, found) if as_json else _table_of(path, found))
+                typer.echo(_to_json(path, found) if as_json else _to_table(path, found))
                 if "" in found.texts and not is_explained:
                     typer.echo(EXPLANATION, err=True)
                     is_explained = True
@@ -126,11 +138,11 @@ def _recognize_all(
     return failures
 
 
-def _json_of(picture: Path, found: Plates) -> str:
-    return json.dumps({"picture": str(picture), "plates": [asdict(plate) for plate in found]})
+def _to_json(picture: Path, found: Plates) -> str:
+    return json.dumps({"picture": str(picture), **found.to_dict()})
 
 
-def _table_of(picture: Path, found: Plates) -> str:
+def _to_table(picture: Path, found: Plates) -> str:
     if not found:
         return f"{picture}: no plates"
     count = "1 plate" if len(found) == 1 else f"{len(found)} plates"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from orchestrator.cli.flags import (
     Device,
     DeviceOption,
     EngineOption,
+    FormatsOption,
     PicturesOption,
     RepositoryOption,
     ThreadsOption,
@@ -36,6 +36,7 @@ def serve(
     pictures: PicturesOption = 0,
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     explicit: Annotated[
         bool,
         typer.Option(
@@ -59,28 +60,35 @@ def serve(
 ) -> None:
     """Start the Triton server and keep it running until Ctrl-C."""
     with plain_errors(verbose=verbose):
-        from orchestrator.server import process
-        from orchestrator.server.local import asked, prepare
-        from orchestrator.server.options import checked
+        from orchestrator.server.local import prepare
+        from orchestrator.server.options import ServerOptions, check
+        from orchestrator.server.process import start
+        from orchestrator.server.supervisor import keep_running
 
-        options = replace(
-            asked(model_repository, device.value, threads, engine, explicit=explicit),
+        options = ServerOptions.given(
+            repository=model_repository,
+            weights=weights,
+            formats=formats,
             host=host,
             http_port=http_port,
             grpc_port=grpc_port,
             metrics_port=metrics_port,
+            device=device.value,
+            engine=engine,
+            threads=threads,
             pictures=pictures,
+            explicit=explicit,
             admin_key=admin_key,
             traces=traces,
             trace_rate=trace_rate,
         )
-        checked(options)  # before an export, which takes its time
-        prepare(options, weights)
+        check(options)  # before an export, which takes its time
+        prepare(options)
         typer.echo("starting Triton ...", err=True)
-        started = process.start(options)
+        started = start(options)
         typer.echo(_welcome(options))
         with suppress(KeyboardInterrupt):  # the way to stop it, no failure
-            process.keep_running(started, options)
+            keep_running(started, options)
         typer.echo("stopped", err=True)
 
 

@@ -25,7 +25,7 @@ class Source:
     below: Path
 
 
-def find(named: Iterable[Path]) -> tuple[list[Source], list[PictureError]]:
+def find_pictures(named: Iterable[Path]) -> tuple[list[Source], list[PictureError]]:
     """Expand folders to the pictures in them, at any depth.
 
     Hidden files and folders are skipped, and so are drawings, which an earlier run left there.
@@ -84,7 +84,7 @@ def _is_picture(path: Path) -> bool:
     return is_named_so and not is_drawing(path)
 
 
-def drawings_of(sources: Iterable[Source], folder: Path) -> dict[Path, Path]:
+def choose_drawings(sources: Iterable[Source], folder: Path) -> dict[Path, Path]:
     """Choose a file for each picture's drawing: the tree of the sources again, as PNG files.
 
     A drawing takes the place of an earlier drawing at most, never that of another file or of one

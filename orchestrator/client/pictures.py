@@ -27,7 +27,7 @@ WANTED = (
 DEEP_MODES = ("I", "F")  # PIL's, of 16 and 32 bits, beginning so; all others have 8 at most
 
 
-def load(picture: Picture | None) -> bytes | Bgr:
+def load_picture(picture: Picture | None) -> bytes | Bgr:
     """Return what of a picture is sent; a client needs neither PyTorch nor PIL for that.
 
     Args:

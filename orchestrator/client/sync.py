@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -15,9 +15,9 @@ import numpy as np
 from opentelemetry import propagate, trace
 
 from orchestrator.client.faults import plain_errors
-from orchestrator.client.pictures import Picture, load
+from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call, Transport, connect
-from orchestrator.contract import MODEL, OUTPUTS, Arrays, from_arrays
+from orchestrator.contract import ALL_OUTPUTS, MODEL, Arrays, complete, from_arrays
 from orchestrator.errors import (
     ModelError,
     ParameterError,
@@ -28,6 +28,7 @@ from orchestrator.errors import (
 )
 from orchestrator.plates import Plates
 from orchestrator.retries import Retries
+from orchestrator.settings import Settings
 
 READY_S = 5.0
 """Longest that `is_ready` takes: who asks wants to know now."""
@@ -98,6 +99,7 @@ class PlateClient:
         text_threshold: float | None = None,
         max_plates: int | None = None,
         roi: str | Sequence[float] | None = None,
+        outputs: Collection[str] = ALL_OUTPUTS,
         request_id: str = "",
     ) -> Plates:
         """Find and read every plate of a picture.
@@ -111,6 +113,8 @@ class PlateClient:
             text_threshold: Least text score of a text that is shown, in [0, 1].
             max_plates: Most plates; the surest stay.
             roi: Where to look, in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
+            outputs: Names of the model's outputs that are wanted: the server computes no others,
+                and their part of a `Plate` stays empty. The boxes come in any case.
             request_id: Names the call in errors, in the server's log and in traces; a new one
                 when empty.
 
@@ -129,12 +133,12 @@ class PlateClient:
             "roi": None if roi is None else _roi_text(roi),
         }
         call = Call(
-            picture=load(picture),
-            outputs=tuple(OUTPUTS),
+            picture=load_picture(picture),
+            outputs=complete(outputs),
             parameters={name: _plain(name, v) for name, v in given.items() if v is not None},
             request_id=str(_plain("request_id", request_id)) or uuid.uuid4().hex,
         )
-        return self._infer(call, from_arrays)
+        return self._infer(call, lambda arrays: from_arrays(arrays, call.outputs))
 
     def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
         """Send a call, again where that may help, and read its answer."""
@@ -168,6 +172,18 @@ class PlateClient:
                 return transport.is_ready(min(self._timeout_s, READY_S))
         except PlateError:
             return False
+
+    def server_settings(self) -> Settings:
+        """Return the operator's settings, which a call's parameters override.
+
+        Raises:
+            RequestError: The server has no such model, or the client is closed.
+            SettingsError: They are those of another version of the service.
+            ServerError: The server gives no answer in time, or none that is one.
+        """
+        with self._plain_errors():
+            config = self._transport().config(self._timeout_s)
+        return Settings.from_config(config.get("parameters", {}))
 
     def close(self) -> None:
         """Close the connections; calls afterwards are errors."""

@@ -38,7 +38,7 @@ class Engine(str, Enum):
         return "openvino" if self.is_openvino else "pytorch"
 
 
-def chosen(engine: Engine, *, on_gpu: bool) -> Engine:
+def choose(engine: Engine, *, on_gpu: bool) -> Engine:
     """Return the engine itself, or for `auto` the one that fits the machine."""
     if engine is not Engine.AUTO:
         return engine

@@ -15,31 +15,41 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from orchestrator.errors import SettingsError
-from orchestrator.networks.engines import Engine, chosen
-from orchestrator.networks.lprnet import LPRNet
-from orchestrator.networks.stn import STN
-from orchestrator.networks.weights import WEIGHTS, load_state
-from orchestrator.networks.yolo import Yolo
+from orchestrator.errors import SettingsError, WeightsError
+from orchestrator.formats import Formats, russian
+from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import load_state
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer
 
-NETWORKS: dict[str, type[nn.Module]] = {"yolo": Yolo, "stn": STN, "lprnet": LPRNet}
 FULL = 1 << 16
 """Bytes: a disk with less room has none for a network."""
 
 
-def load(name: str, weights: Path = WEIGHTS) -> nn.Module:
-    """Return `yolo`, `stn` or `lprnet` with its trained weights, ready to infer.
+def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> nn.Module:
+    """Return a network of the registry with its trained weights, ready to infer.
+
+    Args:
+        name: Which one.
+        weights: Folder of the weights.
+        formats: The plates that they were trained for; Russian ones when None.
 
     Raises:
-        WeightsError: The weight file is missing or not the listed one.
+        WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
     """
-    network = NETWORKS[name]()
-    network.load_state_dict(load_state(name, weights))
+    network = NETWORKS[name].build(formats or russian())
+    try:
+        network.load_state_dict(load_state(name, weights))
+    except RuntimeError as error:
+        raise WeightsError(
+            f"{weights / NETWORKS[name].weights}: wanted weights of {type(network).__name__} for "
+            f"these plate formats, got others: {str(error).splitlines()[-1].strip()}"
+        ) from error
     return network.eval()
 
 
-def scripted(network: nn.Module) -> torch.jit.ScriptModule:
+def script(network: nn.Module) -> torch.jit.ScriptModule:
     """Compile a network to frozen TorchScript, batch normalisation folded into the convolutions."""
     with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend serves best
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -47,25 +57,36 @@ def scripted(network: nn.Module) -> torch.jit.ScriptModule:
     return frozen
 
 
-def export(
-    name: str, path: Path, weights: Path = WEIGHTS, engine: Engine = Engine.TORCHSCRIPT
+def write_network(
+    name: str,
+    path: Path,
+    weights: Path = WEIGHTS,
+    engine: Engine = Engine.TORCHSCRIPT,
+    formats: Formats | None = None,
 ) -> None:
     """Write a network as the `model.pt` or `model.xml` that Triton serves.
 
     A reader never sees half a file.
 
+    Args:
+        name: Which one.
+        path: The file.
+        weights: Folder of the weights.
+        engine: What is to run it; not `auto`.
+        formats: The plates that the weights were trained for; Russian ones when None.
+
     Raises:
         SettingsError: It cannot be written.
-        WeightsError: The weight file is missing or not the listed one.
+        WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
     """
     if engine.is_openvino:
         from orchestrator.networks import ir
 
-        network = represented(name, weights, engine)
+        network = represent(name, weights, engine, formats)
         with _writing(path):
             ir.save(network, path)
     else:
-        model = scripted(load(name, weights))
+        model = script(load(name, weights, formats))
         with _writing(path):
             _save(model, path)
 
@@ -106,6 +127,8 @@ def load_networks(
     device: str | torch.device = "cpu",
     engine: Engine = Engine.AUTO,
     threads: int = 0,
+    *,
+    formats: Formats | None = None,
 ) -> Infer:
     """Load the three networks into this process: what `recognize` needs without a server.
 
@@ -115,42 +138,50 @@ def load_networks(
         engine: What runs them.
         threads: CPU threads of one inference of OpenVINO, all cores when 0; those of TorchScript
             are PyTorch's own.
+        formats: The plates that the weights were trained for; Russian ones when None.
 
     Raises:
-        WeightsError: A weight file is missing or not the listed one.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
     device = torch.device(device)
-    engine = chosen(engine, on_gpu=device.type != "cpu")
-    load_one = _openvino if engine.is_openvino else _torchscript
-    models = {name: load_one(name, weights, engine, device, threads) for name in NETWORKS}
+    engine = choose(engine, on_gpu=device.type != "cpu")
+    if engine.is_openvino:
+        threads = threads or len(os.sched_getaffinity(0))
+        runs = {
+            name: _openvino(represent(name, weights, engine, formats), threads) for name in NETWORKS
+        }
+    else:
+        runs = {name: _torchscript(load(name, weights, formats), device) for name in NETWORKS}
 
     @torch.inference_mode()
     def infer(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        outputs = models[name](*tensors.values())
-        return {f"output__{index}": output for index, output in enumerate(outputs)}
+        return dict(zip(NETWORKS[name].outputs, runs[name](*tensors.values()), strict=True))
 
     return infer
 
 
-def represented(name: str, weights: Path = WEIGHTS, engine: Engine = Engine.OPENVINO) -> Any:
+def represent(
+    name: str,
+    weights: Path = WEIGHTS,
+    engine: Engine = Engine.OPENVINO,
+    formats: Formats | None = None,
+) -> Any:
     """Return a network as an `openvino.Model`, in 8-bit integers where asked for and at hand.
 
     Raises:
-        WeightsError: A weight file is missing or not the listed one.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
     from orchestrator.networks import ir, quantized
 
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
-    return small or ir.convert(name, load(name, weights))
+    return small or ir.convert(NETWORKS[name], load(name, weights, formats))
 
 
-Network = Callable[..., tuple[Tensor, ...]]
+Run = Callable[..., tuple[Tensor, ...]]
 
 
-def _torchscript(
-    name: str, weights: Path, engine: Engine, device: torch.device, threads: int
-) -> Network:
-    model = scripted(load(name, weights).to(device))
+def _torchscript(network: nn.Module, device: torch.device) -> Run:
+    model = script(network.to(device))
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         answer = model(*(tensor.to(device) for tensor in tensors))
@@ -159,13 +190,10 @@ def _torchscript(
     return run
 
 
-def _openvino(
-    name: str, weights: Path, engine: Engine, device: torch.device, threads: int
-) -> Network:
+def _openvino(network: Any, threads: int) -> Run:
     from orchestrator.networks import ir
 
-    threads = threads or len(os.sched_getaffinity(0))
-    compiled = ir.Compiled(represented(name, weights, engine), threads=threads)
+    compiled = ir.Compiled(network, threads=threads)
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         answers = compiled(*(tensor.contiguous().numpy() for tensor in tensors))

@@ -15,15 +15,9 @@ import numpy.typing as npt
 import openvino
 
 from orchestrator.contract import INPUT
+from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
-
-EXAMPLES: dict[str, tuple[tuple[int, ...], type[np.generic], list[int]]] = {
-    "yolo": ((1, 96, 160, 3), np.uint8, [-1, -1, -1, 3]),
-    "stn": ((2, 3, 24, 94), np.float32, [-1, 3, 24, 94]),
-    "lprnet": ((2, 3, 24, 94), np.float32, [-1, 3, 24, 94]),
-}
-"""For each network a shape to trace it with, its type, and the shapes it takes; -1: any."""
 
 
 class Compiled:
@@ -55,24 +49,24 @@ class Compiled:
         return tuple(np.array(tensor.data) for tensor in request.output_tensors)
 
 
-def convert(name: str, network: Any) -> openvino.Model:
-    """Convert `yolo`, `stn` or `lprnet` with the tensor names of the Triton model.
+def convert(network: Network, module: Any) -> openvino.Model:
+    """Convert a network with the tensor names of its Triton model.
 
     Args:
-        name: Which one.
-        network: The `torch.nn.Module`.
+        network: Its entry in the registry.
+        module: The `torch.nn.Module`, with its weights.
     """
     import torch
 
-    shape, dtype, partial = EXAMPLES[name]
-    example = torch.from_numpy(np.zeros(shape, dtype))
+    example = torch.from_numpy(np.zeros(network.example, network.dtype))
+    shape = (openvino.PartialShape(list(network.dims)), np.dtype(network.dtype).type)
     with warnings.catch_warnings():  # tracing is deprecated, yet what OpenVINO converts best
         warnings.simplefilter("ignore")
-        traced = torch.jit.trace(network.eval(), example)
-        model = openvino.convert_model(traced, input=[(openvino.PartialShape(partial), dtype)])
+        traced = torch.jit.trace(module.eval(), example)
+        model = openvino.convert_model(traced, input=[shape])
     model.inputs[0].get_tensor().set_names({INPUT})
-    for index, output in enumerate(model.outputs):
-        output.get_tensor().set_names({f"output__{index}"})
+    for name, output in zip(network.outputs, model.outputs, strict=True):
+        output.get_tensor().set_names({name})
     return model
 
 

@@ -9,11 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
-from orchestrator.plates import BLANK
-
-CLASSES = BLANK + 1
-"""The alphabet, 22 characters of Russian plates, and the CTC blank, which is the last."""
-
 
 class SmallBasicBlock(nn.Module):
     """A bottleneck of 1x1, 3x1, 1x3 and 1x1 convolutions that keeps the size of its input."""
@@ -60,9 +55,13 @@ class LPRNet(nn.Module):
 
     Input: (B, 3, 24, 94) float32 RGB, ``(x - 127.5) / 128``.
     Output: (B, classes, 18) float32 logits, one column per time step of CTC.
+
+    Args:
+        classes: Characters of the alphabet, and the CTC blank, which is the last.
+        dropout: While training.
     """
 
-    def __init__(self, classes: int = CLASSES, dropout: float = 0.5) -> None:
+    def __init__(self, classes: int, dropout: float = 0.5) -> None:
         super().__init__()
         self.backbone = nn.Sequential(
             nn.Conv2d(3, 64, 3),  # 0

@@ -8,7 +8,8 @@ from pathlib import Path
 import openvino
 
 from orchestrator.networks.ir import weights_of
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, check_listed
 
 SOURCE = ["plates", "weights_sha256"]
 """Where a quantised network says which weights it comes from."""
@@ -17,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 
 def file_of(name: str, weights: Path = WEIGHTS) -> Path:
-    """Return where the quantised form of `yolo`, `stn` or `lprnet` belongs."""
+    """Return where the quantised form of a network belongs."""
     return weights / f"{name}.int8.xml"
 
 
@@ -27,17 +28,17 @@ def read(name: str, weights: Path = WEIGHTS) -> openvino.Model | None:
     Raises:
         WeightsError: A file is not the one that SHA256SUMS lists.
     """
-    path = file_of(name, weights)
+    path, source = file_of(name, weights), NETWORKS[name].weights
     if not path.is_file():
         return None
     for file in (path, weights_of(path)):
         check_listed(file)
     model = openvino.Core().read_model(path)
-    if model.get_rt_info(SOURCE).astype(str) == check_listed(weights / FILES[name]):
+    if model.get_rt_info(SOURCE).astype(str) == check_listed(weights / source):
         return model
     logger.warning(
         "%s: made from other weights than %s, which is served in float32; run plates quantize",
         path,
-        FILES[name],
+        source,
     )
     return None

@@ -1,76 +1,16 @@
-"""Weights: plain state dicts, each listed with its SHA-256 in `weights/SHA256SUMS`."""
+"""Files of weights, each listed with its SHA-256 in the `SHA256SUMS` beside it."""
 
 from __future__ import annotations
 
 import hashlib
-import pickle
 import re
 from pathlib import Path
-
-import torch
-from torch import Tensor
 
 from orchestrator.errors import WeightsError
 
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
-STATE = "net_state_dict"
-"""Where checkpoints with more than the weights keep them."""
-FILES = {"yolo": "yolo.pt", "stn": "stn.pth", "lprnet": "lprnet.pth"}
 LISTED = re.compile(r"(\.pth?|\.int8\.(xml|bin))$")
 """Files that SHA256SUMS lists."""
-
-
-def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
-    """Load the weights of `yolo`, `stn` or `lprnet`, with subnormal numbers made zero.
-
-    Subnormals change no output and slow a CPU down up to fifteen times.
-
-    Raises:
-        WeightsError: The file is missing, or is not the one that SHA256SUMS lists.
-    """
-    path = folder / FILES[network]
-    check_listed(path)
-    state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-    return {name: without_subnormals(tensor) for name, tensor in state.items()}
-
-
-def read_state(path: Path) -> dict[str, Tensor]:
-    """Read anybody's checkpoint as tensors; nothing in the file is ever executed.
-
-    Args:
-        path: A plain state dict, or a dict with one under `net_state_dict`.
-
-    Raises:
-        WeightsError: The file is missing or holds something else.
-    """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError as error:
-        raise WeightsError(f"{path}: wanted a readable file, got {error.strerror}") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise WeightsError(
-            f"{path}: wanted a PyTorch file of tensors only, got something else"
-        ) from error
-    state = content.get(STATE, content) if isinstance(content, dict) else content
-    if not isinstance(state, dict) or not all(isinstance(t, Tensor) for t in state.values()):
-        raise WeightsError(
-            f"{path}: wanted a state dict, or one under {STATE!r}, got {_described(state)}"
-        )
-    return state
-
-
-def _described(content: object) -> str:
-    if isinstance(content, dict):
-        return f"a dict of {', '.join(map(str, [*content][:5]))}"
-    return f"a {type(content).__name__}"
-
-
-def without_subnormals(tensor: Tensor) -> Tensor:
-    """Return the tensor with subnormal floats replaced by zero; others are returned as they are."""
-    if not tensor.is_floating_point():
-        return tensor
-    tiny = torch.finfo(tensor.dtype).tiny
-    return torch.where(tensor.abs() < tiny, torch.zeros_like(tensor), tensor)
 
 
 def check_listed(path: Path) -> str:

@@ -142,7 +142,7 @@ class Detect(nn.Module):
         )
 
 
-def decode(logits: Tensor, priors: Tensor) -> Tensor:
+def decode_boxes(logits: Tensor, priors: Tensor) -> Tensor:
     """Turn offsets within cells and parts of anchors into pixels.
 
     Args:
@@ -213,7 +213,7 @@ class Yolo(nn.Module):
         cells = cells.clamp(max=scores.size(1) - 1)
         rows = anchors.gather(1, cells) * scores.size(1) + cells  # only these are decoded
         chosen = rows.unsqueeze(2).expand(-1, -1, logits.size(3))
-        boxes = decode(logits.flatten(1, 2).gather(1, chosen), priors.flatten(0, 1)[rows])
+        boxes = decode_boxes(logits.flatten(1, 2).gather(1, chosen), priors.flatten(0, 1)[rows])
         centre, half, classes = boxes[..., :2], boxes[..., 2:4] / 2, boxes[..., 5:].argmax(2)
         score_class = torch.stack((best, classes.float()), 2)
         return torch.cat((centre - half, centre + half, score_class), 2)
@@ -225,10 +225,10 @@ class Yolo(nn.Module):
             pictures: uint8 (B, H, W, 3) BGR.
 
         Returns:
-            (B, ANCHORS, cells, 5 + classes) float32, see `decode`.
+            (B, ANCHORS, cells, 5 + classes) float32, see `decode_boxes`.
         """
         logits, priors = self.heads(pictures)
-        return decode(logits, priors)
+        return decode_boxes(logits, priors)
 
     def heads(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and priors of every anchor of every cell, see `Detect`."""
@@ -249,13 +249,13 @@ class Yolo(nn.Module):
         stride16 = self.model[6](self.model[5](stride8))
         stride32 = self.model[9](self.model[8](self.model[7](stride16)))
         top = self.model[10](stride32)
-        middle = self.model[14](self.model[13](torch.cat((doubled(top), stride16), 1)))
-        small = self.model[17](torch.cat((doubled(middle), stride8), 1))
+        middle = self.model[14](self.model[13](torch.cat((upsample(top), stride16), 1)))
+        small = self.model[17](torch.cat((upsample(middle), stride8), 1))
         medium = self.model[20](torch.cat((self.model[18](small), middle), 1))
         large = self.model[23](torch.cat((self.model[21](medium), top), 1))
         return [small, medium, large]
 
 
-def doubled(features: Tensor) -> Tensor:
+def upsample(features: Tensor) -> Tensor:
     """Repeat every pixel of (B, C, H, W) twice both ways."""
     return F.interpolate(features, scale_factor=2.0, mode="nearest")

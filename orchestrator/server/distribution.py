@@ -15,11 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.server.capacity import usable_cores
 from orchestrator.server.options import ServerOptions
+from orchestrator.server.repository import MODELS
 from orchestrator.server.runtime import Runtime
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -164,7 +165,7 @@ def _administration(options: ServerOptions) -> Iterator[str]:
     others.
     """
     if options.explicit:
-        yield from (f"--load-model={name}" for name in (MODEL, *COMPONENTS))
+        yield from (f"--load-model={name}" for name in MODELS)
     if options.admin_key or not options.is_local:
         rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key or secrets.token_hex()}"
         yield f"--http-restricted-api={rule}"

@@ -1,73 +1,30 @@
-"""A server of one's own: the models exported, on free ports, for as long as it is needed."""
+"""A server of one's own: the networks exported, on free ports, for as long as it is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
-from orchestrator.errors import SettingsError
-from orchestrator.networks.engines import Engine
-from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.options import ServerOptions, checked
+from orchestrator.server.options import ServerOptions, check
 from orchestrator.server.ports import free_ports
 from orchestrator.server.process import running
-from orchestrator.server.repository import REPOSITORY, export
+from orchestrator.server.repository import export_networks
 
 
-def asked(
-    repository: Path | None = None,
-    device: str = "auto",
-    threads: int = 0,
-    engine: Engine = Engine.AUTO,
-    *,
-    explicit: bool = False,
-) -> ServerOptions:
-    """Return the options of a server on the default ports.
-
-    Raises:
-        SettingsError: No repository was named that could be served as it lies.
-    """
-    if explicit and not repository:
-        raise SettingsError(
-            "model repository: wanted one that plates export --out wrote, to serve it as it lies, "
-            "got none; name it with --model-repository"
-        )
-    return ServerOptions(
-        repository=repository or REPOSITORY,
-        device=device,
-        threads=threads,
-        engine=engine,
-        explicit=explicit,
-    )
-
-
-def prepare(options: ServerOptions, weights: Path | None = None) -> ServerOptions:
-    """Export the models that are missing; return the options.
+def prepare(options: ServerOptions) -> ServerOptions:
+    """Export the networks that are missing; return the options.
 
     A repository that is served as it lies, explicitly, is left alone.
 
     Raises:
         SettingsError: The folder is no repository of our models, or cannot be written.
-        WeightsError: A weight file is missing or not the listed one.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
     if not options.explicit:
-        export(options.repository, weights or WEIGHTS, options.chosen_engine())
+        engine = options.choose_engine()
+        export_networks(options.repository, options.weights, engine, options.formats)
     return options
-
-
-def prepared(
-    repository: Path | None = None,
-    weights: Path | None = None,
-    device: str = "auto",
-    threads: int = 0,
-    engine: Engine = Engine.AUTO,
-    *,
-    explicit: bool = False,
-) -> ServerOptions:
-    """Return the options that are `asked` for, with the models exported as by `prepare`."""
-    return prepare(asked(repository, device, threads, engine, explicit=explicit), weights)
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:
@@ -77,20 +34,9 @@ def on_free_ports(options: ServerOptions) -> ServerOptions:
 
 
 @contextmanager
-def server_at(
-    url: str | None,
-    repository: Path | None = None,
-    weights: Path | None = None,
-    device: str = "auto",
-    threads: int = 0,
-    engine: Engine = Engine.AUTO,
-) -> Iterator[str]:
-    """Give the URL of the server named, or of one of our own for as long as it is needed."""
-    if url:
-        yield url
-        return
-    wanted = asked(repository, device, threads, engine)
-    checked(on_free_ports(wanted))  # before an export, which takes its time
-    options = on_free_ports(prepare(wanted, weights))
+def own_server(options: ServerOptions) -> Iterator[str]:
+    """Run a server on free ports for the length of a `with` block; gives its URL."""
+    check(on_free_ports(options))  # before an export, which takes its time
+    options = on_free_ports(prepare(options))
     with running(options):
         yield options.http_url

@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
-from orchestrator.errors import ServerError
+from orchestrator.contract import SHM
+from orchestrator.errors import ServerError, SettingsError
+from orchestrator.formats import RUSSIA
 from orchestrator.loopback import NAMES
-from orchestrator.networks.engines import Engine, chosen
+from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.toml_files import check_range
 
-SHM = Path("/dev/shm")  # where Triton's Python workers exchange tensors
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
@@ -30,7 +33,9 @@ class ServerOptions:
     """How to start the server.
 
     Attributes:
-        repository: The model repository, with exported models.
+        repository: The model repository; networks are exported into it.
+        weights: Folder of the networks' weights.
+        formats: File of what the plates of the country may say.
         host: Address to listen on.
         http_port: HTTP port.
         grpc_port: gRPC port.
@@ -48,6 +53,8 @@ class ServerOptions:
     """
 
     repository: Path = REPOSITORY
+    weights: Path = WEIGHTS
+    formats: Path = RUSSIA
     host: str = "127.0.0.1"
     http_port: int = 8000
     grpc_port: int = 8001
@@ -62,13 +69,18 @@ class ServerOptions:
     traces: str = ""
     trace_rate: int = 1
 
-    def chosen_engine(self) -> Engine:
+    @classmethod
+    def given(cls, **values: Any) -> ServerOptions:
+        """Return options with these values, and the default for each that is None."""
+        return cls(**{name: value for name, value in values.items() if value is not None})
+
+    def choose_engine(self) -> Engine:
         """Return what runs the networks on this machine."""
-        return chosen(self.engine, on_gpu=self.on_gpu())
+        return choose(self.engine, on_gpu=self.on_gpu())
 
     def capacity(self) -> Capacity | None:
         """Return what fits this machine's cores; None on a GPU, where config.pbtxt says it."""
-        if self.on_gpu() and not self.chosen_engine().is_openvino:
+        if self.on_gpu() and not self.choose_engine().is_openvino:
             return None
         return fitting(threads=self.threads, pictures=self.pictures)
 
@@ -97,12 +109,18 @@ def _reachable(host: str) -> str:
     return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host
 
 
-def checked(options: ServerOptions) -> ServerOptions:
+def check(options: ServerOptions) -> ServerOptions:
     """See that this machine can serve so; return the options with the host as an address.
 
     Raises:
         ServerError: It cannot; the message says why.
+        SettingsError: No repository was named that could be served as it lies.
     """
+    if options.explicit and options.repository == REPOSITORY:
+        raise SettingsError(
+            "to serve a model repository as it lies, name one that plates export --out wrote: "
+            "--model-repository FOLDER"
+        )
     check_texts(options)
     check_device(options.device)
     options = replace(options, host=address_of(options.host))

@@ -1,4 +1,4 @@
-"""A local Triton Inference Server: start it, see that it answers, stop it without a trace."""
+"""The process of a local Triton: start it, see that it answers, stop it without a trace."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.contract import COMPONENTS, MODEL
-from orchestrator.errors import PlateError, ServerError
+from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
-from orchestrator.retries import Retries
 from orchestrator.server.distribution import (
     command,
     environment,
@@ -26,13 +24,11 @@ from orchestrator.server.distribution import (
     lay_out_backends,
 )
 from orchestrator.server.log import Log
-from orchestrator.server.options import ServerOptions, checked
-from orchestrator.server.repository import check, lay_out
+from orchestrator.server.options import ServerOptions, check
+from orchestrator.server.repository import MODELS, check_models, lay_out
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
 
-AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
-"""A start may fail for want of memory or a port, which what died has not given back yet."""
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 logger = logging.getLogger(__name__)
@@ -135,14 +131,15 @@ LayOut = Callable[[ServerOptions, Path], Path]
 """Writes the model repository that a server is to read into a folder, and returns it."""
 
 
-def laid_out(options: ServerOptions, target: Path) -> Path:
-    """Write our models for the options' engine and the machine's cores."""
-    return lay_out(options.repository, target, options.chosen_engine(), options.capacity())
+def lay_out_ours(options: ServerOptions, target: Path) -> Path:
+    """Write our models for the options' engine, the machine's cores and the country's plates."""
+    engine, capacity = options.choose_engine(), options.capacity()
+    return lay_out(options.repository, target, engine, capacity, options.formats)
 
 
-def as_it_lies(options: ServerOptions, target: Path) -> Path:
+def leave_as_it_lies(options: ServerOptions, target: Path) -> Path:
     """Leave the repository where it is: its owner adds versions to it while it is served."""
-    check(options.repository)
+    check_models(options.repository)
     return options.repository
 
 
@@ -157,10 +154,10 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
         ServerError: It cannot be started; the message says why.
     """
     distribution = find_distribution()
-    options = checked(options)
+    options = check(options)
     runtime = Runtime.make()
     try:
-        models = models or (as_it_lies if options.explicit else laid_out)
+        models = models or (leave_as_it_lies if options.explicit else lay_out_ours)
         repository = runtime.plain(models(options, runtime.folder / "repository"))
         with writing():
             backends = lay_out_backends(distribution, runtime.folder)
@@ -206,31 +203,9 @@ def running(options: ServerOptions, models: LayOut | None = None) -> Iterator[Se
         server.stop()
 
 
-def keep_running(server: Server, options: ServerOptions) -> None:
-    """Watch a server and replace it when it or one of its workers dies, until interrupted.
-
-    Raises:
-        ServerError: It cannot be started again.
-    """
-    try:
-        while True:
-            time.sleep(0.5)
-            if not server.is_whole():
-                logger.error("the server or one of its workers died; starting again")
-                server.stop(timeout_s=1)
-                server = AGAIN.call(lambda: start(options), on_retry=_note_failed_start)
-                logger.warning("the server is ready again")
-    finally:
-        server.stop()
-
-
-def _note_failed_start(error: PlateError) -> None:
-    logger.error("%s; trying once more", error)
-
-
 def is_ready(options: ServerOptions) -> bool:
     """Tell whether the server and every model say that they are ready."""
-    paths = ["health/ready", *(f"models/{name}/ready" for name in (MODEL, *COMPONENTS))]
+    paths = ["health/ready", *(f"models/{name}/ready" for name in MODELS)]
     return all(_answers(f"http://{options.http_url}/v2/{path}") for path in paths)
 
 

@@ -11,35 +11,39 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import COMPONENTS, DETECTOR, MODEL, READER, RECTIFIER
+from orchestrator.contract import FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, sha256
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, check_listed, sha256
 from orchestrator.server.capacity import Capacity
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 CONFIG = "config.pbtxt"
+MODELS = (MODEL, *NETWORKS)
 _CODE = Path(__file__).resolve().parents[1] / "networks"
 
 logger = logging.getLogger(__name__)
 
 
-def check(repository: Path) -> None:
+def check_models(repository: Path) -> None:
     """See that a folder is a repository of our models.
 
     Raises:
         SettingsError: A model has no config.pbtxt there.
     """
-    for name in (MODEL, *COMPONENTS):
+    for name in MODELS:
         config = repository / name / CONFIG
         if not config.is_file():
             raise SettingsError(f"model repository: wanted {config}, got no such file")
 
 
-def export(
+def export_networks(
     repository: Path = REPOSITORY,
     weights: Path = WEIGHTS,
     engine: Engine = Engine.TORCHSCRIPT,
+    formats: Path = RUSSIA,
     *,
     force: bool = False,
 ) -> list[Path]:
@@ -49,6 +53,7 @@ def export(
         repository: The model repository.
         weights: Folder of the weights.
         engine: Which files; not `auto`.
+        formats: File of the plates that the weights were trained for.
         force: Write those that are up to date, too.
 
     Returns:
@@ -56,12 +61,13 @@ def export(
 
     Raises:
         SettingsError: The folder is no repository of our models, or cannot be written.
-        WeightsError: A weight file is missing or not the listed one.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
-    check(repository)
-    wanted = {name: fingerprint(name, weights, engine) for name in COMPONENTS}
-    files = {name: model_file(repository, name, engine) for name in COMPONENTS}
-    stale = [name for name in COMPONENTS if force or _stamp(files[name]) != wanted[name]]
+    check_models(repository)
+    plates = read_formats(formats)
+    wanted = {name: fingerprint(name, weights, engine, plates) for name in NETWORKS}
+    files = {name: model_file(repository, name, engine) for name in NETWORKS}
+    stale = [name for name in NETWORKS if force or _stamp(files[name]) != wanted[name]]
     if not stale:
         return []
     for name in stale:
@@ -70,7 +76,7 @@ def export(
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     for name in stale:
-        export.export(name, files[name], weights, engine)
+        export.write_network(name, files[name], weights, engine, plates)
         _write_stamp(files[name], wanted[name])
     return [files[name] for name in stale]
 
@@ -89,7 +95,11 @@ def _check_writable(folder: Path) -> None:
 
 
 def lay_out(
-    repository: Path, target: Path, engine: Engine, capacity: Capacity | None = None
+    repository: Path,
+    target: Path,
+    engine: Engine,
+    capacity: Capacity | None = None,
+    formats: Path = RUSSIA,
 ) -> Path:
     """Write the repository that a server gets: exported files and configurations of one engine.
 
@@ -100,15 +110,21 @@ def lay_out(
         target: The folder to write; model folders in it are replaced.
         engine: Not `auto`.
         capacity: How many instances of each model; as config.pbtxt says when None.
+        formats: File of what the plates may say, which goes along with `plate_recognition`.
 
     Raises:
-        SettingsError: The folder is no repository of our models, or cannot be written.
+        SettingsError: The folder is no repository of our models, the formats cannot be read, or the
+            target cannot be written.
     """
-    check(repository)
-    for name in (MODEL, *COMPONENTS):
-        config = configuration(repository, name, engine, capacity)
+    check_models(repository)
+    plates = read_formats(formats)
+    for name in MODELS:
+        config = configure(repository, name, engine, capacity, plates)
+        files = _find_files(repository, name, engine)
+        if name == MODEL:
+            files[FORMATS_FILE] = formats
         try:
-            _write_model(target / name, config, _served(repository, name, engine))
+            _write_model(target / name, config, files)
         except OSError as error:
             raise SettingsError(
                 f"{target / name}: wanted to write here, got {error.strerror}"
@@ -124,10 +140,14 @@ def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
         shutil.copy(file, folder / "1" / name)
 
 
-def configuration(
-    repository: Path, name: str, engine: Engine, capacity: Capacity | None = None
+def configure(
+    repository: Path,
+    name: str,
+    engine: Engine,
+    capacity: Capacity | None = None,
+    formats: Formats | None = None,
 ) -> str:
-    """Return a model's config.pbtxt for an engine.
+    """Return a model's config.pbtxt for an engine and a country's plates.
 
     Raises:
         SettingsError: The file in the repository does not parse.
@@ -146,12 +166,11 @@ def configuration(
     if engine.is_openvino:
         group.kind = ModelInstanceGroup.KIND_CPU
     if capacity:
-        group.count = {
-            MODEL: capacity.pictures,
-            DETECTOR: capacity.instances,
-            RECTIFIER: 1,  # too quick to be waited for
-            READER: capacity.instances,
-        }[name]
+        group.count = capacity.pictures if name == MODEL else capacity.instances
+    if capacity and name != MODEL and NETWORKS[name].is_quick:
+        group.count = 1
+    if formats and name == READER:
+        config.output[0].dims[0] = formats.classes
     return str(text_format.MessageToString(config))
 
 
@@ -166,20 +185,20 @@ def served_file(engine: Engine) -> str:
     return "model.xml" if engine.is_openvino else "model.pt"
 
 
-def fingerprint(name: str, weights: Path, engine: Engine = Engine.TORCHSCRIPT) -> str:
+def fingerprint(name: str, weights: Path, engine: Engine, formats: Formats) -> str:
     """Return what an exported file depends on, as one SHA-256: weights, code, libraries, engine.
 
     Raises:
         WeightsError: The weight file is missing or not the listed one.
     """
-    parts = [engine.value, check_listed(weights / FILES[name])]
+    parts = [engine.value, formats.alphabet, check_listed(weights / NETWORKS[name].weights)]
     parts += [metadata.version(library) for library in ("torch", "openvino")]
     parts += [sha256(path) for path in sorted(weights.glob(f"{name}.int8.*"))]
     parts += [(_CODE / file).read_text() for file in (f"{name}.py", "export.py", "ir.py")]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _served(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
+def _find_files(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
     """Return what belongs into a model's version folder, by the names it has there."""
     if name == MODEL:
         return {"model.py": repository / name / "1" / "model.py"}

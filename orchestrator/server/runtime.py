@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
-from orchestrator.server.options import SHM
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
 """Paths that need no link: no other separates or expands anything in a list of folders."""

@@ -6,13 +6,16 @@ import re
 import shutil
 from pathlib import Path
 
-from orchestrator.contract import COMPONENTS
 from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA, read_formats
 from orchestrator.networks.engines import Engine
-from orchestrator.server.repository import CONFIG, check, served_file
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.server.repository import CONFIG, check_models, served_file
 
 
-def add_version(repository: Path, name: str, weights: Path, engine: Engine) -> Path:
+def add_version(
+    repository: Path, name: str, weights: Path, engine: Engine, formats: Path = RUSSIA
+) -> Path:
     """Export a network from other weights as the next version of its model.
 
     The folder appears whole: a server that looks at this moment sees all of it or nothing.
@@ -22,6 +25,7 @@ def add_version(repository: Path, name: str, weights: Path, engine: Engine) -> P
         name: `yolo`, `stn` or `lprnet`.
         weights: Folder with the network's weights and their SHA256SUMS.
         engine: Not `auto`; one of the model's backend.
+        formats: File of the plates that the weights were trained for.
 
     Returns:
         The version's folder.
@@ -31,7 +35,7 @@ def add_version(repository: Path, name: str, weights: Path, engine: Engine) -> P
             written.
         WeightsError: The weight file is missing or not the listed one.
     """
-    check(repository)
+    check_models(repository)
     _check_fits(repository, name, engine)
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
@@ -40,7 +44,9 @@ def add_version(repository: Path, name: str, weights: Path, engine: Engine) -> P
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        export.export(name, part / served_file(engine), weights, engine)
+        export.write_network(
+            name, part / served_file(engine), weights, engine, read_formats(formats)
+        )
         part.rename(folder)
     except OSError as error:
         raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
@@ -56,8 +62,8 @@ def versions(repository: Path, name: str) -> list[int]:
 
 
 def _check_fits(repository: Path, name: str, engine: Engine) -> None:
-    if name not in COMPONENTS:
-        raise SettingsError(f"network: wanted one of {', '.join(COMPONENTS)}, got {name}")
+    if name not in NETWORKS:
+        raise SettingsError(f"network: wanted one of {', '.join(NETWORKS)}, got {name}")
     backend = _backend_of(repository / name / CONFIG)
     if backend != engine.backend:
         raise SettingsError(

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
 
 import triton_python_backend_utils as pb_utils
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from orchestrator.contract import DETECTOR, OUTPUTS_OF, READER
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError, RequestError
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
 from orchestrator.triton.placement import CALLER
 
-FOR_THE_CPU = (DETECTOR, READER)
-"""Models whose answers, boxes and logits, are worked on there: Triton writes them there at once."""
-
 AWAY = ("not ready", "is not healthy")
 """Words of Triton, as an internal error, when it is stopping, has unloaded a model or has lost a
 worker: another server, or this one a moment later, would have answered."""
+
+
+class Served(Protocol):
+    """What a caller says of a Triton model: an entry of the registry, or anybody's own."""
+
+    @property
+    def outputs(self) -> Collection[str]:
+        """Names of the outputs that are wanted."""
+
+    @property
+    def answers_on_cpu(self) -> bool:
+        """The answers are worked on there: Triton writes them there at once."""
 
 
 def to_torch(tensor: Any) -> Tensor:
@@ -32,24 +42,31 @@ def to_triton(name: str, tensor: Tensor) -> Any:
     return pb_utils.Tensor.from_dlpack(name, tensor.contiguous())
 
 
-def infer_for(request: Any) -> Infer:
-    """Return an `Infer` that calls the component models on behalf of one request.
+def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
+    """Return an `Infer` that calls other models on behalf of one request.
 
     The children inherit the request's id, deadline and trace. A request that its caller has
     given up is not carried on.
+
+    Args:
+        request: Triton's, of the model that calls.
+        models: What may be called, by name.
     """
+    is_first = True
 
     def infer(model: str, tensors: Tensors) -> Tensors:
-        if model == DETECTOR and request.is_cancelled():  # asking takes 0.2 ms: once is enough
-            raise Cancelled("request: wanted a caller who waits, got a cancelled call")
+        nonlocal is_first
+        if is_first and request.is_cancelled():  # asking takes 0.2 ms: once is enough
+            raise Cancelled("the caller has cancelled the call")
+        is_first = False
         child = pb_utils.InferenceRequest(
             model_name=model,
             request_id=request.request_id(),
             inputs=[to_triton(name, tensor) for name, tensor in tensors.items()],
-            requested_output_names=OUTPUTS_OF[model],
+            requested_output_names=[*models[model].outputs],
             timeout=request.timeout(),
             trace=request.trace(),
-            **_memory(model),
+            **_memory(models[model]),
         )
         answer = child.exec()
         if answer.has_error():
@@ -63,9 +80,9 @@ def infer_for(request: Any) -> Infer:
     return infer
 
 
-def _memory(model: str) -> dict[str, Any]:
+def _memory(model: Served) -> dict[str, Any]:
     """Return where the outputs shall be; without a word they stay where the model leaves them."""
-    if model not in FOR_THE_CPU:
+    if not model.answers_on_cpu:
         return {}
     return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 

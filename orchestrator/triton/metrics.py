@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from orchestrator.contract import SHM
 from orchestrator.errors import (
     Cancelled,
     ModelError,
@@ -21,7 +22,6 @@ from orchestrator.errors import (
     PlateError,
 )
 from orchestrator.plates import Plates
-from orchestrator.server.options import SHM
 from orchestrator.stages import STAGES, Stopwatch
 
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import cv2
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from orchestrator import contract
 from orchestrator.errors import PictureError
+from orchestrator.formats import Formats, read_formats, russian
 from orchestrator.images import decode
 from orchestrator.picture_files import from_base64
 from orchestrator.pipeline import recognize
@@ -31,12 +33,13 @@ class TritonPythonModel:
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
         self.settings = Settings.from_config(config["parameters"])
+        self.formats = _formats_beside(Path(args["model_repository"], args["model_version"]))
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(1)  # the networks have the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
-        warm_up(self.settings)
+        warm_up(self.settings, self.formats)
         self.metrics = Metrics(pb_utils.MetricFamily)
 
     @torch.inference_mode()
@@ -69,7 +72,8 @@ class TritonPythonModel:
         settings = self.settings.updated(json.loads(request.parameters() or "{}"))
         picture = self._picture_of(request, settings).to(self.device)
         watch.lap(PICTURE)
-        return recognize(picture, watch.timed(infer_for(request)), settings, outputs=outputs)
+        infer = watch.timed(infer_for(request))
+        return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, settings: Settings) -> Tensor:
         """Return the request's picture, from whichever of the two inputs it came in."""
@@ -83,3 +87,9 @@ class TritonPythonModel:
             return to_torch(sent[contract.PICTURE])
         (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
         return decode(from_base64(encoded), max_pixels=settings.max_pixels)
+
+
+def _formats_beside(folder: Path) -> Formats:
+    """Return the plate formats that lie beside the model's code, Russian ones where none do."""
+    file = folder / contract.FORMATS_FILE
+    return read_formats(file) if file.is_file() else russian()

@@ -10,26 +10,26 @@ from pathlib import Path
 import torch
 
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
+from orchestrator.formats import Formats
 from orchestrator.images import decode
 from orchestrator.pipeline import Tensors, recognize
-from orchestrator.plates import ALPHABET, Plates
+from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 
 PICTURE = Path(__file__).resolve().parents[1] / "canary.jpg"
 
 
-def warm_up(settings: Settings) -> Plates:
+def warm_up(settings: Settings, formats: Formats) -> Plates:
     """Take a picture through all that happens in the worker itself; return the plate it has."""
-    return recognize(
-        decode(PICTURE.read_bytes(), max_pixels=settings.max_pixels), _scripted, settings
-    )
+    picture = decode(PICTURE.read_bytes(), max_pixels=settings.max_pixels)
 
+    def answer(model: str, tensors: Tensors) -> Tensors:
+        """Answer as the networks might: one sure plate, straight, of which nothing can be read."""
+        sent = tensors[INPUT]
+        if model == DETECTOR:
+            return {OUTPUT: torch.tensor([[[8.0, 8, 88, 28, 1, 0]]])}
+        if model == RECTIFIER:
+            return {OUTPUT: sent, THETA: torch.eye(2, 3).expand(len(sent), 2, 3)}
+        return {OUTPUT: torch.zeros(len(sent), formats.classes, 18)}
 
-def _scripted(model: str, tensors: Tensors) -> Tensors:
-    """Answer as the networks might: one sure plate, straight, of which nothing can be read."""
-    sent = tensors[INPUT]
-    if model == DETECTOR:
-        return {OUTPUT: torch.tensor([[[8.0, 8, 88, 28, 1, 0]]])}
-    if model == RECTIFIER:
-        return {OUTPUT: sent, THETA: torch.eye(2, 3).expand(len(sent), 2, 3)}
-    return {OUTPUT: torch.zeros(len(sent), len(ALPHABET) + 1, 18)}
+    return recognize(picture, answer, settings, formats=formats)

@@ -7,7 +7,7 @@ import torch
 
 from benchmarks import gpu_check
 from benchmarks.gpu_check import differ, find_astray, format_placements
-from orchestrator.networks.export import load, scripted
+from orchestrator.networks.export import load, script
 from orchestrator.plates import Plate, Plates
 from orchestrator.triton.placement import Placement, parsed
 
@@ -87,6 +87,6 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
     ],
 )
 def test_no_exported_network_is_tied_to_the_device_it_was_exported_on(name: str) -> None:
-    graph = scripted(load(name)).inlined_graph
+    graph = script(load(name)).inlined_graph
     outputs = [constant.output() for constant in graph.findAllNodes("prim::Constant")]
     assert [one for one in outputs if str(one.type()) == "Device" and one.uses()] == []

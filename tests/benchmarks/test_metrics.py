@@ -9,8 +9,9 @@ from benchmarks.metrics import (
     subtract,
     total,
 )
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import PICTURE, STAGES, Stopwatch
 
 TEXT = """\
@@ -88,7 +89,7 @@ LOAD = (
 def test_times_are_milliseconds_a_picture() -> None:
     inside = look_inside(LOAD)
     assert inside.whole == ModelTimes(calls=1, queue_ms=2, compute_ms=90, batch=1, rows=1)
-    assert set(inside.networks) == set(COMPONENTS)
+    assert set(inside.networks) == set(NETWORKS)
     assert inside.networks["yolo"] == ModelTimes(1, queue_ms=10, compute_ms=50, batch=2, rows=2)
     lprnet = inside.networks["lprnet"]
     assert (lprnet.calls, lprnet.batch, lprnet.rows) == (0.5, 1, 4)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.cli.sources import Source, drawings_of, find
+from orchestrator.cli.sources import Source, choose_drawings, find_pictures
 from orchestrator.drawing import to_png
 
 DRAWING = to_png(np.zeros((4, 5, 3), np.uint8))
@@ -18,18 +18,18 @@ def fill(folder: Path, *names: str) -> Path:
 
 
 def found(*named: Path) -> list[str]:
-    sources, faults = find(named)
+    sources, faults = find_pictures(named)
     assert faults == []
     return [str(source.below) for source in sources]
 
 
 class TestFind:
     def test_nothing_named_is_nothing_found(self) -> None:
-        assert find([]) == ([], [])
+        assert find_pictures([]) == ([], [])
 
     def test_a_file_is_itself_whatever_its_name(self, tmp_path: Path) -> None:
         path = fill(tmp_path, "deep/photo") / "deep" / "photo"
-        assert find([path]) == ([Source(path, Path("photo"))], [])
+        assert find_pictures([path]) == ([Source(path, Path("photo"))], [])
 
     def test_a_folder_stands_for_its_pictures_at_any_depth(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/d.JPG", "c.png", "a/b/c/e.webp", "a/z.bmp", "notes.txt", "b/jpg")
@@ -37,12 +37,12 @@ class TestFind:
 
     def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
         fill(tmp_path, "photos/a/car.jpg")
-        (source,), _ = find([tmp_path / "photos"])
+        (source,), _ = find_pictures([tmp_path / "photos"])
         assert source.path == tmp_path / "photos" / "a" / "car.jpg"
 
     def test_the_folder_one_is_in_can_be_named(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
-        assert find([Path()]) == ([Source(Path("a/car.jpg"), Path("a/car.jpg"))], [])
+        assert find_pictures([Path()]) == ([Source(Path("a/car.jpg"), Path("a/car.jpg"))], [])
 
     def test_what_is_hidden_is_skipped_unless_named(self, tmp_path: Path) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
@@ -70,7 +70,7 @@ class TestFind:
 
     def test_a_folder_without_pictures_is_told_and_the_others_stay(self, tmp_path: Path) -> None:
         fill(tmp_path, "full/a.jpg", "empty/notes.txt")
-        sources, (fault,) = find([tmp_path / "empty", tmp_path / "full"])
+        sources, (fault,) = find_pictures([tmp_path / "empty", tmp_path / "full"])
         assert [source.path.name for source in sources] == ["a.jpg"]
         assert (
             str(fault)
@@ -78,7 +78,7 @@ class TestFind:
         )
 
     def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
-        sources, (fault,) = find([tmp_path / "gone.jpg"])
+        sources, (fault,) = find_pictures([tmp_path / "gone.jpg"])
         assert sources == []
         assert str(fault) == f"{tmp_path}/gone.jpg: wanted a picture or a folder, got no such file"
 
@@ -92,14 +92,14 @@ class TestFind:
             return scan(path)
 
         monkeypatch.setattr("os.scandir", guarded)
-        sources, (fault,) = find([tmp_path])
+        sources, (fault,) = find_pictures([tmp_path])
         assert [source.path.name for source in sources] == ["1.jpg"]
         assert str(fault) == f"{tmp_path}/b: wanted a readable folder, got Permission denied"
 
 
 def drawn(folder: Path, *named: Path) -> list[str]:
     """Names of the drawings in their folder, after writing them."""
-    chosen = drawings_of(find(named)[0], folder)
+    chosen = choose_drawings(find_pictures(named)[0], folder)
     for path in chosen.values():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(DRAWING)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from orchestrator.client.pictures import load
+from orchestrator.client.pictures import load_picture
 from orchestrator.errors import PictureError
 
 FILE = b"the bytes of a file"
@@ -27,20 +27,20 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_path_is_read(path: Path) -> None:
-    assert load(path) == load(str(path)) == FILE
+    assert load_picture(path) == load_picture(str(path)) == FILE
 
 
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
 def test_bytes_of_any_kind_are_taken_as_they_are(kind: type) -> None:
-    loaded = load(kind(FILE))
+    loaded = load_picture(kind(FILE))
     assert type(loaded) is bytes
     assert loaded == FILE
 
 
 def test_a_file_object_is_read(path: Path) -> None:
     with path.open("rb") as file:
-        assert load(file) == FILE
-    assert load(io.BytesIO(FILE)) == FILE
+        assert load_picture(file) == FILE
+    assert load_picture(io.BytesIO(FILE)) == FILE
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_file_object_is_read(path: Path) -> None:
     ],
 )
 def test_arrays_and_tensors_are_bgr_as_they_are(picture) -> None:
-    loaded = load(picture)
+    loaded = load_picture(picture)
     assert isinstance(loaded, np.ndarray)
     assert np.array_equal(loaded, BGR)
 
@@ -61,7 +61,7 @@ def test_arrays_and_tensors_are_bgr_as_they_are(picture) -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
 def test_a_tensor_on_a_gpu_is_fetched() -> None:
-    assert np.array_equal(load(torch.from_numpy(BGR).cuda()), BGR)
+    assert np.array_equal(load_picture(torch.from_numpy(BGR).cuda()), BGR)
 
 
 def palette() -> Image.Image:
@@ -88,7 +88,7 @@ def transparent() -> Image.Image:
     ],
 )
 def test_a_pil_picture_becomes_bgr(picture: Image.Image, bgr: list[list[int]]) -> None:
-    assert load(picture).tolist() == [bgr]
+    assert load_picture(picture).tolist() == [bgr]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_pil_picture_is_turned_as_its_exif_says(orientation: int, upright) -> 
     exif[0x0112] = orientation
     LEFT_RED.save(encoded, "PNG", exif=exif)
     names = {(0, 0, 200): "red", (100, 0, 0): "blue"}
-    loaded = load(Image.open(encoded))
+    loaded = load_picture(Image.open(encoded))
     assert [[names[tuple(pixel)] for pixel in row] for row in loaded.tolist()] == upright
 
 
@@ -117,7 +117,7 @@ def test_a_file_read_by_pil_is_what_opencv_reads(tmp_path: Path) -> None:
     bgr = np.random.default_rng(0).integers(0, 256, (8, 9, 3), np.uint8)
     file = str(tmp_path / "noise.png")
     cv2.imwrite(file, bgr)
-    assert np.array_equal(load(Image.open(file)), cv2.imread(file))
+    assert np.array_equal(load_picture(Image.open(file)), cv2.imread(file))
 
 
 def closed(file: io.IOBase) -> io.IOBase:
@@ -160,19 +160,19 @@ def closed(file: io.IOBase) -> io.IOBase:
 )
 def test_what_holds_no_picture_is_refused_in_one_sentence(picture, message: str) -> None:
     with pytest.raises(PictureError, match=message) as raised:
-        load(picture)
+        load_picture(picture)
     assert "\n" not in str(raised.value)
 
 
 def test_a_text_file_is_refused_before_it_is_read(path: Path) -> None:
     path.write_bytes(b"\xff\xd8 no text")
     with path.open() as file, pytest.raises(PictureError, match="got one opened as text"):
-        load(file)
+        load_picture(file)
 
 
 def test_a_file_opened_for_writing_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "out").open("wb") as file, pytest.raises(PictureError, match=r"got .*read"):
-        load(file)
+        load_picture(file)
 
 
 def test_a_pil_picture_cut_short_is_refused(tmp_path: Path) -> None:
@@ -180,10 +180,10 @@ def test_a_pil_picture_cut_short_is_refused(tmp_path: Path) -> None:
     Image.new("RGB", (64, 64)).save(file)
     file.write_bytes(file.read_bytes()[:-40])
     with Image.open(file) as cut, pytest.raises(PictureError, match="readable PIL picture, got"):
-        load(cut)
+        load_picture(cut)
 
 
 def test_the_callers_picture_stays_as_it_was() -> None:
     picture = transparent()
-    load(picture)
+    load_picture(picture)
     assert picture.mode == "RGBA"

@@ -155,7 +155,7 @@ def without(name: str) -> list[dict[str, object]]:
     [
         pytest.param(PAGE, "no answer of plate_recognition", id="page"),
         pytest.param(b"[]", "no answer of plate_recognition", id="list"),
-        pytest.param(b"{}", "got none named candidate_scores", id="no-outputs"),
+        pytest.param(b"{}", "got none named coordinates", id="no-outputs"),
         pytest.param(b'{"outputs": [{"name": "texts"', "no answer of", id="cut-short"),
         pytest.param(without("formats"), "got none named formats", id="no-formats"),
         pytest.param(
@@ -242,4 +242,4 @@ def test_no_proxy_is_asked_over_grpc(grpc_server, name: str, monkeypatch) -> Non
 def test_an_answer_over_grpc_that_is_none_is_the_servers_fault(grpc_server) -> None:
     fault = fault_of(grpc_server(None, ""))
     assert type(fault) is ServerError
-    assert "got none named candidate_scores" in str(fault)
+    assert "got none named coordinates" in str(fault)

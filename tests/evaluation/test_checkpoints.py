@@ -5,8 +5,10 @@ import torch
 
 from evaluation.checkpoints import assemble, read_checkpoint
 from orchestrator.errors import WeightsError
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.stn import STN
-from orchestrator.networks.weights import FILES, WEIGHTS, check_listed, load_state
+from orchestrator.networks.weights import WEIGHTS, check_listed
 
 
 @pytest.fixture
@@ -71,8 +73,8 @@ def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None
     folder = tmp_path / "assembled"
     folder.mkdir()
     digests = assemble({"stn": saved(theirs)}, WEIGHTS, folder)
-    assert digests["yolo"] == check_listed(WEIGHTS / FILES["yolo"])
+    assert digests["yolo"] == check_listed(WEIGHTS / NETWORKS["yolo"].weights)
     assert all(len(digest) == 64 for digest in digests.values())
-    assert all(check_listed(folder / file) for file in FILES.values())
+    assert all(check_listed(folder / one.weights) for one in NETWORKS.values())
     assert check_listed(folder / "yolo.int8.xml") == check_listed(WEIGHTS / "yolo.int8.xml")
     assert torch.equal(load_state("stn", folder)[next(iter(theirs))], next(iter(theirs.values())))

@@ -8,7 +8,8 @@ from evaluation.detection import (
     match,
     precision_recall,
 )
-from evaluation.figures import detection_figures
+from evaluation.measurement import measure_detection
+from evaluation.results import OperatingPoint
 
 LEFT, RIGHT = (0.0, 0.0, 100.0, 20.0), (200.0, 0.0, 300.0, 20.0)
 NEAR_LEFT = (0.0, 0.0, 80.0, 20.0)  # IoU 0.8 with LEFT
@@ -71,30 +72,25 @@ def test_detections_of_all_pictures_share_one_curve() -> None:
 
 
 def test_figures_of_a_case_by_hand() -> None:
-    figures = detection_figures([picture((LEFT, 0.9), (FAR, 0.6), (RIGHT, 0.1))], 0.25)
-    assert figures["at_threshold"] == {
-        "threshold": 0.25,
-        "precision": 0.5,
-        "recall": 0.5,
-        "f1": 0.5,
-    }
-    assert figures["at_best_f1"]["threshold"] == pytest.approx(0.1)
-    assert figures["at_best_f1"]["f1"] == pytest.approx(0.8)
-    assert figures["map50"] == pytest.approx((1 + 2 / 3) / 2)
-    widths = {row["bin"]: (row["hits"], row["plates"]) for row in figures["by_width_px"]}
+    result = measure_detection([picture((LEFT, 0.9), (FAR, 0.6), (RIGHT, 0.1))], 0.25)
+    assert result.at_threshold == OperatingPoint(0.25, precision=0.5, recall=0.5, f1=0.5)
+    assert result.at_best_f1.threshold == pytest.approx(0.1)
+    assert result.at_best_f1.f1 == pytest.approx(0.8)
+    assert result.map50 == pytest.approx((1 + 2 / 3) / 2)
+    widths = {row.bin: (row.hits, row.plates) for row in result.by_width_px}
     assert widths["80-120"] == (1, 2)
     assert widths["<40"] == (0, 0)
 
 
 def test_map_from_50_to_95_asks_for_closer_boxes() -> None:
     # IoU 0.8 is enough at 0.50, 0.55, ..., 0.80: seven of ten thresholds
-    figures = detection_figures([picture((NEAR_LEFT, 0.9), labels=(LEFT,))], 0.25)
-    assert figures["map50"] == 1
-    assert figures["map50_95"] == pytest.approx(0.7)
+    result = measure_detection([picture((NEAR_LEFT, 0.9), labels=(LEFT,))], 0.25)
+    assert result.map50 == 1
+    assert result.map50_95 == pytest.approx(0.7)
 
 
 def test_no_detection_at_all_is_no_recall() -> None:
-    figures = detection_figures([picture()], 0.25)
-    assert figures["at_threshold"]["recall"] == 0
-    assert figures["at_threshold"]["precision"] is None
-    assert figures["map50"] == 0
+    result = measure_detection([picture()], 0.25)
+    assert result.at_threshold.recall == 0
+    assert result.at_threshold.precision is None
+    assert result.map50 == 0

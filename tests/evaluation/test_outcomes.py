@@ -3,9 +3,11 @@ from pathlib import Path
 import pytest
 
 from evaluation.datasets import LabelledPlate, Scene
-from evaluation.engines import Answer
-from evaluation.figures import reading_figures
+from evaluation.measurement import measure_reading
 from evaluation.outcomes import Outcome, judge, open_picture
+from evaluation.reading import Confusion
+from evaluation.recognizers import Answer
+from evaluation.results import Decoding
 from orchestrator.errors import DataError
 from orchestrator.plates import Plate, Plates
 
@@ -66,28 +68,22 @@ def test_figures_of_a_case_by_hand() -> None:
         Outcome(PICTURE, label("AB12377", "other"), plate("AB12377", 0.9), "AB12377"),
         Outcome(PICTURE, label("A", "bad"), plate("B001AA77", 0.9), "B001AA77"),
     ]
-    figures = reading_figures(outcomes)
-    assert figures["labels"] == {"std": 4, "other": 1, "bad": 1}
-    std = figures["std"]
-    assert [std[key] for key in ("found", "read", "wrong", "not_shown", "missed")] == [
-        3,
-        1,
-        1,
-        1,
-        1,
-    ]
-    assert std["read_rate"] == 0.25
-    assert std["wrong_of_shown"] == 0.5
-    assert figures["other"]["read"] == 1
-    assert figures["characters"]["error_rate"] == pytest.approx(1 / 24)
-    assert figures["characters"]["too_short"] == 1
-    assert figures["characters"]["confusions"] == [{"wanted": "7", "read": "", "count": 1}]
-    assert figures["decoding"] == {"best_path": 2, "free_beam": 1, "format_beam": 2}
-    assert figures["coverage"]["coverage"] == pytest.approx(2 / 3)
-    assert figures["coverage"]["error"] == 0.5
-    assert figures["coverage"]["at_precision_0.99"]["coverage"] == pytest.approx(1 / 3)
-    assert figures["calibration"]["ece"] == pytest.approx((0.05 + 0.85 + 0.85) / 3)
-    assert {row["bin"]: row["plates"] for row in figures["by_width_px"]}["80-120"] == 3
+    result = measure_reading(outcomes)
+    assert result.labels == {"std": 4, "other": 1, "bad": 1}
+    std = result.std
+    assert (std.found, std.read, std.wrong, std.not_shown, std.missed) == (3, 1, 1, 1, 1)
+    assert std.read_rate == 0.25
+    assert std.wrong_of_shown == 0.5
+    assert result.other.read == 1
+    assert result.characters.error_rate == pytest.approx(1 / 24)
+    assert result.characters.too_short == 1
+    assert result.characters.confusions == (Confusion("7", "", 1),)
+    assert result.decoding == Decoding(best_path=2, free_beam=1, format_beam=2)
+    assert result.coverage.coverage == pytest.approx(2 / 3)
+    assert result.coverage.error == 0.5
+    assert result.coverage.at_precision.coverage == pytest.approx(1 / 3)
+    assert result.calibration.ece == pytest.approx((0.05 + 0.85 + 0.85) / 3)
+    assert {row.bin: row.plates for row in result.by_width_px}["80-120"] == 3
 
 
 def test_a_reading_without_a_format_is_never_right() -> None:

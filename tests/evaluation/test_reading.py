@@ -1,6 +1,12 @@
 import pytest
 
-from evaluation.reading import align, character_error_rate, confusions, edit_distance
+from evaluation.reading import (
+    Confusion,
+    align,
+    character_error_rate,
+    count_confusions,
+    edit_distance,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,4 +52,5 @@ def test_nothing_has_no_character_error_rate() -> None:
 
 def test_confusions_come_most_frequent_first() -> None:
     pairs = [("M1", "H1"), ("M2", "H2"), ("77", "7"), ("B", "B"), ("A", "AX")]
-    assert confusions(pairs) == [("M", "H", 2), ("", "X", 1), ("7", "", 1)]
+    counted = count_confusions(pairs)
+    assert counted == [Confusion("M", "H", 2), Confusion("", "X", 1), Confusion("7", "", 1)]

@@ -1,7 +1,6 @@
 """The command on rendered scenes, in process, and what it writes."""
 
 import csv
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +10,17 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from evaluation.comparison import read_report, side_by_side
-from evaluation.engines import EngineOptions
-from evaluation.figures import detection_figures, reading_figures
+from evaluation.measurement import measure_detection, measure_reading
 from evaluation.reading_files import write_reading
+from evaluation.recognizers import RecognizerOptions
+from evaluation.results import Decoding, Report
 from evaluation.run import Task, run
+from evaluation.yolo_labels import write_labels
 from orchestrator.cli.app import app
 from orchestrator.errors import DataError
 from orchestrator.networks.weights import WEIGHTS
 from rendering.scenery import scene
+from reporting.files import read_report
 
 TEXTS = ("A123BC77", "M456OP199")
 SIZE_WH = (960, 720)
@@ -37,9 +38,7 @@ def write_data(folder: Path) -> Path:
         cv2.imwrite(str(folder / "detection/images/val" / name), drawn.picture)
         x0, y0, x1, y1 = (float(side) for side in drawn.xyxy[0])
         rows.append(f"{name},{text},std,{x0 - 9},{y0 - 9},{x1 + 9},{y1 + 9}")
-        relative = ((x0 + x1) / 2 / 960, (y0 + y1) / 2 / 720, (x1 - x0) / 960, (y1 - y0) / 720)
-        label = folder / "detection/labels/val" / f"{index}.txt"
-        label.write_text("0 " + " ".join(map(str, relative)) + "\n")
+        write_labels(folder / f"detection/labels/val/{index}.txt", [(x0, y0, x1, y1)], SIZE_WH)
     rows[-1] = rows[-1].replace("M456OP199", "M456OP198")
     rows.append("0.png,B001BB77,std,0,0,5,5")
     (folder / "labels.csv").write_text("\n".join(rows) + "\n")
@@ -81,20 +80,17 @@ class TestRenderedScenes:
 
     def test_the_report_holds_figures_settings_and_weights(self, done) -> None:
         _, out = done
-        report = read_report(out / "report.json")
-        std = report["reading"]["std"]
-        assert [std[key] for key in ("found", "read", "wrong", "missed")] == [2, 1, 1, 1]
-        assert report["reading"]["characters"]["error_rate"] == pytest.approx(1 / 17)
-        assert report["reading"]["decoding"] == {
-            "best_path": 1,
-            "free_beam": 1,
-            "format_beam": 1,
-        }
-        assert report["detection"]["at_threshold"]["recall"] == 1
-        assert report["settings"]["text_threshold"] == 0.5
-        assert set(report["weights_sha256"]) == {"yolo", "stn", "lprnet"}
-        assert report["name"] == "first"
-        assert (report["way"], report["engine"]) == ("in process", "torchscript")
+        report = read_report(Report, out / "report.json")
+        assert report.reading is not None
+        assert report.detection is not None
+        std = report.reading.std
+        assert (std.found, std.read, std.wrong, std.missed) == (2, 1, 1, 1)
+        assert report.reading.characters.error_rate == pytest.approx(1 / 17)
+        assert report.reading.decoding == Decoding(best_path=1, free_beam=1, format_beam=1)
+        assert report.detection.at_threshold.recall == 1
+        assert report.settings.text_threshold == 0.5
+        assert set(report.weights_sha256) == {"yolo", "stn", "lprnet"}
+        assert (report.name, report.way, report.engine) == ("first", "in process", "torchscript")
 
     def test_every_labelled_plate_has_a_row(self, done) -> None:
         _, out = done
@@ -119,10 +115,6 @@ class TestRenderedScenes:
         assert all(cv2.imread(str(out / f"{name}.png")) is not None for name in names)
         assert not (out / "missed_boxes_1.png").exists()
 
-    def test_git_does_not_see_a_new_folder(self, done) -> None:
-        _, out = done
-        assert (out / ".gitignore").read_text() == "*\n"
-
     def test_a_report_is_compared_with_others(self, done, data: Path, tmp_path: Path) -> None:
         _, out = done
         result = evaluate(
@@ -144,9 +136,10 @@ class TestRenderedScenes:
         evaluate(
             "--detection", data / "detection", "--out", tmp_path, "--ignore", ignore, "--threads", 1
         )
-        report = read_report(tmp_path / "report.json")
-        assert report["detection"]["ignored"] == 1
-        assert "reading" not in report
+        report = read_report(Report, tmp_path / "report.json")
+        assert report.detection is not None
+        assert report.detection.ignored == 1
+        assert report.reading is None
 
 
 @pytest.mark.parametrize(
@@ -155,14 +148,16 @@ class TestRenderedScenes:
         pytest.param((), "data: wanted a folder of scenes or --detection", id="no data"),
         pytest.param(("nowhere",), "nowhere/images: wanted a folder, got none", id="no folder"),
         pytest.param(
-            ("x", "--url", "x:1", "--stn", "y.pth"), "url: wanted without triton", id="url and stn"
+            ("x", "--url", "x:1", "--stn", "y.pth"),
+            "url: a running server",
+            id="url and stn",
         ),
         pytest.param(
             ("x", "--url", "x:1", "--engine", "openvino"),
-            "url: wanted without",
+            "url: a running server",
             id="url and engine",
         ),
-        pytest.param(("x", "--url", "x:1", "--triton"), "url: wanted without triton", id="both"),
+        pytest.param(("x", "--url", "x:1", "--triton"), "url: a running server", id="both"),
     ],
 )
 def test_errors_are_one_sentence(arguments: tuple[str, ...], message: str) -> None:
@@ -179,7 +174,7 @@ def test_a_threshold_out_of_range_is_refused(data: Path, tmp_path: Path) -> None
 def test_another_setting_is_measured_with(data: Path, tmp_path: Path) -> None:
     arguments = (data, "--out", tmp_path, "--threads", 1, "--limit", 1)
     assert evaluate(*arguments, "--set", "detector_side_px=640").exit_code == 0
-    assert read_report(tmp_path / "report.json")["settings"]["detector_side_px"] == 640
+    assert read_report(Report, tmp_path / "report.json").settings.detector_side_px == 640
 
 
 def test_our_own_detector_runs_in_8_bits_and_anothers_in_float32(
@@ -187,7 +182,7 @@ def test_our_own_detector_runs_in_8_bits_and_anothers_in_float32(
 ) -> None:
     arguments = (data, "--out", tmp_path, "--limit", 1, "--engine", "openvino-int8")
     assert evaluate(*arguments, "--threads", 1).exit_code == 0
-    assert read_report(tmp_path / "report.json")["engine"] == "openvino-int8"
+    assert read_report(Report, tmp_path / "report.json").engine == "openvino-int8"
     assert "made from other weights" not in caplog.text
     other = tmp_path / "other.pt"
     torch.save(torch.load(WEIGHTS / "yolo.pt", weights_only=True), other)
@@ -200,7 +195,7 @@ def test_our_own_detector_runs_in_8_bits_and_anothers_in_float32(
     [
         (["--set", "detector_side_px"], "set: wanted NAME=VALUE, got detector_side_px"),
         (["--set", "colour=red"], "parameters: wanted some of"),
-        (["--set", "detector_side_px=640", "--triton"], "set: wanted without url and triton"),
+        (["--set", "detector_side_px=640", "--triton"], "set: the settings of a server"),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused(
@@ -223,33 +218,24 @@ def test_an_unreadable_picture_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(data: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"file: wanted to write here, got File exists"):
-        run(Task(tmp_path / "file", scenes=data), EngineOptions())
+    with pytest.raises(DataError, match=r"file: cannot write here: File exists"):
+        run(Task(tmp_path / "file", scenes=data), RecognizerOptions())
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [("{", "wanted a JSON report"), ("[]", "got other JSON"), ('{"a": 1}', "got other JSON")],
-)
-def test_a_report_to_compare_with_must_be_one(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "report.json").write_text(text)
-    with pytest.raises(DataError, match=message):
-        read_report(tmp_path / "report.json")
-
-
-def test_figures_that_a_report_lacks_are_dashes() -> None:
-    table = side_by_side([{"name": "a", "detection": {"map50": 0.5}}, {"name": "b"}])
-    assert table == "|  | a | b |\n| --- | ---: | ---: |\n| mAP50 | 0.500 | - |\n"
+def test_an_old_report_to_compare_with_is_refused(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "old.json").write_text('{"name": "old", "reading": {"std": {}}}')
+    result = evaluate(data, "--out", tmp_path / "new", "--against", tmp_path / "old.json")
+    assert result.exit_code == 2
+    assert "old.json: is no such report, or an old one: wanted way, got none" in result.output
+    assert not (tmp_path / "new").exists()
 
 
 def test_nothing_found_is_a_report_all_the_same(tmp_path: Path) -> None:
-    reading = reading_figures([])
-    report = {"settings": {"text_threshold": 0.3}, "reading": reading}
-    write_reading(report, [], tmp_path)
-    assert json.dumps(reading, allow_nan=False)
-    assert reading["std"]["read_rate"] is None
+    reading = measure_reading([])
+    write_reading(reading, [], 0.3, tmp_path)
+    assert reading.std.read_rate is None
     assert rows_of(tmp_path / "coverage.csv") == []
-    assert detection_figures([], 0.25)["map50"] == 0
+    assert measure_detection([], 0.25).map50 == 0
 
 
 def test_help_is_quick() -> None:
@@ -280,5 +266,6 @@ def test_real_scenes_are_counted_as_the_official_check_counts(photos: Path, tmp_
         ]
         found += bool(texts)
         read += row["text"] in texts
-    std = read_report(tmp_path / "report.json")["reading"]["std"]
-    assert (std["plates"], std["found"], std["read"]) == (6, found, read)
+    reading = read_report(Report, tmp_path / "report.json").reading
+    assert reading is not None
+    assert (reading.std.plates, reading.std.found, reading.std.read) == (6, found, read)

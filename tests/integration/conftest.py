@@ -8,7 +8,8 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.loopback import without_proxy
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, running
 
 
@@ -26,7 +27,7 @@ def _no_proxy() -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    with running(on_free_ports(prepared())) as started:
+    with running(on_free_ports(prepare(ServerOptions()))) as started:
         yield started
 
 

@@ -10,7 +10,7 @@ from benchmarks.plan import TRANSPORTS
 from benchmarks.report import BenchReport
 from benchmarks.wire import REGION
 from orchestrator.cli.app import app
-from orchestrator.contract import COMPONENTS
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import STAGES
 from reporting.files import read_report
 
@@ -54,7 +54,7 @@ def test_the_servers_own_times_are_read(done) -> None:
     _, out = done
     for inside in [cell.inside for cell in report_of(out).cells[:-1]]:
         assert inside.whole.calls == 1
-        assert [inside.networks[name].batch >= 1 for name in COMPONENTS] == [True] * 3
+        assert [inside.networks[name].batch >= 1 for name in NETWORKS] == [True] * 3
         assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
 
 

@@ -1,14 +1,17 @@
 """In process and through Triton, the same pictures give the same figures."""
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import cv2
 import pytest
 
-from evaluation.comparison import read_report
-from evaluation.engines import EngineOptions
+from evaluation.recognizers import RecognizerOptions
+from evaluation.results import Report
 from evaluation.run import Task, run
+from evaluation.yolo_labels import write_labels
 from rendering.scenery import scene
+from reporting.files import read_report
 
 TEXTS = ("A123BC77", "M456OP199", "B840OK197", "K903MM159")
 SIZE_WH = (960, 720)
@@ -29,49 +32,41 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for text, (x0, y0, x1, y1) in zip(TEXTS, boxes, strict=True)
     ]
     (folder / "labels.csv").write_text("\n".join(["image,text,type,x0,y0,x1,y1", *rows]) + "\n")
-    lines = [
-        f"0 {(x0 + x1) / 1920} {(y0 + y1) / 1440} {(x1 - x0) / 960} {(y1 - y0) / 720}"
-        for x0, y0, x1, y1 in boxes
-    ]
-    (folder / "labels" / "val" / "street.txt").write_text("\n".join(lines))
+    write_labels(folder / "labels/val/street.txt", boxes, SIZE_WH)
     return folder
 
 
-def report_of(data: Path, out: Path, options: EngineOptions) -> dict:
+def report_of(data: Path, out: Path, options: RecognizerOptions) -> Report:
     run(Task(out, scenes=data, detection=data), options)
-    return read_report(out / "report.json")
-
-
-def without_free_beam(report: dict) -> dict:
-    reading = report["reading"]
-    return reading | {"decoding": reading["decoding"] | {"free_beam": None}}
+    return read_report(Report, out / "report.json")
 
 
 def approximately(figures):
     """Floats within what two runs of the same network differ by."""
     if isinstance(figures, dict):
         return {key: approximately(value) for key, value in figures.items()}
-    if isinstance(figures, list):
-        return [approximately(value) for value in figures]
+    if isinstance(figures, list | tuple):
+        return type(figures)(approximately(value) for value in figures)
     return pytest.approx(figures, abs=1e-3) if isinstance(figures, float) else figures
 
 
 @pytest.fixture(scope="module")
-def here(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict:
-    return report_of(data, tmp_path_factory.mktemp("here"), EngineOptions())
+def here(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    return report_of(data, tmp_path_factory.mktemp("here"), RecognizerOptions())
 
 
 def test_a_running_server_gives_the_same_figures(here, data, tmp_path, wire) -> None:
-    there = report_of(data, tmp_path, EngineOptions(url=wire.url))
-    assert (there["way"], there["engine"]) == ("triton", None)
-    assert there["settings"] == here["settings"]
-    assert there["weights_sha256"] == {}
-    assert without_free_beam(there) == approximately(without_free_beam(here))
-    assert there["detection"] == approximately(here["detection"])
+    there = report_of(data, tmp_path, RecognizerOptions(url=wire.url))
+    assert (there.way, there.engine) == ("triton", None)
+    assert there.settings == here.settings
+    assert there.weights_sha256 == {}
+    known = replace(here.reading, decoding=replace(here.reading.decoding, free_beam=None))
+    assert asdict(there.reading) == approximately(asdict(known))
+    assert asdict(there.detection) == approximately(asdict(here.detection))
 
 
 def test_request_parameters_reach_the_server(data, tmp_path, server) -> None:
-    options = EngineOptions(url=server.options.http_url, parameters={"text_threshold": 1.0})
+    options = RecognizerOptions(url=server.options.http_url, parameters={"text_threshold": 1.0})
     report = report_of(data, tmp_path, options)
-    assert report["settings"]["text_threshold"] == 1.0
-    assert report["reading"]["std"]["read"] == 0
+    assert report.settings.text_threshold == 1.0
+    assert report.reading.std.read == 0

@@ -5,7 +5,7 @@ import torch
 
 from benchmarks.gpu_check import ask, check, find_astray
 from benchmarks.pictures import render
-from orchestrator.contract import OUTPUTS_OF
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.placement import Placement
 
 
@@ -14,11 +14,11 @@ def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
     assert [len(plates) for plates in answers] == [0, 1]
     assert set(placements) == {
         Placement(model, seen_by, tensor, "cpu")
-        for model, outputs in OUTPUTS_OF.items()
-        for tensor in ("input__0", *outputs)
+        for model, network in NETWORKS.items()
+        for tensor in ("input__0", *network.outputs)
         for seen_by in ("caller", "worker")
     }
-    assert {one.model for one in find_astray(placements)} == set(OUTPUTS_OF)
+    assert {one.model for one in find_astray(placements)} == set(NETWORKS)
 
 
 @pytest.mark.gpu

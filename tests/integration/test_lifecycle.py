@@ -19,7 +19,8 @@ from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.distribution import ADMIN_HEADER
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, running
 from orchestrator.server.repository import lay_out
 from orchestrator.server.versions import add_version
@@ -31,10 +32,10 @@ STREET = "tests/data/street.jpg"
 
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory) -> Iterator[Server]:
-    own = prepared()
+    own = prepare(ServerOptions())
     folder = tmp_path_factory.mktemp("repository")
-    lay_out(own.repository, folder, own.chosen_engine(), own.capacity())
-    options = prepared(folder, explicit=True)
+    lay_out(own.repository, folder, own.choose_engine(), own.capacity())
+    options = prepare(ServerOptions(folder, explicit=True))
     with running(replace(on_free_ports(options), admin_key=KEY)) as started:
         yield started
 
@@ -104,7 +105,7 @@ def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> 
     policy = config.read_text()
     with Load(options.http_url) as load:
         load.wait_for("A123BC77")
-        new = add_version(options.repository, "lprnet", mute_weights, options.chosen_engine())
+        new = add_version(options.repository, "lprnet", mute_weights, options.choose_engine())
         assert post(operated, "lprnet/load") == 200
         load.wait_for("")  # the new version answers
         config.write_text(re.sub(r"latest \{[^}]*\}", "specific { versions: 1 }", policy))

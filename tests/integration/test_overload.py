@@ -18,9 +18,9 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 from orchestrator import PlateClient
 from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.errors import Overloaded
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, laid_out, running
+from orchestrator.server.process import Server, lay_out_ours, running
 from orchestrator.server.repository import CONFIG
 from tests.waiting import until
 
@@ -51,7 +51,7 @@ class Gate:
 
 def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
     """Lay out our models, the detector replaced by one that waits for the gate."""
-    repository = laid_out(options, target)
+    repository = lay_out_ours(options, target)
     path = repository / DETECTOR / CONFIG
     config = text_format.Parse(path.read_text(), ModelConfig())
     config.backend = "python"
@@ -96,7 +96,7 @@ def test_who_finds_the_queue_full_is_refused_at_once_and_all_others_are_answered
     tmp_path: Path,
 ) -> None:
     gate = Gate(tmp_path)
-    options = replace(on_free_ports(prepared(device="cpu")), pictures=IN_WORK)
+    options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=IN_WORK)
     urls = [options.http_url, f"grpc://{options.grpc_url}"]
     with running(options, partial(gated, gate=gate)) as server:
         with filled(server, gate, urls) as calls:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from benchmarks.processes import find_workers
 from orchestrator import probe
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, is_ready, running
 
 
@@ -25,7 +26,9 @@ def test_the_real_server_reads_the_picture(server: Server) -> None:
 
 
 def test_a_dead_worker_is_noticed_though_triton_says_ready() -> None:
-    options = replace(on_free_ports(prepared()), pictures=1)  # one worker for each model
+    options = replace(
+        on_free_ports(prepare(ServerOptions())), pictures=1
+    )  # one worker for each model
     with running(options) as own:
         assert run(options.http_url).returncode == 0
         (worker,) = find_workers(own.process.pid, "lprnet")

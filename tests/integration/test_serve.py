@@ -16,7 +16,8 @@ import pytest
 from benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
-from orchestrator.server.local import prepared
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 from tests.waiting import until
 
@@ -49,7 +50,7 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
 
 @pytest.fixture
 def serving() -> Iterator[tuple[subprocess.Popen, str, str]]:
-    prepared()
+    prepare(ServerOptions())
     http, grpc, metrics = free_ports(3)
     flags = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     process = subprocess.Popen(

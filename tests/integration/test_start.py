@@ -21,10 +21,10 @@ from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
 from orchestrator.server import process
 from orchestrator.server.distribution import PROJECT
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
-from orchestrator.server.process import LayOut, laid_out, running, start
+from orchestrator.server.process import LayOut, lay_out_ours, running, start
 from tests.integration.collector import collecting
 
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -34,14 +34,14 @@ TEXTS = {"A123BC77", "TO05577", "M456OP199"}
 
 @pytest.fixture
 def options() -> ServerOptions:
-    return on_free_ports(prepared())
+    return on_free_ports(prepare(ServerOptions()))
 
 
 def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> LayOut:
     """Lay our models out with one file changed."""
 
     def models(options: ServerOptions, target: Path) -> Path:
-        folder = laid_out(options, target)
+        folder = lay_out_ours(options, target)
         file = folder / model / "1" / name
         file.write_bytes(change(file.read_bytes()))
         return folder
@@ -92,7 +92,7 @@ def test_a_model_that_does_not_load_is_told_in_its_own_words(options, code: str,
     ],
 )
 def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
-    options = on_free_ports(prepared(engine=engine))
+    options = on_free_ports(prepare(ServerOptions(engine=engine)))
     why = refused(options, with_file("stn", name, lambda content: content[:1000]))
     assert why.startswith("stn: wanted the model loaded, got RuntimeError: ")
 
@@ -124,7 +124,7 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
 
 
 def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options, monkeypatch) -> None:
-    monkeypatch.setattr(process, "checked", lambda options: options)
+    monkeypatch.setattr(process, "check", lambda options: options)
     with socket.create_server(("127.0.0.1", options.http_port)):
         why = refused(options)
     socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
@@ -185,7 +185,7 @@ def test_a_checkout_serves_whatever_its_path(
     plain = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     code = (
         f"import sys; sys.path = [{str(checkout)!r}, *(p for p in sys.path if p != "
-        f"{str(PROJECT)!r})]; from orchestrator import cli; cli.app()"
+        f"{str(PROJECT)!r})]; from orchestrator.cli.app import app; app()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, "recognize", STREET, "--engine", engine.value],
@@ -201,10 +201,10 @@ def test_a_checkout_serves_whatever_its_path(
 
 
 def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
-    own = prepared()
-    process.lay_out(own.repository, tmp_path / "модели", own.chosen_engine(), own.capacity())
+    own = prepare(ServerOptions())
+    process.lay_out(own.repository, tmp_path / "модели", own.choose_engine(), own.capacity())
     monkeypatch.chdir(tmp_path)
-    options = on_free_ports(prepared(Path("модели"), explicit=True))
+    options = on_free_ports(prepare(ServerOptions(Path("модели"), explicit=True)))
     with running(options), PlateClient(options.http_url) as client:
         assert set(client.recognize(STREET).texts) == TEXTS
 
@@ -217,7 +217,7 @@ def test_modules_in_the_working_folder_are_not_imported(options, tmp_path, monke
 
 
 def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
-    shutil.copytree(prepared().repository, tmp_path / "models")
+    shutil.copytree(prepare(ServerOptions()).repository, tmp_path / "models")
     shutil.rmtree(tmp_path / "models" / "stn" / "1")
     (tmp_path / "models" / "stn" / "1").symlink_to("/proc")  # nobody writes there, not even root
     http, grpc, metrics = free_ports(3)

@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from orchestrator import PlateClient, client
 from orchestrator.errors import RequestError
-from orchestrator.server.local import on_free_ports, prepared
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import running
 from tests.integration.collector import Collector, Span, collecting
 
@@ -40,7 +41,9 @@ def collector() -> Iterator[Collector]:
     Only one request of a million is traced for the server's own sake.
     """
     with collecting() as collector:
-        options = replace(on_free_ports(prepared()), traces=collector.url, trace_rate=1_000_000)
+        options = replace(
+            on_free_ports(prepare(ServerOptions())), traces=collector.url, trace_rate=1_000_000
+        )
         with running(options):
             urls = (options.http_url, f"grpc://{options.grpc_url}")
             for wire, url in zip(WIRES, urls, strict=True):

@@ -15,7 +15,7 @@ from orchestrator import probe
 from orchestrator.networks.engines import Engine
 from orchestrator.server.capacity import fitting
 from orchestrator.server.distribution import environment, find_distribution, lay_out_backends
-from orchestrator.server.local import prepared
+from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 from orchestrator.server.repository import lay_out
@@ -39,7 +39,7 @@ def post(url: str, content: dict, **headers: str) -> int:
 @pytest.fixture
 def urls(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """HTTP and gRPC of a server that the script started; the embedded one stands in for NGC's."""
-    repository = prepared(engine=Engine.TORCHSCRIPT).repository
+    repository = prepare(ServerOptions(engine=Engine.TORCHSCRIPT)).repository
     models = lay_out(repository, tmp_path / "models", Engine.TORCHSCRIPT, fitting(1))
     distribution = find_distribution()
     (tmp_path / "tritonserver").symlink_to(distribution.root / "bin" / "tritonserver")

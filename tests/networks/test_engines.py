@@ -10,8 +10,8 @@ import torch
 from orchestrator import read_picture, recognize
 from orchestrator.errors import WeightsError
 from orchestrator.networks import engines, ir, quantized
-from orchestrator.networks.engines import Engine, chosen
-from orchestrator.networks.export import load, load_networks, represented
+from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.export import load, load_networks, represent
 from orchestrator.networks.weights import WEIGHTS, list_sums
 
 STREET = Path(__file__).parents[1] / "data" / "street.jpg"
@@ -29,17 +29,17 @@ TEXTS = {"A123BC77", "TO05577", "M456OP199"}
 def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monkeypatch) -> None:
     (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
     monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
-    assert chosen(Engine.AUTO, on_gpu=False) is engine
+    assert choose(Engine.AUTO, on_gpu=False) is engine
 
 
 def test_a_cpu_that_says_nothing_gets_floats(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "none")
-    assert chosen(Engine.AUTO, on_gpu=False) is Engine.OPENVINO
+    assert choose(Engine.AUTO, on_gpu=False) is Engine.OPENVINO
 
 
 def test_a_gpu_gets_torchscript_and_what_is_asked_for_is_kept() -> None:
-    assert chosen(Engine.AUTO, on_gpu=True) is Engine.TORCHSCRIPT
-    assert chosen(Engine.OPENVINO, on_gpu=True) is Engine.OPENVINO
+    assert choose(Engine.AUTO, on_gpu=True) is Engine.TORCHSCRIPT
+    assert choose(Engine.OPENVINO, on_gpu=True) is Engine.OPENVINO
 
 
 @pytest.mark.parametrize("engine", [one for one in Engine if one is not Engine.AUTO])
@@ -50,7 +50,7 @@ def test_every_engine_reads_the_street(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
 def test_openvino_answers_like_the_network_whatever_the_batch(name: str) -> None:
-    network, compiled = load(name), ir.Compiled(represented(name))
+    network, compiled = load(name), ir.Compiled(represent(name))
     for rows in (1, 3, 32):
         crops = torch.rand(rows, 3, 24, 94, generator=torch.Generator().manual_seed(rows)) * 2 - 1
         expected = network(crops)
@@ -62,7 +62,7 @@ def test_openvino_answers_like_the_network_whatever_the_batch(name: str) -> None
 @pytest.mark.parametrize("size_hw", [(32, 32), (96, 160), (544, 960), (960, 320)])
 @torch.inference_mode()
 def test_openvino_detects_like_the_network_at_every_size(size_hw: tuple[int, int]) -> None:
-    network, compiled = load("yolo"), ir.Compiled(represented("yolo"))
+    network, compiled = load("yolo"), ir.Compiled(represent("yolo"))
     noise = np.random.default_rng(3).integers(0, 256, (2, *size_hw, 3), dtype=np.uint8)
     (actual,), wanted = compiled(noise), network(torch.from_numpy(noise)).numpy()
     assert actual.shape == (2, 300, 6)
@@ -72,7 +72,7 @@ def test_openvino_detects_like_the_network_at_every_size(size_hw: tuple[int, int
 def test_many_threads_may_ask_at_once() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    compiled = ir.Compiled(represented("stn"), threads=2)
+    compiled = ir.Compiled(represent("stn"), threads=2)
     crops = [np.full((1, 3, 24, 94), value / 10, np.float32) for value in range(10)]
     alone = [compiled(crop)[1] for crop in crops]
     with ThreadPoolExecutor(5) as pool:
@@ -101,7 +101,7 @@ class TestQuantized:
         list_sums(weights)
         assert quantized.read("yolo", weights) is None
         assert "made from other weights than yolo.pt" in caplog.text
-        represented("yolo", weights, Engine.OPENVINO_INT8)
+        represent("yolo", weights, Engine.OPENVINO_INT8)
 
     def test_a_damaged_file_is_refused(self, weights) -> None:
         with (weights / "yolo.int8.bin").open("ab") as file:

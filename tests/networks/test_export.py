@@ -10,10 +10,12 @@ import torch
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL, READER
 from orchestrator.errors import SettingsError
+from orchestrator.formats import Formats, PlateFormat
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import NETWORKS, export, load, load_networks
+from orchestrator.networks.export import load, load_networks, write_network
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server import repository
 from orchestrator.server.capacity import Capacity
@@ -41,7 +43,7 @@ def name(request: pytest.FixtureRequest) -> str:
 @torch.inference_mode()
 def test_an_exported_file_answers_like_the_network(name: str, tmp_path) -> None:
     path = tmp_path / "1" / "model.pt"
-    export(name, path)
+    write_network(name, path)
     given = INPUTS[name](torch.Generator().manual_seed(0))
     expected = load(name)(given)
     actual = torch.jit.load(str(path))(given)
@@ -58,7 +60,7 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # as on a full disk
     try:
         with pytest.raises(SettingsError, match=rf"^{path}: wanted to write here, got .+$"):
-            export("stn", path, engine=engine)
+            write_network("stn", path, engine=engine)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert list(path.parent.iterdir()) == []
@@ -66,7 +68,7 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
 
 def test_an_exported_file_has_no_subnormal_numbers(name: str, tmp_path) -> None:
     path = tmp_path / "model.pt"
-    export(name, path)
+    write_network(name, path)
     frozen = torch.jit.load(str(path))
     constants = [
         node.t("value")
@@ -91,12 +93,12 @@ class TestRepository:
     def quick(self, monkeypatch) -> None:
         """Files of a few bytes: which are written matters here, what is in them above."""
 
-        def written(name: str, path: Path, weights: Path, engine: Engine) -> None:
+        def write(name: str, path: Path, weights: Path, engine: Engine, formats: Formats) -> None:
             path.parent.mkdir(exist_ok=True)
             for file in (path, path.with_suffix(".bin")) if engine.is_openvino else (path,):
                 file.write_text(f"{name} from {weights}")
 
-        monkeypatch.setattr("orchestrator.networks.export.export", written)
+        monkeypatch.setattr("orchestrator.networks.export.write_network", write)
 
     @pytest.fixture
     def folder(self, tmp_path):
@@ -110,14 +112,14 @@ class TestRepository:
 
     def test_only_what_is_missing_is_exported(self, folder) -> None:
         files = [folder / name / "1" / "model.pt" for name in ("yolo", "stn", "lprnet")]
-        assert repository.export(folder) == files
-        assert repository.export(folder) == []
+        assert repository.export_networks(folder) == files
+        assert repository.export_networks(folder) == []
         files[1].unlink()
-        assert repository.export(folder) == [files[1]]
-        assert repository.export(folder, force=True) == files
+        assert repository.export_networks(folder) == [files[1]]
+        assert repository.export_networks(folder, force=True) == files
 
     def test_other_weights_are_exported_again(self, folder, tmp_path) -> None:
-        repository.export(folder)
+        repository.export_networks(folder)
         other = tmp_path / "weights"
         shutil.copytree(WEIGHTS, other)
         state = torch.load(other / "stn.pth", weights_only=True)
@@ -125,45 +127,51 @@ class TestRepository:
         torch.save(state, other / "stn.pth")
         sums = (hashlib.sha256(f.read_bytes()).hexdigest() + "  " + f.name for f in other.iterdir())
         (other / "SHA256SUMS").write_text("\n".join(sums))
-        assert repository.export(folder, other) == [folder / "stn" / "1" / "model.pt"]
-        assert repository.export(folder) == [folder / "stn" / "1" / "model.pt"]
+        assert repository.export_networks(folder, other) == [folder / "stn" / "1" / "model.pt"]
+        assert repository.export_networks(folder) == [folder / "stn" / "1" / "model.pt"]
 
     @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
     def test_a_server_gets_one_engine_s_files_and_what_fits(self, folder, engine, tmp_path) -> None:
-        repository.export(folder, engine=engine)
+        repository.export_networks(folder, engine=engine)
         target = repository.lay_out(folder, tmp_path / "out", engine, Capacity(2, 3, 5))
         files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
         model = {"model.xml", "model.bin"} if engine.is_openvino else {"model.pt"}
         assert files == {
             "plate_recognition/config.pbtxt",
             "plate_recognition/1/model.py",
-            *(f"{name}/config.pbtxt" for name in COMPONENTS),
-            *(f"{name}/1/{file}" for name in COMPONENTS for file in model),
+            "plate_recognition/1/formats.toml",
+            *(f"{name}/config.pbtxt" for name in NETWORKS),
+            *(f"{name}/1/{file}" for name in NETWORKS for file in model),
         }
-        configs = {name: parsed(target / name / "config.pbtxt") for name in (MODEL, *COMPONENTS)}
+        configs = {name: parsed(target / name / "config.pbtxt") for name in (MODEL, *NETWORKS)}
         assert {name: config.instance_group[0].count for name, config in configs.items()} == {
             "plate_recognition": 5,
             "yolo": 3,
             "stn": 1,
             "lprnet": 3,
         }
-        assert {configs[name].backend for name in COMPONENTS} == {engine.backend}
+        assert {configs[name].backend for name in NETWORKS} == {engine.backend}
         assert configs[MODEL].backend == "python"
 
     def test_what_changes_with_the_engine_is_backend_and_device_alone(self, folder) -> None:
-        for name in COMPONENTS:
-            floats = config_of(repository.configuration(folder, name, Engine.TORCHSCRIPT))
-            vino = config_of(repository.configuration(folder, name, Engine.OPENVINO_INT8))
+        for name in NETWORKS:
+            floats = config_of(repository.configure(folder, name, Engine.TORCHSCRIPT))
+            vino = config_of(repository.configure(folder, name, Engine.OPENVINO_INT8))
             assert vino.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
             vino.backend, vino.instance_group[0].kind = "pytorch", ModelInstanceGroup.KIND_AUTO
             assert vino == floats == parsed(folder / name / "config.pbtxt")
 
+    def test_the_reader_has_a_class_for_each_character_and_the_blank(self, folder) -> None:
+        formats = Formats("01A", (PlateFormat("mine", ("LD",)),))
+        config = repository.configure(folder, READER, Engine.OPENVINO, formats=formats)
+        assert [*config_of(config).output[0].dims] == [4, 18]
+
     def test_switching_the_engine_and_back_exports_what_is_missing(self, folder) -> None:
-        assert len(repository.export(folder, engine=Engine.OPENVINO)) == 3
-        assert len(repository.export(folder, engine=Engine.OPENVINO_INT8)) == 3
-        assert repository.export(folder, engine=Engine.OPENVINO_INT8) == []
-        assert len(repository.export(folder, engine=Engine.TORCHSCRIPT)) == 3
-        assert repository.export(folder, engine=Engine.OPENVINO_INT8) == []
+        assert len(repository.export_networks(folder, engine=Engine.OPENVINO)) == 3
+        assert len(repository.export_networks(folder, engine=Engine.OPENVINO_INT8)) == 3
+        assert repository.export_networks(folder, engine=Engine.OPENVINO_INT8) == []
+        assert len(repository.export_networks(folder, engine=Engine.TORCHSCRIPT)) == 3
+        assert repository.export_networks(folder, engine=Engine.OPENVINO_INT8) == []
 
     def test_what_is_not_exported_yet_is_named(self, folder, tmp_path) -> None:
         with pytest.raises(
@@ -179,15 +187,15 @@ class TestRepository:
     def test_a_configuration_that_does_not_parse_is_named(self, folder) -> None:
         (folder / "stn" / "config.pbtxt").write_text("backend = pytorch")
         with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
-            repository.configuration(folder, "stn", Engine.OPENVINO)
+            repository.configure(folder, "stn", Engine.OPENVINO)
 
     def test_a_folder_that_is_no_repository_is_refused(self, tmp_path) -> None:
         with pytest.raises(SettingsError, match=r"wanted .*config\.pbtxt, got no such file"):
-            repository.export(tmp_path)
+            repository.export_networks(tmp_path)
 
     def test_a_folder_that_cannot_be_written_is_named(self, folder) -> None:
         (folder / "yolo" / "1").write_text("a file where a folder belongs")
         with pytest.raises(
             SettingsError, match=r"yolo/1: wanted to write the exported .*, got File exists; copy"
         ):
-            repository.export(folder)
+            repository.export_networks(folder)

@@ -40,7 +40,7 @@ class PublishedLPRNet(nn.Module):
 
 def network(seed: int = 0) -> LPRNet:
     torch.manual_seed(seed)
-    lprnet = LPRNet().train()
+    lprnet = LPRNet(23).train()
     with torch.no_grad():
         lprnet(torch.randn(8, 3, 24, 94))  # running statistics that are not 0 and 1
     return lprnet.eval()
@@ -80,7 +80,7 @@ def test_the_script_computes_what_the_network_computes() -> None:
 
 
 def test_parameters_have_the_names_of_third_party_checkpoints() -> None:
-    state = LPRNet().state_dict()
+    state = LPRNet(23).state_dict()
     assert len(state) == 62
     assert state["backbone.4.block.6.weight"].shape == (128, 32, 1, 1)
     assert state["backbone.16.weight"].shape == (256, 64, 1, 4)

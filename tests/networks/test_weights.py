@@ -4,23 +4,19 @@ import pytest
 import torch
 
 from orchestrator.errors import WeightsError
-from orchestrator.networks.weights import (
-    FILES,
-    WEIGHTS,
-    check_listed,
-    load_state,
-    without_subnormals,
-)
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import load_state, without_subnormals
+from orchestrator.networks.weights import WEIGHTS, check_listed
 
 
 def test_the_weights_of_the_project_are_the_listed_ones() -> None:
-    for file in FILES.values():
+    for file in [one.weights for one in NETWORKS.values()]:
         check_listed(WEIGHTS / file)
 
 
-@pytest.mark.parametrize("network", sorted(FILES))
+@pytest.mark.parametrize("network", sorted(NETWORKS))
 def test_the_weights_of_the_project_have_no_subnormal_numbers(network: str) -> None:
-    stored = torch.load(WEIGHTS / FILES[network], weights_only=True)
+    stored = torch.load(WEIGHTS / NETWORKS[network].weights, weights_only=True)
     loaded = load_state(network)
     assert stored.keys() == loaded.keys()
     assert all(torch.equal(stored[name], loaded[name]) for name in stored)

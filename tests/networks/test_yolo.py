@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from orchestrator.networks.yolo import Detect, Yolo, decode
+from orchestrator.networks.yolo import Detect, Yolo, decode_boxes
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = np.load(Path(__file__).parents[1] / "data" / "yolo_reference.npz")
@@ -74,7 +74,7 @@ def test_a_head_that_says_nothing_puts_its_anchors_on_the_cells_centres() -> Non
     zeros = {name: torch.zeros_like(tensor) for name, tensor in head.m.state_dict().items()}
     head.m.load_state_dict(zeros)
     levels = [torch.zeros(1, 1, 4, 8), torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 1, 2)]
-    boxes = decode(*head(levels))
+    boxes = decode_boxes(*head(levels))
     assert boxes.shape == (1, 3, 32 + 8 + 2, 6)
     assert boxes[0, 0, 0].tolist() == [4, 4, 8, 4, 0.5, 0.5]  # stride 8, first cell
     assert boxes[0, 1, 9].tolist() == [12, 12, 16, 4, 0.5, 0.5]  # second row, second column

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from orchestrator.plates import FORMATS, format_of
+from orchestrator.formats import Formats, russian
 from rendering.camera import View, compress, photograph, random_view, soil, warp
 from rendering.glyphs import GLYPHS, glyph_mask, line, outline
 from rendering.layouts import HEADS, REGIONS, SHARES, draw_plate, random_text
@@ -11,14 +11,14 @@ from rendering.scenery import scene
 from rendering.synth import (
     corners_in_crop,
     cut,
+    draw_sheet,
     jittered_box,
     photo,
     sample,
     samples,
-    sheet,
 )
 
-FORMAT_NAMES = [form.name for form in FORMATS]
+FORMAT_NAMES = [form.name for form in russian().format]
 
 
 def test_every_format_can_be_drawn() -> None:
@@ -30,8 +30,8 @@ def test_every_format_can_be_drawn() -> None:
 def test_the_text_of_a_rendered_plate_has_the_format(name: str) -> None:
     rng = np.random.default_rng(3)
     texts = [random_text(rng, name)[0] for _ in range(40)]
-    form = next(form for form in FORMATS if form.name == name)
-    assert [text for text in texts if not form.matches(text)] == []
+    alone = Formats(russian().alphabet, tuple(one for one in russian().format if one.name == name))
+    assert [text for text in texts if not alone.format_of(text)] == []
 
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
@@ -39,7 +39,7 @@ def test_every_format_renders(name: str) -> None:
     crop, text, _ = sample(np.random.default_rng(5), name)
     assert crop.shape == (24, 94, 3)
     assert crop.dtype == np.uint8
-    assert format_of(text)
+    assert russian().format_of(text)
 
 
 def test_region_codes_have_two_or_three_digits_once_each() -> None:
@@ -140,8 +140,8 @@ def test_corners_are_told_in_parts_of_the_crop() -> None:
 
 
 def test_a_sheet_shows_every_crop() -> None:
-    batch = samples(3, seed=0)
-    assert sheet(batch.crops, batch.texts, columns=2).shape == (2 * 64, 2 * 192, 3)
+    plates = draw_sheet(samples(3, seed=0), columns=2)
+    assert plates.shape == (2 * (24 + 48) + 3 * 8, 2 * 188 + 3 * 8, 3)
 
 
 def test_a_scene_tells_where_its_plates_are() -> None:

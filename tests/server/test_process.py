@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.server import distribution as wheel
-from orchestrator.server import process
+from orchestrator.server import supervisor
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.runtime import Runtime
 
@@ -178,10 +178,10 @@ def test_a_start_that_fails_is_tried_again(monkeypatch) -> None:
             raise outcome
         return outcome
 
-    monkeypatch.setattr(process, "start", start)
-    monkeypatch.setattr(process, "AGAIN", replace(process.AGAIN, sleep=pauses.append))
+    monkeypatch.setattr(supervisor, "start", start)
+    monkeypatch.setattr(supervisor, "AGAIN", replace(supervisor.AGAIN, sleep=pauses.append))
     with pytest.raises(KeyboardInterrupt):
-        process.keep_running(Dies(), ServerOptions())
+        supervisor.keep_running(Dies(), ServerOptions())
     assert len(pauses) == 2
 
 
@@ -189,7 +189,7 @@ def test_a_server_that_never_starts_again_is_given_up(monkeypatch) -> None:
     def start(options: ServerOptions) -> Dies:
         raise ServerError("no disk")
 
-    monkeypatch.setattr(process, "start", start)
-    monkeypatch.setattr(process, "AGAIN", replace(process.AGAIN, sleep=lambda seconds: None))
+    monkeypatch.setattr(supervisor, "start", start)
+    monkeypatch.setattr(supervisor, "AGAIN", replace(supervisor.AGAIN, sleep=lambda seconds: None))
     with pytest.raises(ServerError, match="no disk"):
-        process.keep_running(Dies(), ServerOptions())
+        supervisor.keep_running(Dies(), ServerOptions())

@@ -2,9 +2,10 @@ import shutil
 
 import pytest
 
-from orchestrator.contract import COMPONENTS, MODEL
+from orchestrator.contract import MODEL
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.server.versions import add_version, versions
@@ -12,7 +13,7 @@ from orchestrator.server.versions import add_version, versions
 
 @pytest.fixture
 def repository(tmp_path):
-    for name in (MODEL, *COMPONENTS):
+    for name in (MODEL, *NETWORKS):
         (tmp_path / name / "1").mkdir(parents=True)
         shutil.copy(REPOSITORY / name / "config.pbtxt", tmp_path / name)
     return tmp_path

@@ -3,10 +3,13 @@ import pytest
 import torch
 
 from orchestrator.ctc import decode
+from orchestrator.formats import russian
+from orchestrator.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
-from orchestrator.plates import ALPHABET, BLANK
 from training.calibration import fit_temperature, judged, log_loss, scale_logits
 
+ALPHABET, BLANK = russian().alphabet, russian().blank
+GRAMMAR = Grammar.of(russian())
 TEXT = "A001AA77"
 
 
@@ -26,11 +29,11 @@ def test_the_temperature_undoes_what_the_network_boasts(boast: float) -> None:
     chances = rng.uniform(0.55, 0.98, 500)
     lattices = torch.stack([logits(boast * np.log(p / (1 - p))) for p in chances])
     texts = [TEXT if rng.random() < p else TEXT[:-1] + "1" for p in chances]
-    assert fit_temperature(lattices, texts) == pytest.approx(boast, rel=0.25)
+    assert fit_temperature(lattices, texts, GRAMMAR) == pytest.approx(boast, rel=0.25)
 
 
 def test_judged_scores_the_best_candidate() -> None:
-    scores, right = judged(torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], 1.0)
+    scores, right = judged(torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], GRAMMAR, 1.0)
     assert scores == pytest.approx([0.8, 0.8], abs=1e-3)
     assert right.tolist() == [True, False]
 
@@ -43,9 +46,11 @@ def test_log_loss_is_that_of_what_came_true() -> None:
 @torch.no_grad()
 def test_a_calibrated_network_gives_divided_logits() -> None:
     torch.manual_seed(0)
-    lprnet = LPRNet().eval()
+    lprnet = LPRNet(BLANK + 1).eval()
     crops = torch.randn(2, 3, 24, 94)
     before = lprnet(crops)
     scale_logits(lprnet, 0.5)
     torch.testing.assert_close(lprnet(crops), 2 * before)
-    assert [r.raw_text for r in decode(lprnet(crops))] == [r.raw_text for r in decode(before)]
+    assert [r.raw_text for r in decode(lprnet(crops), GRAMMAR)] == [
+        r.raw_text for r in decode(before, GRAMMAR)
+    ]

@@ -1,7 +1,6 @@
 """`plates train`: recipes, run folders, and another country's plates from training to reading."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -17,7 +16,8 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from orchestrator.errors import SettingsError
-from orchestrator.networks.weights import load_state
+from orchestrator.formats import RUSSIA
+from orchestrator.networks.state_dicts import load_state
 from orchestrator.toml_files import read_table, to_toml
 from training.command import train
 from training.recipes import (
@@ -57,7 +57,7 @@ def folder(tmp_path: Path) -> Path:
         rows.append(f"{number}_1.png,Ж{number:02d}")
     (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
     (tmp_path / "tiny.toml").write_text(TINY)
-    (tmp_path / "plates.toml").write_text(
+    (tmp_path / "formats.toml").write_text(
         'alphabet = "0123456789ЖA"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n',
         encoding="utf-8",
     )
@@ -73,26 +73,30 @@ def invoke(*arguments: object) -> Result:
 TRAIN = """
 from training.command import train
 arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
+arguments += ["--formats", "formats.toml"]
 train([*arguments, "--steps", STEPS], standalone_mode=False)
 """
 READ = """
 import json, torch
 from pathlib import Path
 from orchestrator import ctc, load_networks
-infer = load_networks(Path("run"))
+from orchestrator.formats import read_formats
+from orchestrator.grammar import Grammar
+formats = read_formats(Path("run/formats.toml"))
+infer = load_networks(Path("run"), formats=formats)
 crop = {"input__0": torch.zeros(1, 3, 24, 94)}
 logits = infer("lprnet", {"input__0": infer("stn", crop)["output__0"]})["output__0"]
 path = torch.tensor([[10, 10, 12, 0, 12, 1] + 12 * [12]])
 sure = 20 * torch.nn.functional.one_hot(path, 13).float().transpose(1, 2)
-print(json.dumps([logits.shape, ctc.decode(logits + sure)[0].candidates[0][0]]))
+(reading,) = ctc.decode(logits + sure, Grammar.of(formats))
+print(json.dumps([logits.shape, reading.candidates[0][0]]))
 """
 
 
-def in_another_country(folder: Path, code: str) -> subprocess.Popen[str]:
-    """Start Python in the folder, with the folder's plate formats."""
+def start_python(folder: Path, code: str) -> subprocess.Popen[str]:
+    """Start Python in the folder."""
     return subprocess.Popen(
         [sys.executable, "-c", code], cwd=folder, text=True,
-        env={**os.environ, "PLATE_FORMATS": str(folder / "plates.toml")},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
 
@@ -200,30 +204,30 @@ def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch)
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     recipe = ReaderRecipe()
-    open_run(tmp_path / "run", recipe, "checkpoint.pt", resume=False)
+    open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
     (tmp_path / "run" / "checkpoint.pt").touch()
     with pytest.raises(SettingsError, match="wanted a new folder, got a run; --resume goes on"):
-        open_run(tmp_path / "run", recipe, "checkpoint.pt", resume=False)
+        open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
 
 
 def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
     recipe = ReaderRecipe()
-    open_run(tmp_path, recipe, "checkpoint.pt", resume=False)
+    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
     (tmp_path / "checkpoint.pt").touch()
-    open_run(tmp_path, recipe, "checkpoint.pt", resume=True)
+    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=True)
     other = replace(recipe, training=replace(recipe.training, steps=9))
     with pytest.raises(SettingsError, match=r"wanted training\.steps 8000 as the run began, got 9"):
-        open_run(tmp_path, other, "checkpoint.pt", resume=True)
+        open_run(tmp_path, other, "checkpoint.pt", RUSSIA, resume=True)
 
 
 def test_a_run_that_was_stopped_before_its_first_checkpoint_can_begin_again(tmp_path: Path) -> None:
     recipe = ReaderRecipe()
-    open_run(tmp_path, recipe, "checkpoint.pt", resume=False)
+    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
     with pytest.raises(SettingsError, match="begin without --resume"):
-        open_run(tmp_path, recipe, "checkpoint.pt", resume=True)
-    open_run(tmp_path, recipe, "checkpoint.pt", resume=False)
+        open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=True)
+    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
     with pytest.raises(SettingsError, match=r"wanted start None as the run began"):
-        open_run(tmp_path, replace(recipe, start=Path("x")), "checkpoint.pt", resume=False)
+        open_run(tmp_path, replace(recipe, start=Path("x")), "checkpoint.pt", RUSSIA, resume=False)
 
 
 def test_a_run_keeps_its_own_networks_when_the_others_are_added(tmp_path: Path) -> None:
@@ -254,15 +258,15 @@ def test_durations_read_well(seconds: float, text: str) -> None:
 
 
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
-    process = in_another_country(folder, TRAIN.replace("STEPS", "'2'") + READ)
+    process = start_python(folder, TRAIN.replace("STEPS", "'2'") + READ)
     printed, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert json.loads(printed) == [[1, 13, 18], "Ж01"]
-    assert (folder / "run" / "plates.toml").read_text() == (folder / "plates.toml").read_text()
+    assert (folder / "run" / "formats.toml").read_text() == (folder / "formats.toml").read_text()
 
 
 def test_ctrl_c_leaves_a_run_to_go_on_with(folder: Path) -> None:
-    process = in_another_country(folder, TRAIN.replace("STEPS", "'100000'"))
+    process = start_python(folder, TRAIN.replace("STEPS", "'100000'"))
     deadline = time.monotonic() + 60
     while not (folder / "run" / "SHA256SUMS").exists() and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -6,10 +6,14 @@ import cv2
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from training.labels import COLUMNS, apart, apply, labelled
+from evaluation.yolo_labels import label_file, read_labels
+from reporting.files import write_csv
+from training.labels import Suggestion, apply, are_apart, find_unlabelled
 
-BOX = ["20", "10", "40", "20"]
+LABEL = (0.875, 0.875, 0.25, 0.25)
+BOX = (20.0, 10.0, 40.0, 20.0)
 
 
 @pytest.fixture
@@ -27,16 +31,14 @@ def data(tmp_path: Path) -> Path:
 def completed(data: Path, verdict: str) -> Path:
     """The only picture of the copy, after one verdict on BOX."""
     review, out = data.parent / "review.csv", data.parent / "out"
-    row = ["a.png", *BOX, "0.9", verdict]
-    review.write_text(",".join(COLUMNS) + "\n" + ",".join(row) + "\n")
+    write_csv(Suggestion, [Suggestion("a.png", *BOX, 0.9, verdict)], review)
     apply(data, review, out)
     return out / "images/train/a.png"
 
 
 def test_a_plate_becomes_a_second_label(data: Path) -> None:
     picture = completed(data, "plate")
-    expected = torch.tensor([[60.0, 30, 80, 40], [20, 10, 40, 20]])
-    torch.testing.assert_close(labelled(picture, (80, 40)), expected, atol=1e-3, rtol=0)
+    assert read_labels(label_file(picture)) == (LABEL, (0.375, 0.375, 0.25, 0.25))
 
 
 def test_an_unsure_place_is_smoothed_and_the_rest_is_as_it_was(data: Path) -> None:
@@ -51,17 +53,12 @@ def test_an_unsure_place_is_smoothed_and_the_rest_is_as_it_was(data: Path) -> No
 def test_a_rejected_suggestion_changes_nothing(data: Path) -> None:
     picture = completed(data, "")
     assert picture.read_bytes() == (data / "images/train/a.png").read_bytes()
-    assert labelled(picture, (80, 40)).tolist() == [[60, 30, 80, 40]]
+    assert read_labels(label_file(picture)) == (LABEL,)
 
 
 def test_the_given_data_set_is_not_touched(data: Path) -> None:
     completed(data, "plate")
-    assert labelled(data / "images/train/a.png", (80, 40)).shape == (1, 4)
-
-
-def test_a_picture_without_labels_has_no_boxes(data: Path) -> None:
-    (data / "labels/train/a.txt").write_text("")
-    assert labelled(data / "images/train/a.png", (80, 40)).shape == (0, 4)
+    assert read_labels(data / "labels/train/a.txt") == (LABEL,)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +73,25 @@ def test_a_picture_without_labels_has_no_boxes(data: Path) -> None:
 )
 def test_boxes_are_apart_when_they_hardly_overlap(other: list[float], expected: bool) -> None:
     box = torch.tensor([[0.0, 0, 10, 10]])
-    assert apart(box, torch.tensor([other], dtype=torch.float32)).tolist() == [expected]
+    assert are_apart(box, torch.tensor([other], dtype=torch.float32)).tolist() == [expected]
 
 
 def test_a_box_is_apart_from_nothing() -> None:
-    assert apart(torch.ones(1, 4), torch.zeros(0, 4)).tolist() == [True]
+    assert are_apart(torch.ones(1, 4), torch.zeros(0, 4)).tolist() == [True]
+
+
+class OnePlate(nn.Module):
+    """A detector that finds BOX in a picture 80 x 40, which lies at 8, 12 in its letterbox."""
+
+    def forward(self, net: torch.Tensor) -> torch.Tensor:
+        assert net.shape == (1, 64, 96, 3)
+        return torch.tensor([[[28.0, 22, 48, 32, 0.9, 0.0]]])
+
+
+def test_what_has_no_label_is_suggested(data: Path) -> None:
+    assert list(find_unlabelled(data, OnePlate())) == [Suggestion("a.png", *BOX, 0.9)]
+
+
+def test_what_has_a_label_is_not(data: Path) -> None:
+    (data / "labels/train/a.txt").write_text("0 0.375 0.375 0.25 0.25\n")
+    assert list(find_unlabelled(data, OnePlate())) == []

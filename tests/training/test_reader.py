@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from orchestrator.errors import SettingsError, WeightsError
+from orchestrator.formats import russian
 from orchestrator.networks.export import load
 from rendering.synth import Sample, samples
 from training import reader
@@ -17,7 +18,7 @@ from training.pools import (
     cut_real,
     inner_box,
     read_crops,
-    read_labels,
+    read_texts,
     to_input,
     to_targets,
 )
@@ -28,6 +29,8 @@ from training.trainer import Reader, Trainer, plain_weights, settle
 
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
 WEIGHTS = Path(__file__).parents[2] / "weights"
+RUSSIAN = russian()
+ALPHABET = RUSSIAN.alphabet
 QUICK = ReaderSchedule(
     steps=3,
     batch=4,
@@ -58,7 +61,7 @@ def test_input_is_rgb_from_minus_one_to_one() -> None:
 
 
 def test_targets_are_classes_in_one_row() -> None:
-    classes, lengths = to_targets(["A1", "X"])
+    classes, lengths = to_targets(["A1", "X"], ALPHABET)
     assert classes.tolist() == [10, 1, 21]
     assert lengths.tolist() == [2, 1]
 
@@ -66,7 +69,7 @@ def test_targets_are_classes_in_one_row() -> None:
 def test_best_path_merges_repeats_and_drops_blanks() -> None:
     path = [10, 10, 22, 1, 22, 1, 22]  # A A - 1 - 1 -
     logits = torch.nn.functional.one_hot(torch.tensor([path]), 23).float().transpose(1, 2)
-    assert best_path(logits) == ["A11"]
+    assert best_path(logits, ALPHABET) == ["A11"]
 
 
 def numbered(rng: np.random.Generator) -> Sample:
@@ -92,13 +95,13 @@ def test_labels_without_votes_or_format_are_left_out(tmp_path: Path) -> None:
     table = tmp_path / "drafts.csv"
     rows = ["1_1.png,A123BC77,9", "2_1.png,A123BC77,6", "3_1.png,A123,9"]
     table.write_text("\n".join(["crop,draft_text,votes_of_9", *rows]))
-    assert read_labels(table, votes=7) == {"1_1.png": "A123BC77"}
+    assert read_texts(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
 
 
 def test_labels_need_no_votes(tmp_path: Path) -> None:
     table = tmp_path / "labels.csv"
     table.write_text("crop,text\n1_1.png,A123BC77\n2_1.png,\n")
-    assert read_labels(table, votes=7) == {"1_1.png": "A123BC77"}
+    assert read_texts(table, 7, RUSSIAN) == {"1_1.png": "A123BC77"}
 
 
 @pytest.mark.parametrize(
@@ -111,7 +114,7 @@ def test_labels_need_no_votes(tmp_path: Path) -> None:
 def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str) -> None:
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(SettingsError, match=r"labels.csv: wanted a CSV of crop,text"):
-        read_labels(tmp_path / "labels.csv", votes=7)
+        read_texts(tmp_path / "labels.csv", 7, RUSSIAN)
 
 
 def test_crops_are_read_in_order(tmp_path: Path) -> None:
@@ -162,14 +165,14 @@ def test_the_rate_warms_up_and_falls() -> None:
 
 def test_a_few_steps_lower_the_loss_and_a_checkpoint_brings_them_back(tmp_path: Path) -> None:
     batch = samples(4, seed=0)
-    trainer = Trainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3))
+    trainer = Trainer(ReaderSchedule(steps=20, warm_up=1, rate=2e-3), RUSSIAN)
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
-    again = Trainer(ReaderSchedule())
+    again = Trainer(ReaderSchedule(), RUSSIAN)
     again.load(tmp_path / "checkpoint.pt")
     assert again.step == 5
-    assert read(again.reader, batch.crops) == read(trainer.reader, batch.crops)
+    assert read(again.reader, batch.crops, ALPHABET) == read(trainer.reader, batch.crops, ALPHABET)
     stn = torch.load(tmp_path / "stn.pth", weights_only=True)
     assert stn.keys() == again.reader.stn.state_dict().keys()
 
@@ -188,7 +191,7 @@ def test_accuracy_counts_texts_read_exactly() -> None:
             return torch.nn.functional.one_hot(path, 23).transpose(1, 2), None
 
     crops = np.zeros((2, 24, 94, 3), np.uint8)
-    assert accuracy(Fixed(), crops, ["A1", "A11"]) == 0.5
+    assert accuracy(Fixed(), crops, ["A1", "A11"], ALPHABET) == 0.5
 
 
 @pytest.fixture
@@ -267,19 +270,19 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
     for name in ("stn.pth", "lprnet.pth"):
         state = torch.load(WEIGHTS / name, weights_only=True)
         torch.save({"epoch": 3, "net_state_dict": state}, tmp_path / name)
-    fresh = Reader()
-    start(fresh.stn, fresh.lprnet, tmp_path)
+    fresh = Reader(23)
+    start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     assert torch.equal(fresh.lprnet.container.weight, state["container.weight"])
 
 
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
-    fresh = Reader()
+    fresh = Reader(23)
     with pytest.raises(WeightsError, match=r"stn.pth: wanted a readable file, got"):
-        start(fresh.stn, fresh.lprnet, tmp_path)
+        start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     for name in ("stn.pth", "lprnet.pth"):
         torch.save({"weight": torch.zeros(2)}, tmp_path / name)
     with pytest.raises(WeightsError, match="wanted weights of STN, got others"):
-        start(fresh.stn, fresh.lprnet, tmp_path)
+        start(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
 
 
 def test_another_alphabet_keeps_the_rows_of_shared_characters_and_the_blank() -> None:
@@ -306,18 +309,17 @@ def test_real_plates_alone_need_crops() -> None:
         run(recipe, Path("nowhere"), resume=False)
 
 
-def test_plates_of_another_alphabet_cannot_be_rendered(data, monkeypatch) -> None:
-    monkeypatch.setattr("training.reader.ALPHABET", "01A")
+def test_plates_of_another_alphabet_cannot_be_rendered(data, tmp_path: Path) -> None:
+    formats = tmp_path / "formats.toml"
+    formats.write_text(
+        'alphabet = "0123456789AZ"\n[[format]]\nname = "mine"\nlayouts = ["LDDDLLDD"]'
+    )
     with pytest.raises(SettingsError, match="rendered plates: wanted the alphabet of Russian"):
-        run(
-            quick(data),
-            Path("nowhere"),
-            resume=False,
-        )
+        run(quick(data), Path("nowhere"), formats=formats, resume=False)
 
 
 def test_a_loss_that_is_no_number_stops_the_training() -> None:
-    trainer = Trainer(QUICK)
+    trainer = Trainer(QUICK, RUSSIAN)
     with torch.no_grad():
         trainer.reader.lprnet.container.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="step 0: wanted a finite loss, got nan"):
@@ -330,16 +332,16 @@ def test_a_training_on_the_gpu_goes_on_anywhere(tmp_path: Path) -> None:
         pytest.skip("needs an NVIDIA GPU")
     batch = samples(4, seed=0)
     schedule = ReaderSchedule(steps=20, warm_up=1, rate=2e-3)
-    trainer = Trainer(schedule, torch.device("cuda"))
+    trainer = Trainer(schedule, RUSSIAN, torch.device("cuda"))
     losses = [trainer.train_on(batch) for _ in range(5)]
     assert losses[-1] < losses[0]
     trainer.save(tmp_path)
-    again = Trainer(schedule)
+    again = Trainer(schedule, RUSSIAN)
     again.load(tmp_path / "checkpoint.pt")
     again.train_on(batch)
     assert again.step == 6
     assert {tensor.device.type for tensor in again.reader.state_dict().values()} == {"cpu"}
-    assert len(read(trainer.averaged, batch.crops)) == 4
+    assert len(read(trainer.averaged, batch.crops, ALPHABET)) == 4
 
 
 def test_settling_takes_the_statistics_of_the_crops_given() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rendering.scenery import Scene
-from training.streets import SIDE_PX, write, yolo_lines
+from training.streets import SIDE_PX, write_data
 
 
 def grey_scene(size_wh: tuple[int, int], *xyxy: tuple[int, int, int, int]) -> Scene:
@@ -16,15 +16,8 @@ def grey_scene(size_wh: tuple[int, int], *xyxy: tuple[int, int, int, int]) -> Sc
     return Scene(picture, boxes, ("A123BC77",) * len(boxes), np.zeros((len(boxes), 4, 2), "f4"))
 
 
-def test_label_lines_hold_centre_and_size() -> None:
-    boxes = np.array([[10, 20, 30, 40], [0, 0, 100, 200]], np.float32)
-    assert yolo_lines(boxes, (100, 200)) == (
-        "0 0.200000 0.150000 0.200000 0.100000\n0 0.500000 0.500000 1.000000 1.000000\n"
-    )
-
-
 def test_no_plates_give_an_empty_label_file(tmp_path: Path) -> None:
-    write(tmp_path, [grey_scene((64, 32))])
+    write_data(tmp_path, [grey_scene((64, 32))])
     assert (tmp_path / "labels/train/0000.txt").read_text() == ""
 
 
@@ -38,17 +31,17 @@ def test_no_plates_give_an_empty_label_file(tmp_path: Path) -> None:
 def test_pictures_fit_the_training(
     tmp_path: Path, size_wh: tuple[int, int], written_wh: tuple[int, int]
 ) -> None:
-    write(tmp_path, [grey_scene(size_wh)])
+    write_data(tmp_path, [grey_scene(size_wh)])
     assert cv2.imread(str(tmp_path / "images/train/0000.jpg")).shape[1::-1] == written_wh
 
 
 def test_labels_do_not_depend_on_the_size_of_the_file(tmp_path: Path) -> None:
-    write(tmp_path, [grey_scene((2000, 1000), (900, 480, 1100, 520))])
+    write_data(tmp_path, [grey_scene((2000, 1000), (900, 480, 1100, 520))])
     line = (tmp_path / "labels/train/0000.txt").read_text()
     assert line == "0 0.500000 0.500000 0.100000 0.040000\n"
 
 
 def test_each_picture_has_its_own_label_file(tmp_path: Path) -> None:
-    write(tmp_path, [grey_scene((64, 32)), grey_scene((64, 32), (0, 0, 32, 8))])
+    write_data(tmp_path, [grey_scene((64, 32)), grey_scene((64, 32), (0, 0, 32, 8))])
     assert len(list((tmp_path / "images/train").iterdir())) == 2
     assert (tmp_path / "labels/train/0001.txt").read_text().startswith("0 0.25")

@@ -1,8 +1,9 @@
+from orchestrator.formats import russian
 from orchestrator.settings import Settings
 from orchestrator.triton.warm_up import warm_up
 
 
 def test_every_step_of_the_pipeline_is_taken() -> None:
-    (plate,) = warm_up(Settings(detection_threshold=1.0))
+    (plate,) = warm_up(Settings(detection_threshold=1.0), russian())
     assert len(plate.corners) == 4
     assert plate.text == ""

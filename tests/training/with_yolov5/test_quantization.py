@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from orchestrator.networks import ir, quantized
-from orchestrator.networks.export import represented
+from orchestrator.networks.export import represent
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 
 def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None:
     pytest.importorskip("nncf", reason="needs the Poetry group train", exc_type=ImportError)
-    from training.quantization import letterboxed, quantize
+    from training.quantization import quantize, render_inputs
 
     weights = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
     (weights / "yolo.int8.xml").unlink()
@@ -22,8 +22,8 @@ def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None
     check_listed(path)
     small = quantized.read("yolo", weights)
     assert small is not None
-    (picture,) = letterboxed(1, seed=9)
-    (floats,) = ir.Compiled(represented("yolo", weights))(picture)
+    (picture,) = render_inputs(1, seed=9)
+    (floats,) = ir.Compiled(represent("yolo", weights))(picture)
     (integers,) = ir.Compiled(small)(picture)
     sure = floats[0][floats[0, :, 4] > 0.5]
     assert len(sure)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.proportions import ratio
+from reporting.comparison import ratio
 
 
 @dataclass(frozen=True)

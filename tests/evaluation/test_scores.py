@@ -1,6 +1,7 @@
 import pytest
 
-from evaluation.calibration import (
+from evaluation.proportions import bin_names, bin_of, wilson_interval
+from evaluation.scores import (
     Coverage,
     brier_score,
     coverage_at,
@@ -8,7 +9,6 @@ from evaluation.calibration import (
     expected_calibration_error,
     reliability,
 )
-from evaluation.proportions import bin_names, bin_of, ratio, wilson_interval
 
 SCORES = [0.95, 0.85, 0.55, 0.52, 0.15]
 RIGHT = [True, True, True, False, False]
@@ -66,7 +66,6 @@ def test_the_wilson_interval_of_a_textbook() -> None:
 
 
 def test_nothing_has_no_proportion() -> None:
-    assert ratio(0, 0) is None
     assert wilson_interval(0, 0) is None
 
 

@@ -1,0 +1,198 @@
+"""What an evaluation found out, as it stands in `report.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evaluation.reading import Confusion
+from evaluation.scores import Coverage, ScoreBin
+from orchestrator.settings import Settings
+
+PRECISION = 0.99
+"""Coverage is told for this precision."""
+
+
+@dataclass(frozen=True)
+class HitRate:
+    """Plates of one bin of widths or tilts, and how many were hit: read or detected."""
+
+    bin: str
+    plates: int
+    hits: int
+    rate: float | None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What became of labelled plates; rates are None of no plates.
+
+    Attributes:
+        plates: Labelled.
+        found: Read, wrong or not shown.
+        read: Shown with the wanted text.
+        wrong: Shown with another text.
+        not_shown: Not sure enough.
+        missed: Not found.
+        found_rate: Found of labelled.
+        read_rate: Read of labelled.
+        read_interval: Where the true `read_rate` lies with 95 % confidence.
+        read_of_found: Read of found.
+        wrong_of_shown: Wrong of read and wrong.
+    """
+
+    plates: int
+    found: int
+    read: int
+    wrong: int
+    not_shown: int
+    missed: int
+    found_rate: float | None
+    read_rate: float | None
+    read_interval: tuple[float, float] | None
+    read_of_found: float | None
+    wrong_of_shown: float | None
+
+
+@dataclass(frozen=True)
+class Characters:
+    """How the best readings of found plates differ from what they say."""
+
+    error_rate: float | None
+    too_short: int
+    too_long: int
+    confusions: tuple[Confusion, ...]
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """Found plates that each way of decoding reads exactly; None where that is not known."""
+
+    best_path: int
+    free_beam: int | None
+    format_beam: int
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What the text threshold does to found plates.
+
+    Attributes:
+        coverage: Shown over found.
+        error: Wrong over shown.
+        at_precision: The most coverage at a precision of `PRECISION`, and its threshold.
+    """
+
+    coverage: float | None
+    error: float | None
+    at_precision: Coverage | None
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether text scores mean what they say."""
+
+    ece: float | None
+    brier: float | None
+    bins: tuple[ScoreBin, ...]
+
+
+@dataclass(frozen=True)
+class ReadingResult:
+    """How plates are read; apart from `labels` and `other`, standard plates.
+
+    Attributes:
+        pictures: With a labelled plate.
+        labels: Plates by type.
+        std: Standard plates.
+        other: Other plates that can be read.
+        characters: Of those found.
+        decoding: Of those found.
+        by_width_px: Of those found, by width of the box.
+        by_tilt_deg: Of those found, by tilt.
+        coverage: Of those found.
+        calibration: Of those found.
+    """
+
+    pictures: int
+    labels: Mapping[str, int]
+    std: Verdicts
+    other: Verdicts
+    characters: Characters
+    decoding: Decoding
+    by_width_px: tuple[HitRate, ...]
+    by_tilt_deg: tuple[HitRate, ...]
+    coverage: Showing
+    calibration: Calibration
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Detection at one threshold; what nothing defines is None."""
+
+    threshold: float | None
+    precision: float | None
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True)
+class DetectionResult:
+    """How plates are detected.
+
+    Attributes:
+        pictures: Looked at.
+        labels: Labelled plates.
+        ignored: Plates without a label; what is found there counts neither way.
+        at_threshold: At the service's threshold, IoU 0.5.
+        at_best_f1: At the threshold with the best F1, IoU 0.5.
+        map50: Average precision at IoU 0.5.
+        map50_95: Mean over IoU 0.5 to 0.95.
+        by_width_px: Recall at the service's threshold, by width of the plate.
+    """
+
+    pictures: int
+    labels: int
+    ignored: int
+    at_threshold: OperatingPoint
+    at_best_f1: OperatingPoint
+    map50: float
+    map50_95: float
+    by_width_px: tuple[HitRate, ...]
+
+
+@dataclass(frozen=True)
+class DataSets:
+    """What was measured on, folders by their names; None where a kind was not asked for."""
+
+    scenes: str | None
+    detection: str | None
+    split: str | None
+    limit: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole evaluation.
+
+    Attributes:
+        name: In comparisons.
+        way: `in process` or `triton`.
+        engine: What ran the networks; None where that is not known.
+        settings: What the pictures were recognised with.
+        weights_sha256: Of each network; empty where they are not known.
+        data: What was measured on.
+        seconds: How long it took.
+        reading: Where there were scenes.
+        detection: Where there were boxes.
+    """
+
+    name: str
+    way: str
+    engine: str | None
+    settings: Settings
+    weights_sha256: Mapping[str, str]
+    data: DataSets
+    seconds: float
+    reading: ReadingResult | None = None
+    detection: DetectionResult | None = None

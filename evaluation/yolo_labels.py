@@ -1,0 +1,81 @@
+"""Label files in YOLO format: `labels/SPLIT/a.txt` of `images/SPLIT/a.jpg`, a line a plate.
+
+A line is `class x y width height`: the box's centre and size as parts of the picture's size. There
+is one class here, plates: another number is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from orchestrator.errors import DataError
+
+Box = tuple[float, float, float, float]
+"""x0, y0, x1, y1 in pixels, where its name says nothing else."""
+
+
+def label_folder(images: Path) -> Path:
+    """Return `.../labels/train` of `.../images/train`."""
+    return images.parents[1] / "labels" / images.name
+
+
+def label_file(picture: Path) -> Path:
+    """Return `.../labels/train/a.txt` of `.../images/train/a.jpg`."""
+    return label_folder(picture.parent) / f"{picture.stem}.txt"
+
+
+def read_labels(path: Path) -> tuple[Box, ...]:
+    """Read a label file; a plate written twice is one plate, without a file there is none.
+
+    Returns:
+        Boxes as they stand there: x, y, width, height, parts of the picture's size.
+
+    Raises:
+        DataError: The file cannot be read, or a line is no box; the message names the line.
+    """
+    if not path.is_file():
+        return ()
+    try:
+        lines = enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1)
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
+    boxes = [_parse(f"{path}:{number}", line) for number, line in lines if line.strip()]
+    return tuple(dict.fromkeys(boxes))
+
+
+def _parse(where: str, line: str) -> Box:
+    try:
+        _, x, y, w, h = (float(value) for value in line.split())
+    except ValueError:
+        raise DataError(f"{where}: wanted class, x, y, width, height, got {line!r}") from None
+    if not all(0 <= side <= 1 for side in (x, y, w, h)) or not w * h:
+        raise DataError(f"{where}: wanted parts of the picture's size, 0 to 1, got {line!r}")
+    return x, y, w, h
+
+
+def to_pixels(relative: Box, size_wh: tuple[int, int]) -> Box:
+    """Return a label's box, xyxy pixels of a picture of that size."""
+    (x, y, w, h), (wide, high) = relative, size_wh
+    return ((x - w / 2) * wide, (y - h / 2) * high, (x + w / 2) * wide, (y + h / 2) * high)
+
+
+def write_labels(path: Path, boxes: Iterable[Iterable[float]], size_wh: tuple[int, int]) -> None:
+    """Write boxes, xyxy pixels of a picture of that size, as its label file."""
+    text = "".join(_line(*box, size_wh=size_wh) for box in boxes)
+    path.write_text(text, encoding="utf-8")
+
+
+def append_label(path: Path, box: Iterable[float], size_wh: tuple[int, int]) -> None:
+    """Add a box, xyxy pixels of a picture of that size, to its label file."""
+    known = path.read_text(encoding="utf-8").rstrip("\n") if path.is_file() else ""
+    line = _line(*box, size_wh=size_wh)
+    path.write_text(f"{known}\n{line}" if known else line, encoding="utf-8")
+
+
+def _line(x0: float, y0: float, x1: float, y1: float, *, size_wh: tuple[int, int]) -> str:
+    wide, high = size_wh
+    x, y = (x0 + x1) / 2 / wide, (y0 + y1) / 2 / high
+    return f"0 {x:.6f} {y:.6f} {(x1 - x0) / wide:.6f} {(y1 - y0) / high:.6f}\n"

@@ -1,0 +1,164 @@
+"""What number plates may say: the alphabet, the layouts and the region codes of a country.
+
+Read once, where a program begins, and passed on from there: two countries can live in one process.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.toml_files import read_table
+
+MAX_LENGTH = 9
+"""Characters of a text: what a row of the output `character_scores` has room for."""
+MOST_LAYOUTS = 63
+MOST_CHARACTERS = 126
+"""Of an alphabet. Like the layouts' it is a limit of the beam search, whose sets and texts are
+whole numbers of 64 bits."""
+RUSSIA = Path(__file__).with_name("russia.toml")
+KINDS = {"L": "letters", "D": "digits", "R": "digits"}
+
+
+@dataclass(frozen=True)
+class PlateFormat:
+    """One kind of plate.
+
+    Attributes:
+        name: For example `ru_car`.
+        layouts: One or more strings of `L` (letter), `D` (digit) and `R` (a region's digit).
+
+    Raises:
+        SettingsError: No plate can have such a layout.
+    """
+
+    name: str
+    layouts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.layouts:
+            raise SettingsError(f"format {self.name!r}: wanted a name and layouts, got none")
+        for layout in self.layouts:
+            if not layout or set(layout) - set(KINDS):
+                raise SettingsError(
+                    f"layout of {self.name}: wanted letters L, D and R, got {layout!r}"
+                )
+            if len(layout) > MAX_LENGTH:
+                raise SettingsError(
+                    f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
+                )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The layouts in `L` and `D` alone: what kind of character is where."""
+        return tuple(layout.replace("R", "D") for layout in self.layouts)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the country, with the codes that its plates bear."""
+
+    name: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The plates of a country, as its TOML file has them.
+
+    Attributes:
+        alphabet: Every character a plate may have, in the order of the reader's classes.
+        format: The kinds of plates, the one that settles a text that fits two first.
+        region: The regions whose codes the plates bear.
+
+    Raises:
+        SettingsError: A character, a name or a code comes twice, there is no format or there are
+            too many, or a layout asks for letters or digits that the alphabet does not have.
+    """
+
+    alphabet: str
+    format: tuple[PlateFormat, ...]
+    region: tuple[Region, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_alphabet(self.alphabet)
+        _check_single("formats: wanted each name", (one.name for one in self.format))
+        _check_single("regions: wanted each code", (c for one in self.region for c in one.codes))
+        layouts = [layout for one in self.format for layout in one.layouts]
+        if not 1 <= len(layouts) <= MOST_LAYOUTS:
+            raise SettingsError(
+                f"formats: wanted 1 to {MOST_LAYOUTS} layouts in [[format]], got {len(layouts)}"
+            )
+        kinds = set(map(kind_of, self.alphabet))
+        for kind in sorted({kind for one in self.format for kind in "".join(one.kinds)} - kinds):
+            raise SettingsError(
+                f"alphabet: wanted {KINDS[kind]} for the layouts, got {self.alphabet!r}"
+            )
+
+    @property
+    def blank(self) -> int:
+        """The reader's class after those of the alphabet: CTC's blank."""
+        return len(self.alphabet)
+
+    @property
+    def classes(self) -> int:
+        """How many classes the reader has."""
+        return len(self.alphabet) + 1
+
+    def format_of(self, text: str) -> str:
+        """Return the name of the first format that a text has, `""` for none."""
+        kinds = self._kinds_of(text)
+        return next((one.name for one in self.format if kinds in one.kinds), "")
+
+    def region_of(self, text: str) -> Region | None:
+        """Return the region whose code a text bears; None where it bears none that is known."""
+        kinds = self._kinds_of(text)
+        for one in self.format:
+            if kinds in one.kinds:
+                layout = one.layouts[one.kinds.index(kinds)]
+                code = "".join(c for c, kind in zip(text, layout, strict=True) if kind == "R")
+                return next((region for region in self.region if code in region.codes), None)
+        return None
+
+    def _kinds_of(self, text: str) -> str:
+        return "".join(kind_of(char) if char in self.alphabet else "?" for char in text)
+
+
+def kind_of(char: str) -> str:
+    """Return what a character of an alphabet is in a layout: `D`, a digit, or `L`."""
+    return "D" if char.isdigit() else "L"
+
+
+def read_formats(file: Path = RUSSIA) -> Formats:
+    """Read a country's file.
+
+    Raises:
+        SettingsError: It cannot be read, or says what no plate can be.
+    """
+    return read_table(Formats, file)
+
+
+@lru_cache(maxsize=1)
+def russian() -> Formats:
+    """Return what the project's own weights read: Russian plates."""
+    return read_formats(RUSSIA)
+
+
+def _check_alphabet(alphabet: str) -> None:
+    _check_single("alphabet: wanted each character", alphabet)
+    if any(char.isspace() for char in alphabet):
+        raise SettingsError(f"alphabet: wanted no spaces, got {alphabet!r}")
+    if len(alphabet) > MOST_CHARACTERS:
+        raise SettingsError(
+            f"alphabet: wanted up to {MOST_CHARACTERS} characters, got {len(alphabet)}"
+        )
+
+
+def _check_single(wanted: str, values: Iterable[str]) -> None:
+    double = [value for value, count in Counter(values).items() if count > 1]
+    if double:
+        raise SettingsError(f"{wanted} once, got {double[0]!r} more than once")

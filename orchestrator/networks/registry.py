@@ -1,0 +1,94 @@
+"""The networks that are served: one entry each, and all that others must know of it in there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from orchestrator.contract import DETECTOR, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.formats import Formats
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network that is a Triton model of its own.
+
+    Attributes:
+        name: Of the model, and of the module that defines the network.
+        build: Makes it, without weights, for a country's plates; imports PyTorch, which takes
+            seconds.
+        weights: Name of its file in a folder of weights.
+        dtype: Of its input, as NumPy and PyTorch call it.
+        dims: Shape of its input, the batch first; -1: any.
+        example: Shape of an input to trace it with.
+        outputs: Names of its outputs, in order.
+        answers_on_cpu: Its caller works on the answers there: Triton writes them there at once.
+        is_quick: One instance is enough for any number of callers.
+    """
+
+    name: str
+    build: Callable[[Formats], nn.Module]
+    weights: str
+    dtype: str
+    dims: tuple[int, ...]
+    example: tuple[int, ...]
+    outputs: tuple[str, ...] = (OUTPUT,)
+    answers_on_cpu: bool = False
+    is_quick: bool = False
+
+
+def _yolo(formats: Formats) -> nn.Module:
+    from orchestrator.networks.yolo import Yolo
+
+    return Yolo()
+
+
+def _stn(formats: Formats) -> nn.Module:
+    from orchestrator.networks.stn import STN
+
+    return STN()
+
+
+def _lprnet(formats: Formats) -> nn.Module:
+    from orchestrator.networks.lprnet import LPRNet
+
+    return LPRNet(formats.classes)
+
+
+NETWORKS = {
+    network.name: network
+    for network in (
+        Network(
+            name=DETECTOR,
+            build=_yolo,
+            weights="yolo.pt",
+            dtype="uint8",
+            dims=(-1, -1, -1, 3),
+            example=(1, 96, 160, 3),
+            answers_on_cpu=True,
+        ),
+        Network(
+            name=RECTIFIER,
+            build=_stn,
+            weights="stn.pth",
+            dtype="float32",
+            dims=(-1, 3, 24, 94),
+            example=(2, 3, 24, 94),
+            outputs=(OUTPUT, THETA),
+            is_quick=True,
+        ),
+        Network(
+            name=READER,
+            build=_lprnet,
+            weights="lprnet.pth",
+            dtype="float32",
+            dims=(-1, 3, 24, 94),
+            example=(2, 3, 24, 94),
+            answers_on_cpu=True,
+        ),
+    )
+}
