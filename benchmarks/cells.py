@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.compositions import MODELS
 from benchmarks.load import Round
-from benchmarks.metrics import Inside, look_inside, total
+from benchmarks.metrics import Inside, add_up, look_inside
 from benchmarks.plan import Key
 from benchmarks.pooling import LoadFigures, pool
 from benchmarks.processes import Peaks
@@ -42,7 +42,7 @@ def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
             _most(one.peaks.memory_bytes for one in rounds),
             _most(one.peaks.shm_bytes for one in rounds),
         ),
-        inside=look_inside(total(one.counters for one in rounds), MODELS[key.target]),
+        inside=look_inside(add_up(one.counters for one in rounds), MODELS[key.target]),
     )
 
 

@@ -90,7 +90,7 @@ def bench(
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
             targets=targets,
-            transports=tuple(transport or plan.default_transports(address, targets)),
+            transports=tuple(transport or plan.choose_transports(address, targets)),
             concurrencies=counts,
             thin=not (full or transport or concurrency),
             seconds=seconds,

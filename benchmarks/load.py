@@ -88,7 +88,7 @@ class Round:
         return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
 
 
-def closed_loop(
+def run_closed_loop(
     caller: Callable[[], Caller],
     concurrency: int,
     seconds: float,

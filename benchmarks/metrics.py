@@ -77,7 +77,7 @@ def parse(text: str) -> Counters:
     """Read Prometheus text; versions and devices of a model are added up."""
     of_models = [(f"{model} {name}", value) for name, model, value in MODEL_LINE.findall(text)]
     of_stages = [(f"{name} stage_{of}", value) for of, name, value in STAGE_LINE.findall(text)]
-    return total({key: float(value)} for key, value in (*of_models, *of_stages))
+    return add_up({key: float(value)} for key, value in (*of_models, *of_stages))
 
 
 def read_stopwatch(watch: Stopwatch) -> Counters:
@@ -86,7 +86,7 @@ def read_stopwatch(watch: Stopwatch) -> Counters:
     return sums | {f"{stage} stage_count": 1.0 for stage in watch.seconds}
 
 
-def total(many: Iterable[Counters]) -> Counters:
+def add_up(many: Iterable[Counters]) -> Counters:
     """Add readings up."""
     counters: dict[str, float] = {}
     for one in many:

@@ -165,7 +165,7 @@ def parse_numbers(text: str, name: str) -> tuple[int, ...]:
         raise SettingsError(f"{name}: wanted whole numbers like 1,2,4, got {text!r}") from None
 
 
-def keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
+def list_keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
     """Return every cell, in the order of the report."""
     return [
         Key(picture, transport, concurrency, target)
@@ -221,7 +221,7 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
-def default_transports(address: Address | None, targets: Sequence[str]) -> tuple[str, ...]:
+def choose_transports(address: Address | None, targets: Sequence[str]) -> tuple[str, ...]:
     """Return every transport that the address and the targets allow."""
     if set(targets) - {BLS}:
         return THIN_TRANSPORTS

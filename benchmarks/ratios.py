@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
 from benchmarks.pooling import divide_by_round
-from benchmarks.worker import Bound
 from orchestrator.contract import DETECTOR
 from orchestrator.stages import PICTURE
 from reporting.comparison import ratio

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
+from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures, sum_up
 from benchmarks.compositions.memory import Processes
 from benchmarks.pictures import Picture
-from benchmarks.plan import Conditions, Key, Plan, keys
+from benchmarks.plan import Conditions, Key, Plan, list_keys
 from benchmarks.ratios import Ratio, find_ratios
 from benchmarks.server import ServerFacts
 from benchmarks.session import Results
-from benchmarks.worker import Bound
 from reporting.machine import Machine, describe_machine
 
 
@@ -109,7 +109,7 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
     """Return the report of a run."""
     cells = [
         sum_up(key, results.rounds[key])
-        for key in keys(plan, [picture.name for picture in pictures])
+        for key in list_keys(plan, [picture.name for picture in pictures])
         if key in results.rounds
     ]
     bounds = {name: take_medians(rounds) for name, rounds in results.bounds.items()}

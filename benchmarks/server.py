@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.bounds import Parameters
 from benchmarks.compositions.repository import lay_out
 from benchmarks.plan import Address, Plan
 from orchestrator.contract import MODEL
@@ -33,7 +34,7 @@ class ServerFacts:
     """
 
     version: str
-    parameters: Mapping[str, Mapping[str, str]]
+    parameters: Parameters
     device: str = ""
     engine: str = ""
     capacity: Capacity | None = None
@@ -73,7 +74,7 @@ def run_server(plan: Plan) -> Iterator[MeasuredServer]:
     if plan.address:
         yield MeasuredServer(plan.address, _ask_facts(plan.address))
         return
-    options = _choose_options(plan)
+    options = on_free_ports(prepare(choose_options(plan)))
     with running(options, lay_out if plan.compared else None) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
@@ -85,8 +86,9 @@ def run_server(plan: Plan) -> Iterator[MeasuredServer]:
         yield MeasuredServer(address, facts, server)
 
 
-def _choose_options(plan: Plan) -> ServerOptions:
-    options = ServerOptions.given(
+def choose_options(plan: Plan) -> ServerOptions:
+    """Return how a server of our own is started, on the default ports."""
+    return ServerOptions.given(
         repository=plan.repository,
         weights=plan.weights,
         device=plan.used_device,
@@ -94,7 +96,6 @@ def _choose_options(plan: Plan) -> ServerOptions:
         threads=plan.threads,
         pictures=plan.pictures,
     )
-    return on_free_ports(prepare(options))
 
 
 def _ask_facts(address: Address) -> ServerFacts:

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
+from benchmarks.bounds import Bound
 from benchmarks.compositions import MODELS, OUTPUTS
 from benchmarks.compositions.answers import check
 from benchmarks.compositions.memory import Processes, measure_memory
-from benchmarks.load import Cpu, Round, closed_loop
+from benchmarks.load import Cpu, Round, run_closed_loop
 from benchmarks.metrics import scrape, subtract
 from benchmarks.pictures import Picture
-from benchmarks.plan import IN_PROCESS, Key, Plan, keys, shuffle
+from benchmarks.plan import IN_PROCESS, Key, Plan, list_keys, shuffle
 from benchmarks.processes import Watch, find_tree, read_cpu_s
-from benchmarks.server import MeasuredServer, ServerFacts, run_server
+from benchmarks.server import MeasuredServer, ServerFacts, choose_options, run_server
 from benchmarks.wire import REGION, Question, connect
-from benchmarks.worker import Bound, Worker, run_worker
+from benchmarks.worker import Worker, run_worker
 from orchestrator.errors import PlateError, ServerError
 
 SETTLED_S = 0.05
@@ -92,7 +93,7 @@ def measure_served(key: Key, question: Question, server: MeasuredServer, seconds
     pids = find_tree(own.process.pid) if own else frozenset()
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
     before = scrape(server.address.metrics)
-    measured = closed_loop(
+    measured = run_closed_loop(
         lambda: connect(key.transport, question, server.address),
         key.concurrency,
         seconds,
@@ -116,7 +117,7 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         if server and plan.compared:
             check(pictures, plan.compared, server.address.http)
         parameters = server.facts.parameters if server else {}
-        worker = stack.enter_context(run_worker(plan, parameters))
+        worker = stack.enter_context(run_worker(choose_options(plan), parameters))
         by_name = {one.name: one for one in pictures}
         yield Session(server, worker, by_name, is_narrow=bool(plan.compared))
 
@@ -153,7 +154,7 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
 
 
 def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
-    cells = keys(plan, list(session.pictures))
+    cells = list_keys(plan, list(session.pictures))
     started, done, all_cells = time.monotonic(), 0, plan.rounds * len(cells)
     for round_ in range(plan.rounds):
         for name, picture in session.pictures.items():

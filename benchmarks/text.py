@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.against import COMPARED
+from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures
 from benchmarks.compositions.memory import Processes
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from benchmarks.ratios import Ratio
 from benchmarks.report import BenchReport, Change, Comparison
-from benchmarks.worker import Bound
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import STAGES
 from reporting.tables import format_figure, format_table

@@ -40,7 +40,7 @@ class Fleet:
             _wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
 
 
-def nothing(fleet: Fleet) -> None:
+def do_nothing(fleet: Fleet) -> None:
     """Let all go on as it does, to compare with."""
     time.sleep(STEADY_S)
 
@@ -79,7 +79,7 @@ def restart_all(fleet: Fleet) -> None:
 
 
 INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
-    "nothing": nothing,
+    "nothing": do_nothing,
     "a replica killed": kill,
     "a worker killed": kill_a_worker,
     "rolling restart": restart_all,

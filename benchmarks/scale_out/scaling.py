@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from benchmarks.load import Cpu, Round, closed_loop
+from benchmarks.load import Cpu, Round, run_closed_loop
 from benchmarks.processes import find_tree, read_cpu_s
 from benchmarks.scale_out.callers import Known, connect
 from benchmarks.scale_out.incidents import Fleet
@@ -76,7 +76,7 @@ def measure_crowds(
         for crowd in random.Random(round_).sample(crowds, len(crowds)):
             _use(fleet, crowd.replicas)
             caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
-            loop = closed_loop(caller, crowd.callers, options.seconds, usage=_usage(fleet))
+            loop = run_closed_loop(caller, crowd.callers, options.seconds, usage=_usage(fleet))
             measured[crowd].append(_check_answered(loop))
         print(f"scaling: round {round_ + 1} of {options.rounds} done", file=sys.stderr)
     _use(fleet, len(fleet.replicas))
@@ -125,7 +125,7 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> dict[Way, list[Ro
     measured: dict[Way, list[Round]] = {way: [] for way in urls}
     for round_ in range(rounds):
         for way in random.Random(round_).sample(list(urls), len(urls)):
-            loop = closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
+            loop = run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
             measured[way].append(_check_answered(loop))
     _use(fleet, len(fleet.replicas))
     print("cost of the balancer: done", file=sys.stderr)

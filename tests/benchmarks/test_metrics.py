@@ -2,12 +2,12 @@ import pytest
 
 from benchmarks.metrics import (
     ModelTimes,
+    add_up,
     look_inside,
     parse,
     read_stopwatch,
     scrape,
     subtract,
-    total,
 )
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
@@ -53,8 +53,8 @@ def test_a_difference_is_what_came_on_top() -> None:
 
 
 def test_readings_are_added_up() -> None:
-    assert total([count("yolo", count=3), count("yolo", count=5)]) == count("yolo", count=8)
-    assert total([]) == {}
+    assert add_up([count("yolo", count=3), count("yolo", count=5)]) == count("yolo", count=8)
+    assert add_up([]) == {}
 
 
 def test_without_a_picture_there_is_nothing_inside() -> None:
@@ -115,7 +115,7 @@ def test_another_model_has_its_own_times_and_no_stages() -> None:
 def test_a_stopwatch_counts_as_the_server_does() -> None:
     watch = Stopwatch()
     watch.lap(PICTURE)
-    inside = look_inside(total([read_stopwatch(watch)] * 2))
+    inside = look_inside(add_up([read_stopwatch(watch)] * 2))
     assert inside.stages_ms[PICTURE] == pytest.approx(1e3 * watch.seconds[PICTURE])
     assert (inside.whole, inside.networks) == (None, {})
 

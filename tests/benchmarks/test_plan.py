@@ -11,8 +11,8 @@ from benchmarks.plan import (
     Address,
     Key,
     Plan,
-    default_transports,
-    keys,
+    choose_transports,
+    list_keys,
     locate,
     parse_numbers,
     shuffle,
@@ -75,7 +75,7 @@ def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
 
 
 def grid(*pictures: str, **changed: object) -> list[Key]:
-    return keys(Plan(out=OUT, **changed), pictures)
+    return list_keys(Plan(out=OUT, **changed), pictures)
 
 
 def test_every_round_has_every_cell_once() -> None:
@@ -143,7 +143,7 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
 
 
 def test_transports_are_those_that_address_and_targets_allow() -> None:
-    assert default_transports(None, ["bls"]) == TRANSPORTS
-    assert default_transports(Address("a:1", "a:2"), ["bls"]) == TRANSPORTS
-    assert default_transports(Address("a:1"), ["bls"]) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
-    assert default_transports(None, ["bls", "ensemble"]) == (HTTP_ENCODED, IN_PROCESS)
+    assert choose_transports(None, ["bls"]) == TRANSPORTS
+    assert choose_transports(Address("a:1", "a:2"), ["bls"]) == TRANSPORTS
+    assert choose_transports(Address("a:1"), ["bls"]) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    assert choose_transports(None, ["bls", "ensemble"]) == (HTTP_ENCODED, IN_PROCESS)

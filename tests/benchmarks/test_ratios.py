@@ -2,11 +2,11 @@
 
 import pytest
 
+from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures, sum_up
 from benchmarks.load import Cpu, Round
 from benchmarks.plan import Key
 from benchmarks.ratios import SCALING, SERVED, SPREAD, TAX, find_ratios
-from benchmarks.worker import Bound
 
 
 def cell(

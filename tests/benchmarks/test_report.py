@@ -7,13 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks import run
+from benchmarks.bounds import Bound
 from benchmarks.compositions.memory import Processes
 from benchmarks.load import Cpu, Round
-from benchmarks.plan import Key, Plan, keys
+from benchmarks.plan import Key, Plan, list_keys
 from benchmarks.processes import Peaks
 from benchmarks.server import ServerFacts
 from benchmarks.session import Results
-from benchmarks.worker import Bound
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
 
@@ -53,7 +53,9 @@ def bench(monkeypatch, tmp_path: Path):
         def measure(plan: Plan, pictures: list) -> Results:
             names = [picture.name for picture in pictures]
             return Results(
-                rounds={key: [made_up(key, **changed)] * plan.rounds for key in keys(plan, names)},
+                rounds={
+                    key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
+                },
                 bounds={name: [BOUNDS] for name in names},
                 server=ServerFacts("2.51.0", {}, "cpu", plan.engine),
                 processes=tuple(Processes(name, 3, 10**8) for name in plan.compared),

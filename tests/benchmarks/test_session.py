@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.bounds import Bound
 from benchmarks.load import Cpu, Round
 from benchmarks.pictures import Picture
 from benchmarks.plan import IN_PROCESS, Key, Plan
 from benchmarks.session import Session, measure
-from benchmarks.worker import Bound
 from orchestrator.errors import ServerError
 
 PICTURES = [Picture(name, b"", np.zeros((2, 2, 3), np.uint8)) for name in ("a", "b")]

@@ -1,26 +1,27 @@
 """The pipeline in a process of its own."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.metrics import look_inside
 from benchmarks.pictures import render
-from benchmarks.plan import Plan
 from benchmarks.worker import Worker, run_worker
 from orchestrator.errors import ServerError, WeightsError
 from orchestrator.networks.engines import Engine
+from orchestrator.server.options import ServerOptions
 from orchestrator.stages import STAGES
 
-OUT = Path("out")
+CPU = ServerOptions(threads=1, device="cpu")
 PICTURE = render(1).encoded
 
 
-@pytest.fixture(scope="module", params=[Engine.TORCHSCRIPT.value, Engine.OPENVINO.value])
+@pytest.fixture(scope="module", params=[Engine.TORCHSCRIPT, Engine.OPENVINO])
 def worker(request: pytest.FixtureRequest) -> Iterator[Worker]:
-    plan = Plan(out=OUT, threads=1, device="cpu", engine=request.param)
-    with run_worker(plan, {"max_plates": {"string_value": "5"}}) as started:
+    options = replace(CPU, engine=request.param)
+    with run_worker(options, {"max_plates": {"string_value": "5"}}) as started:
         yield started
 
 
@@ -50,19 +51,19 @@ def test_stages_are_timed_alone(worker: Worker) -> None:
 def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
     with (
         pytest.raises(WeightsError, match=str(tmp_path)),
-        run_worker(Plan(out=OUT, weights=tmp_path, threads=1), {}),
+        run_worker(replace(CPU, weights=tmp_path), {}),
     ):
         pass
 
 
 def test_a_worker_that_ended_is_an_error() -> None:
-    with run_worker(Plan(out=OUT, threads=1, device="cpu"), {}) as worker:
+    with run_worker(CPU, {}) as worker:
         worker.process.kill()
         with pytest.raises(ServerError, match="in-process: wanted an answer, got its end"):
             worker.time_alone(PICTURE)
 
 
 def test_a_worker_is_gone_after_the_block() -> None:
-    with run_worker(Plan(out=OUT, threads=1, device="cpu"), {}) as worker:
+    with run_worker(CPU, {}) as worker:
         assert worker.process.is_alive()
     assert worker.process.exitcode == 0
