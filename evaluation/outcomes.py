@@ -16,7 +16,7 @@ from orchestrator.errors import DataError, PictureError
 from orchestrator.images import read_picture
 from orchestrator.plates import Plate, Plates
 
-READ, WRONG, NOT_SHOWN, MISSED = VERDICTS = ("read", "wrong", "not shown", "missed")
+READ, WRONG, NOT_SHOWN, MISSED = ("read", "wrong", "not shown", "missed")
 
 
 @dataclass(frozen=True)

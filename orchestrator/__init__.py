@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SettingsError,
         WeightsError,
     )
+    from orchestrator.formats import Formats, read_formats
     from orchestrator.images import decode, read_picture
     from orchestrator.networks.export import load_networks
     from orchestrator.pipeline import recognize
@@ -28,6 +29,7 @@ _HOMES = {
     "Cancelled": "errors",
     "DataError": "errors",
     "ExtraError": "errors",
+    "Formats": "formats",
     "ModelError": "errors",
     "Overloaded": "errors",
     "ParameterError": "errors",
@@ -43,6 +45,7 @@ _HOMES = {
     "WeightsError": "errors",
     "decode": "images",
     "load_networks": "networks.export",
+    "read_formats": "formats",
     "read_picture": "images",
     "recognize": "pipeline",
 }
@@ -50,6 +53,7 @@ __all__ = [
     "Cancelled",
     "DataError",
     "ExtraError",
+    "Formats",
     "ModelError",
     "Overloaded",
     "ParameterError",
@@ -65,6 +69,7 @@ __all__ = [
     "WeightsError",
     "decode",
     "load_networks",
+    "read_formats",
     "read_picture",
     "recognize",
 ]

@@ -9,7 +9,8 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from rendering.layouts import Colour, Picture
+from orchestrator.picture_files import Bgr
+from rendering.layouts import Colour
 
 Quad = NDArray[np.float64]
 """(4, 2) float64 corners in pixels, clockwise from top-left."""
@@ -51,7 +52,7 @@ def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (50, 3
     )
 
 
-def warp(plate: Picture, behind: Picture, quad: Quad) -> Picture:
+def warp(plate: Bgr, behind: Bgr, quad: Quad) -> Bgr:
     """Put a flat plate at the quadrilateral in front of another picture."""
     height, width = plate.shape[:2]
     size_wh = (behind.shape[1], behind.shape[0])
@@ -69,7 +70,7 @@ def warp(plate: Picture, behind: Picture, quad: Quad) -> Picture:
     return (behind * (1 - alpha) + seen * alpha).astype(np.uint8)
 
 
-def shrink(picture: Picture, factor: float) -> Picture:
+def shrink(picture: Bgr, factor: float) -> Bgr:
     size_wh = [max(2, round(side * factor)) for side in picture.shape[1::-1]]
     return cv2.resize(picture, size_wh, interpolation=cv2.INTER_AREA).astype(np.uint8)
 
@@ -81,7 +82,7 @@ def cloud(rng: np.random.Generator, size_hw: tuple[int, int], grain: int) -> NDA
     return cv2.resize(rough, (width, height), interpolation=cv2.INTER_CUBIC).clip(0, 1)
 
 
-def soil(rng: np.random.Generator, plate: Picture) -> Picture:
+def soil(rng: np.random.Generator, plate: Bgr) -> Bgr:
     """Dirt, snow, faded ink, a shadow's edge or a reflection; often nothing."""
     out = plate.astype(np.float32)
     size_hw = (plate.shape[0], plate.shape[1])
@@ -126,7 +127,7 @@ def _shadow(rng: np.random.Generator, size_hw: tuple[int, int]) -> Light:
     return shade
 
 
-def photograph(rng: np.random.Generator, picture: Picture) -> Picture:
+def photograph(rng: np.random.Generator, picture: Bgr) -> Bgr:
     """Expose, blur, add noise and compress, like cameras from good to bad."""
     light = _expose(rng, picture.astype(np.float32))
     light = _blur(rng, light)
@@ -135,14 +136,14 @@ def photograph(rng: np.random.Generator, picture: Picture) -> Picture:
         light = light + rng.normal(0, sigma, light.shape).astype(np.float32)
     if rng.random() < 0.2:  # sharpened by the camera: halos
         light = light + (light - cv2.GaussianBlur(light, (0, 0), 1.2)) * rng.uniform(0.5, 2)
-    photo: Picture = light.clip(0, 255).astype(np.uint8)
+    photo: Bgr = light.clip(0, 255).astype(np.uint8)
     return compress(photo, int(rng.integers(20, 96))) if rng.random() < 0.7 else photo
 
 
-def compress(picture: Picture, quality: int) -> Picture:
+def compress(picture: Bgr, quality: int) -> Bgr:
     """Write as JPEG and read back."""
     _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
-    decoded: Picture = cv2.imdecode(encoded, cv2.IMREAD_COLOR).astype(np.uint8)
+    decoded: Bgr = cv2.imdecode(encoded, cv2.IMREAD_COLOR).astype(np.uint8)
     return decoded
 
 

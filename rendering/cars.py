@@ -45,7 +45,7 @@ class Car:
     plate: Quad
 
 
-def mirrored(outline: Outline) -> Outline:
+def mirror(outline: Outline) -> Outline:
     """Add the other half of a symmetric outline, given from top centre to bottom centre."""
     return [*outline, *((-x, y) for x, y in reversed(outline))]
 
@@ -65,7 +65,7 @@ class _Canvas:
     def panel(
         self, outline: Outline, colour: Colour, *, lit: float = 0.2, rounding: float = 0.02
     ) -> None:
-        """Paint a rounded panel, lighter at its top by `lit` and darker at the car's sides."""
+        """Paint a rounded panel, lighter at its top by `lit` and darken at the car's sides."""
         corners, blur_px = self.to_px(outline), max(0.8, rounding * self.width_px / 2)
         x0, y0 = np.maximum(corners.min(axis=0) - 3 * blur_px, 0).astype(int)
         x1, y1 = np.ceil(corners.max(axis=0) + 3 * blur_px).astype(int)
@@ -102,7 +102,7 @@ def _box(x0: float, y0: float, x1: float, y1: float) -> Outline:
     return [(x0, y1), (x1, y1), (x1, y0), (x0, y0)]
 
 
-def darker(colour: Colour, factor: float) -> Colour:
+def darken(colour: Colour, factor: float) -> Colour:
     blue, green, red = (int(part * factor) for part in colour)
     return blue, green, red
 
@@ -120,7 +120,7 @@ def draw_car(rng: np.random.Generator, width_px: int = 1000, front: bool | None 
     canvas = _Canvas(rng, width_px)
     canvas.shadow()
     canvas.both(_box(0.33, 0.0, 0.465, 0.25), TYRE, lit=0.4, rounding=0.03)
-    canvas.panel(_box(-0.42, 0.09, 0.42, 0.2), darker(TYRE, 0.7))
+    canvas.panel(_box(-0.42, 0.09, 0.42, 0.2), darken(TYRE, 0.7))
     roof = 0.76 + 0.05 * rng.random()
     _draw_cabin(canvas, paint, roof, seen_from_front)
     draw = _draw_front if seen_from_front else _draw_rear
@@ -132,27 +132,27 @@ def draw_car(rng: np.random.Generator, width_px: int = 1000, front: bool | None 
 
 
 def _draw_cabin(canvas: _Canvas, paint: Colour, roof: float, front: bool) -> None:
-    canvas.both(_box(0.46, 0.49, 0.55, 0.555), darker(paint, 0.8), rounding=0.04)
+    canvas.both(_box(0.46, 0.49, 0.55, 0.555), darken(paint, 0.8), rounding=0.04)
     shell = [(0.0, roof), (0.27, roof - 0.01), (0.345, roof - 0.06), (0.455, 0.47), (0.0, 0.44)]
-    canvas.panel(mirrored(shell), paint, lit=0.35, rounding=0.04)
+    canvas.panel(mirror(shell), paint, lit=0.35, rounding=0.04)
     glass = [(0.0, roof - 0.045), (0.26, roof - 0.055), (0.305, roof - 0.1), (0.395, 0.53)]
-    canvas.panel(mirrored([*glass, (0.0, 0.51)]), GLASS, lit=1.1, rounding=0.03)
+    canvas.panel(mirror([*glass, (0.0, 0.51)]), GLASS, lit=1.1, rounding=0.03)
     gleam = [(-0.22, roof - 0.07), (-0.1, roof - 0.07), (-0.2, 0.54), (-0.33, 0.54)]
-    canvas.panel(gleam, darker(GLASS, 1.45), lit=0.9)
+    canvas.panel(gleam, darken(GLASS, 1.45), lit=0.9)
     if front:
-        canvas.both(_box(0.06, 0.54, 0.2, 0.6), darker(GLASS, 0.55), rounding=0.03)
+        canvas.both(_box(0.06, 0.54, 0.2, 0.6), darken(GLASS, 0.55), rounding=0.03)
 
 
 def _draw_body(canvas: _Canvas, paint: Colour) -> None:
     body = [(0.0, 0.53), (0.4, 0.525), (0.475, 0.47), (0.5, 0.36), (0.495, 0.2), (0.47, 0.13)]
-    canvas.panel(mirrored([*body, (0.0, 0.12)]), paint, lit=0.45, rounding=0.04)
-    canvas.panel(mirrored([(0.0, 0.515), (0.38, 0.51), (0.0, 0.505)]), darker(paint, 1.25))
+    canvas.panel(mirror([*body, (0.0, 0.12)]), paint, lit=0.45, rounding=0.04)
+    canvas.panel(mirror([(0.0, 0.515), (0.38, 0.51), (0.0, 0.505)]), darken(paint, 1.25))
 
 
 def _draw_rear(canvas: _Canvas, rng: np.random.Generator, paint: Colour) -> float:
     """Paint the rear; returns the height of the plate's lower edge."""
     _draw_body(canvas, paint)
-    seam = darker(paint, 0.45)
+    seam = darken(paint, 0.45)
     canvas.both(_box(0.372, 0.27, 0.376, 0.5), seam, rounding=0.002)
     canvas.panel(_box(-0.48, 0.262, 0.48, 0.267), seam, rounding=0.002)
     reach = 0.3 + 0.06 * rng.random()
@@ -160,13 +160,13 @@ def _draw_rear(canvas: _Canvas, rng: np.random.Generator, paint: Colour) -> floa
     canvas.both(lamp, (30, 20, 165), lit=0.5, rounding=0.02)
     canvas.both(_box(reach + 0.055, 0.372, reach + 0.1, 0.4), (225, 225, 235), rounding=0.01)
     canvas.both(_box(reach + 0.04, 0.425, 0.455, 0.455), (70, 60, 235), rounding=0.015)
-    skirt = PLASTIC if rng.random() < 0.6 else darker(paint, 0.8)
-    canvas.panel(mirrored([(0.0, 0.19), (0.46, 0.19), (0.44, 0.1), (0.0, 0.1)]), skirt, lit=0.5)
+    skirt = PLASTIC if rng.random() < 0.6 else darken(paint, 0.8)
+    canvas.panel(mirror([(0.0, 0.19), (0.46, 0.19), (0.44, 0.1), (0.0, 0.1)]), skirt, lit=0.5)
     canvas.both(_box(0.34, 0.2, 0.44, 0.216), (40, 30, 170), rounding=0.008)
     canvas.panel(_box(0.22, 0.1, 0.28, 0.122), CHROME, lit=1.0, rounding=0.01)
     canvas.panel(_box(-0.025, 0.465, 0.025, 0.495), CHROME, lit=0.8, rounding=0.03)
     height = 0.33 + 0.01 * rng.random()
-    canvas.panel(_box(-0.205, height - 0.03, 0.205, height + 0.11), darker(paint, 0.72), lit=-0.5)
+    canvas.panel(_box(-0.205, height - 0.03, 0.205, height + 0.11), darken(paint, 0.72), lit=-0.5)
     canvas.panel(_box(-0.185, height + 0.09, 0.185, height + 0.105), CHROME, lit=0.8, rounding=0.01)
     return height
 
@@ -174,16 +174,16 @@ def _draw_rear(canvas: _Canvas, rng: np.random.Generator, paint: Colour) -> floa
 def _draw_front(canvas: _Canvas, rng: np.random.Generator, paint: Colour) -> float:
     """Paint the front; returns the height of the plate's lower edge."""
     _draw_body(canvas, paint)
-    canvas.both([(0.2, 0.515), (0.215, 0.515), (0.25, 0.4), (0.24, 0.4)], darker(paint, 0.75))
+    canvas.both([(0.2, 0.515), (0.215, 0.515), (0.25, 0.4), (0.24, 0.4)], darken(paint, 0.75))
     lamp = [(0.26, 0.4), (0.46, 0.43), (0.487, 0.37), (0.46, 0.325), (0.28, 0.335)]
     canvas.both(lamp, (150, 150, 152), lit=0.8, rounding=0.02)
     canvas.both(_box(0.3, 0.345, 0.36, 0.39), (240, 242, 245), lit=0.3, rounding=0.04)
     canvas.both(_box(0.385, 0.345, 0.44, 0.395), (225, 232, 238), lit=0.3, rounding=0.04)
-    canvas.panel(mirrored([(0.0, 0.41), (0.24, 0.4), (0.22, 0.31), (0.0, 0.3)]), TYRE)
+    canvas.panel(mirror([(0.0, 0.41), (0.24, 0.4), (0.22, 0.31), (0.0, 0.3)]), TYRE)
     for y in np.arange(0.315, 0.4, 0.02):
-        canvas.panel(_box(-0.215, y, 0.215, y + 0.005), darker(CHROME, 0.7), rounding=0.003)
+        canvas.panel(_box(-0.215, y, 0.215, y + 0.005), darken(CHROME, 0.7), rounding=0.003)
     canvas.panel(_box(-0.035, 0.335, 0.035, 0.385), CHROME, lit=0.9, rounding=0.05)
-    canvas.panel(mirrored([(0.0, 0.16), (0.3, 0.16), (0.26, 0.11), (0.0, 0.11)]), TYRE)
+    canvas.panel(mirror([(0.0, 0.16), (0.3, 0.16), (0.26, 0.11), (0.0, 0.11)]), TYRE)
     canvas.both(_box(0.35, 0.14, 0.42, 0.2), PLASTIC, rounding=0.03)
     canvas.both(_box(0.365, 0.152, 0.405, 0.188), (215, 220, 225), rounding=0.03)
     return 0.185 + 0.015 * rng.random()

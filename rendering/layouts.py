@@ -12,11 +12,10 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
+from orchestrator.picture_files import Bgr
 from rendering.glyphs import GLYPHS, Mask, glyph_mask
 
-Picture = NDArray[np.uint8]
 """(H, W, 3) uint8 BGR."""
 Colour = tuple[int, int, int]
 """Blue, green, red, 0 to 255."""
@@ -118,7 +117,7 @@ def draw_plate(
     style: Style = Style(),
     px_per_mm: float = 1.0,
     glyphs: GlyphSource = glyph_mask,
-) -> Picture:
+) -> Bgr:
     """Draw a clean plate seen straight on.
 
     Args:
@@ -133,7 +132,7 @@ def draw_plate(
     """
     paper, ink = PAINT.get(format_name, (WHITE, BLACK))
     size_wh = [round(side * px_per_mm) for side in PLATE_MM]
-    plate: Picture = np.full((size_wh[1], size_wh[0], 3), paper, np.uint8)
+    plate: Bgr = np.full((size_wh[1], size_wh[0], 3), paper, np.uint8)
     field = _Field(plate, ink, px_per_mm, style, glyphs)
     head = len(HEADS[format_name])
     border_mm = 385.0 if len(text) - head == 2 else 352.0
@@ -151,7 +150,7 @@ def draw_plate(
 class _Field:
     """A plate being drawn on; all measures are mm."""
 
-    plate: Picture
+    plate: Bgr
     ink: Colour
     px_per_mm: float
     style: Style
@@ -220,7 +219,7 @@ def _draw_flag(field: _Field, left_mm: float) -> None:
     cv2.rectangle(field.plate, (left, rows[0]), (right, rows[-1]), field.ink, 1)
 
 
-def font_glyphs(path: Path) -> GlyphSource:
+def load_font(path: Path) -> GlyphSource:
     """Take the characters from a font with Cyrillic capitals in plate shapes.
 
     Args:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.formats import russian
+from orchestrator.picture_files import Bgr
 from rendering.camera import Light, Quad, cloud, compress
 from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car
-from rendering.layouts import Picture, Style, draw_plate
+from rendering.layouts import Style, draw_plate
 
 ROW_PITCH = 0.48
 """Of a car's width: a parked row hides the next one behind it below the plates."""
@@ -33,7 +34,7 @@ class Scene:
         quads: (N, 4, 2) float32 corners, clockwise from top-left, pixels.
     """
 
-    picture: Picture
+    picture: Bgr
     xyxy: NDArray[np.float32]
     texts: tuple[str, ...]
     quads: NDArray[np.float32]

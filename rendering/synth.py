@@ -21,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
+from orchestrator.picture_files import Bgr
 from rendering.camera import (
     Quad,
     cloud,
@@ -33,9 +34,8 @@ from rendering.camera import (
 from rendering.glyphs import glyph_mask
 from rendering.layouts import (
     GlyphSource,
-    Picture,
     draw_plate,
-    font_glyphs,
+    load_font,
     random_style,
     random_text,
 )
@@ -81,13 +81,13 @@ class Photo:
         format: Name of its plate format.
     """
 
-    picture: Picture
+    picture: Bgr
     quad: Quad
     text: str
     format: str
 
 
-def photo(
+def photograph_plate(
     rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
 ) -> Photo:
     """Photograph one random plate on a bumper."""
@@ -107,7 +107,7 @@ def photo(
     return Photo(picture, quad, text, name)
 
 
-def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Picture:
+def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
     """What is behind the plate: paint with edges of panels and soft reflections."""
     behind = np.full((*size_hw, 3), random_colour(rng), np.float32)
     behind += (cloud(rng, size_hw, 4)[:, :, None] - 0.5) * rng.uniform(0, 120)
@@ -119,7 +119,7 @@ def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Picture:
     return behind.clip(0, 255).astype(np.uint8)
 
 
-def _holder(rng: np.random.Generator, behind: Picture, quad: Quad) -> None:
+def _holder(rng: np.random.Generator, behind: Bgr, quad: Quad) -> None:
     """Paint the frame that holds the plate: none, plain, or with a dealer's name below."""
     if rng.random() < 0.35:
         return
@@ -140,7 +140,7 @@ def _holder(rng: np.random.Generator, behind: Picture, quad: Quad) -> None:
             cv2.circle(behind, foot.astype(int).tolist(), max(1, int(height / 30)), ink, -1)
 
 
-def jittered_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
+def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     """Box round the corners, off by what detectors are off: (4,) x0 y0 x1 y1.
 
     Most boxes hold the plate's holder too, or more: of a real detector's crops, margins included,
@@ -155,7 +155,7 @@ def jittered_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     return box.reshape(4)
 
 
-def cut(picture: Picture, xyxy: NDArray[np.float64]) -> Crop:
+def cut(picture: Bgr, xyxy: NDArray[np.float64]) -> Crop:
     """Cut one box out as the service does, as bytes: (24, 94, 3) uint8 BGR."""
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     crop = crop_plates(torch.from_numpy(picture), box, MARGIN_XY)[0]
@@ -163,7 +163,7 @@ def cut(picture: Picture, xyxy: NDArray[np.float64]) -> Crop:
     return np.ascontiguousarray(pixels.permute(1, 2, 0).numpy()[:, :, ::-1])
 
 
-def corners_in_crop(picture: Picture, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
+def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
     """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box."""
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
@@ -171,23 +171,23 @@ def corners_in_crop(picture: Picture, xyxy: NDArray[np.float64], quad: Quad) -> 
     return corners.astype(np.float32)
 
 
-def sample(
+def render_sample(
     rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
 ) -> Sample:
     """Render one crop for the reader."""
-    one = photo(rng, format_name, font)
-    box = jittered_box(rng, one.quad)
+    one = photograph_plate(rng, format_name, font)
+    box = jitter_box(rng, one.quad)
     corners = corners_in_crop(one.picture, box, one.quad)
     return Sample(cut(one.picture, box), one.text, corners)
 
 
-def samples(count: int, seed: int, font: GlyphSource | None = None) -> Batch:
+def render_samples(count: int, seed: int, font: GlyphSource | None = None) -> Batch:
     """Render crops, the same ones for the same seed."""
     rng = np.random.default_rng(seed)
-    return Batch.of([sample(rng, font=font) for _ in range(count)])
+    return Batch.of([render_sample(rng, font=font) for _ in range(count)])
 
 
-def draw_sheet(batch: Batch, columns: int = 8) -> Picture:
+def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
     """Lay crops out with their texts, twice their size, to look at."""
     tiles = (cv2.resize(crop, None, fx=2, fy=2).astype(np.uint8) for crop in batch.crops)
     pairs = zip(tiles, batch.texts, strict=True)
@@ -201,8 +201,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=96)
     parser.add_argument("--font", type=Path, help="TrueType font for some of the plates")
     options = parser.parse_args()
-    font = font_glyphs(options.font) if options.font else None
-    write_png(draw_sheet(samples(options.count, options.seed, font)), options.sheet)
+    font = load_font(options.font) if options.font else None
+    write_png(draw_sheet(render_samples(options.count, options.seed, font)), options.sheet)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@ import ast
 import inspect
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+from poetry.core.masonry.api import build_wheel
 
 import orchestrator
 from orchestrator import errors
+
+PROJECT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("name", orchestrator.__all__)
@@ -41,3 +45,11 @@ def test_the_client_needs_no(module: str) -> None:
     code = f"import sys, orchestrator; orchestrator.PlateClient; print({module!r} in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        files = wheel.namelist()
+    assert {file.split("/")[0].partition("-")[0] for file in files} == {"orchestrator"}
+    assert {"orchestrator/russia.toml", "orchestrator/canary.jpg"} <= set(files)

@@ -39,11 +39,11 @@ def fit_temperature(logits: Tensor, texts: Sequence[str], grammar: Grammar) -> f
     Returns:
         What to divide logits by, from 0.3 to 3.
     """
-    losses = [log_loss(*judged(logits, texts, grammar, float(t))) for t in TEMPERATURES]
+    losses = [log_loss(*score_texts(logits, texts, grammar, float(t))) for t in TEMPERATURES]
     return float(TEMPERATURES[int(np.argmin(losses))])
 
 
-def judged(
+def score_texts(
     logits: Tensor, texts: Sequence[str], grammar: Grammar, temperature: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return each best candidate's score, and whether it is right."""

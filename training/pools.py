@@ -19,9 +19,9 @@ from torch import Tensor
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
+from orchestrator.picture_files import Bgr
 from rendering.camera import compress, photograph, shrink
-from rendering.layouts import Picture
-from rendering.synth import Crop, Sample, cut, jittered_box
+from rendering.synth import Crop, Sample, cut, jitter_box
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class RealCrop:
     """A plate cut from a photo with margins: 5 % of its width, 20 % of its height a side."""
 
     name: str
-    picture: Picture
+    picture: Bgr
     text: str
 
 
@@ -97,7 +97,7 @@ def cut_real(rng: np.random.Generator, crop: RealCrop) -> Crop:
     return cut(picture, box)
 
 
-def _turn(rng: np.random.Generator, picture: Picture) -> tuple[Picture, NDArray[np.float64]]:
+def _turn(rng: np.random.Generator, picture: Bgr) -> tuple[Bgr, NDArray[np.float64]]:
     """Turn and shear a crop within a wider border; returns it with a detector's box of the plate.
 
     The border continues the outermost pixels, for boxes looser than the crop is.
@@ -105,7 +105,7 @@ def _turn(rng: np.random.Generator, picture: Picture) -> tuple[Picture, NDArray[
     height, width = picture.shape[:2]
     pad_wh = np.array([0.2 * width, 0.5 * height]).round()
     low, high = (inner_box(picture).reshape(2, 2) + pad_wh).tolist()
-    box = jittered_box(rng, np.array([low, [high[0], low[1]], high, [low[0], high[1]]]))
+    box = jitter_box(rng, np.array([low, [high[0], low[1]], high, [low[0], high[1]]]))
     size_wh = (width + 2 * int(pad_wh[0]), height + 2 * int(pad_wh[1]))
     middle = (width / 2, height / 2)
     turn = np.array(cv2.getRotationMatrix2D(middle, float(rng.normal(0, 2.5)), 1.0), np.float64)
@@ -118,14 +118,14 @@ def _turn(rng: np.random.Generator, picture: Picture) -> tuple[Picture, NDArray[
     return turned.astype(np.uint8), box
 
 
-def inner_box(picture: Picture) -> NDArray[np.float64]:
+def inner_box(picture: Bgr) -> NDArray[np.float64]:
     """Box of the plate in a crop that has margins, (4,) x0 y0 x1 y1."""
     size = np.array(picture.shape[1::-1], np.float64)
     margin = size * np.array([0.05 / 1.1, 0.2 / 1.4])
     return np.concatenate([margin, size - margin])
 
 
-def real_source(crops: Sequence[RealCrop]) -> Source:
+def cut_source(crops: Sequence[RealCrop]) -> Source:
     """Cuts of evenly drawn real crops."""
 
     def draw(rng: np.random.Generator) -> Sample:

@@ -32,7 +32,7 @@ from training.streets import draw_streets
 log = logging.getLogger(__name__)
 
 
-def quantize(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
+def write_quantized(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
     """Write the detector of a folder of weights in 8-bit integers, beside them.
 
     Args:
@@ -68,7 +68,7 @@ def _nncf() -> Any:
         import nncf
     except ImportError as error:
         raise SettingsError(
-            "nncf: wanted the package, got none installed; run in the environment of make train-env"
+            "the package nncf is not installed; run in the environment of make train-env"
         ) from error
     return nncf
 

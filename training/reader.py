@@ -21,25 +21,25 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats, russian
 from orchestrator.grammar import Grammar
 from orchestrator.networks.registry import NETWORKS
-from rendering.layouts import font_glyphs
-from rendering.synth import Batch, cut, sample, samples
+from rendering.layouts import load_font
+from rendering.synth import Batch, cut, render_sample, render_samples
 from training.calibration import LEAST_CROPS, calibrate
 from training.corners import teach_corners
 from training.pools import (
     Pool,
     RealCrop,
     Source,
+    cut_source,
     inner_box,
     read_crops,
     read_texts,
-    real_source,
     to_input,
     vary,
 )
+from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, plain_weights, settle
 from training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
-from training.runs import Progress, complete, open_run, save
-from training.starts import start
-from training.trainer import CHECKPOINT, CPU, Trainer, plain_weights, settle
+from training.runs import Progress, complete, open_run, save_tensors
+from training.starts import take_weights
 
 log = logging.getLogger(__name__)
 
@@ -59,12 +59,12 @@ def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int 
     return [text for part in parts for text in best_path(reader(part.to(device))[0], alphabet)]
 
 
-def split(crops: Sequence[RealCrop], held_out: int = 11) -> tuple[list[RealCrop], list[RealCrop]]:
+def hold_out(crops: Sequence[RealCrop], every: int = 11) -> tuple[list[RealCrop], list[RealCrop]]:
     """Keep the crops of every eleventh photo for validation, and their plates out of training.
 
     The photo is the part of the file name before the first underscore, best a number.
     """
-    kept = [crop for crop in crops if _photo(crop.name) % held_out == 0]
+    kept = [crop for crop in crops if _photo(crop.name) % every == 0]
     texts = {crop.text for crop in kept}
     return [crop for crop in crops if crop.text not in texts], kept
 
@@ -105,16 +105,16 @@ def run(
     schedule = recipe.training
     plates = read_formats(formats)
     real = _real(recipe.data, schedule, plates)
-    trainer = Trainer(schedule, plates, device)
+    trainer = ReaderTrainer(schedule, plates, device)
     if recipe.start and not resume:
-        start(trainer.reader.stn, trainer.reader.lprnet, recipe.start, plates.alphabet)
+        take_weights(trainer.reader.stn, trainer.reader.lprnet, recipe.start, plates.alphabet)
     open_run(out, recipe, CHECKPOINT, formats, resume=resume)
     if resume:
         trainer.load(out / CHECKPOINT)
         log.info("going on from step %d of %s", trainer.step, out)
     else:
         if not recipe.start and recipe.corners.steps and schedule.real_share < 1:
-            drawn = samples(recipe.corners.plates, schedule.seed)
+            drawn = render_samples(recipe.corners.plates, schedule.seed)
             teach_corners(trainer.reader.stn, drawn, recipe.corners, schedule.seed)
         trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
@@ -137,10 +137,10 @@ def _real(data: ReaderData, schedule: ReaderSchedule, formats: Formats) -> list[
     return real
 
 
-def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
+def train(trainer: ReaderTrainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
     """Train to the end of the schedule; checkpoints are measured and can be served."""
     schedule = trainer.schedule
-    kept_for_training, held_out = split(real)
+    kept_for_training, held_out = hold_out(real)
     if real and not kept_for_training:
         raise SettingsError(f"crops: wanted some of several photos, got {len(real)} of one")
     checks = _checks(schedule, held_out)
@@ -160,7 +160,7 @@ def train(trainer: Trainer, out: Path, font: Path | None, real: Sequence[RealCro
     _calibrate(trainer, out, held_out)
 
 
-def _calibrate(trainer: Trainer, out: Path, held_out: Sequence[RealCrop]) -> None:
+def _calibrate(trainer: ReaderTrainer, out: Path, held_out: Sequence[RealCrop]) -> None:
     """Write LPRNet once more, with text scores that are probabilities."""
     if len(held_out) < LEAST_CROPS:
         log.warning("text scores are not calibrated: wanted %d held-out real plates, got %d",
@@ -169,7 +169,7 @@ def _calibrate(trainer: Trainer, out: Path, held_out: Sequence[RealCrop]) -> Non
     reader = deepcopy(trainer.averaged)
     grammar = Grammar.of(trainer.formats)
     temperature = calibrate(reader, reader.lprnet, held_out, grammar, trainer.schedule.seed)
-    save(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
+    save_tensors(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
     complete(out)
     log.info("calibrated text scores: logits divided by %.2f", temperature)
 
@@ -180,7 +180,7 @@ def _checks(
     """Crops and texts that checkpoints are measured on."""
     checks = {}
     if schedule.real_share < 1:
-        rendered = samples(schedule.checked, seed=987_654)
+        rendered = render_samples(schedule.checked, seed=987_654)
         checks[f"{len(rendered.texts)} rendered plates"] = rendered.crops, rendered.texts
     if held_out:
         texts = [crop.text for crop in held_out]
@@ -215,10 +215,10 @@ def _sources(
 ) -> list[tuple[Source, int]]:
     """What a batch is made of: kinds of samples, and how many of each."""
     real_count = round(schedule.batch * schedule.real_share) if real else 0
-    counts = [(rendered_source(font), schedule.batch - real_count), (real_source(real), real_count)]
+    counts = [(render_source(font), schedule.batch - real_count), (cut_source(real), real_count)]
     return [(source, count) for source, count in counts if count]
 
 
-def rendered_source(font: Path | None) -> Source:
+def render_source(font: Path | None) -> Source:
     """Rendered plates, some of them with the characters of a font."""
-    return partial(sample, font=font_glyphs(font) if font else None)
+    return partial(render_sample, font=load_font(font) if font else None)

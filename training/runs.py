@@ -39,17 +39,17 @@ def open_run(folder: Path, recipe: Any, checkpoint: str, formats: Path, *, resum
             recipe, or the folder cannot be written.
     """
     if not resume and (folder / checkpoint).exists():
-        raise SettingsError(f"{folder}: wanted a new folder, got a run; --resume goes on with it")
+        raise SettingsError(f"{folder}: a run is here already; --resume goes on with it")
     if resume and not (folder / checkpoint).exists():
         raise SettingsError(
-            f"{folder}: wanted a run to go on with, got no {checkpoint}; begin without --resume"
+            f"{folder}: no {checkpoint} to go on with is here; begin without --resume"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _keep(folder / RECIPE, recipe, to_toml(recipe))
         _keep(folder / FORMATS_FILE, read_formats(formats), formats.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
+        raise SettingsError(f"{folder}: cannot write here: {error.strerror}") from error
 
 
 def _keep(path: Path, value: Any, text: str) -> None:
@@ -66,22 +66,22 @@ def check_same(began: R, recipe: R) -> None:
     Raises:
         SettingsError: Some value differs.
     """
-    first, now = _flat(asdict(began)), _flat(asdict(recipe))  # type: ignore[call-overload]
+    first, now = _flatten(asdict(began)), _flatten(asdict(recipe))  # type: ignore[call-overload]
     for key, value in first.items():
         if now[key] != value:
             raise SettingsError(f"resume: wanted {key} {value} as the run began, got {now[key]}")
 
 
-def _flat(table: dict[str, Any], within: str = "") -> dict[str, Any]:
+def _flatten(table: dict[str, Any], within: str = "") -> dict[str, Any]:
     """Name the values of tables in tables `table.key`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         name = within + key
-        flat |= _flat(value, f"{name}.") if isinstance(value, dict) else {name: value}
+        flat |= _flatten(value, f"{name}.") if isinstance(value, dict) else {name: value}
     return flat
 
 
-def save(state: object, path: Path) -> None:
+def save_tensors(state: object, path: Path) -> None:
     """Write tensors with PyTorch; a reader, or Ctrl-C, never leaves half a file there."""
     part = path.with_name(path.name + ".part")
     torch.save(state, part)
@@ -128,13 +128,13 @@ class Progress:
         log.info(
             "step %d of %d, loss %.3f, %.2f s a step, %s left",
             step, self._steps, sum(self._losses) / len(self._losses), pace_s,
-            duration((self._steps - step) * pace_s),
+            format_duration((self._steps - step) * pace_s),
         )  # fmt: skip
         self._losses.clear()
         self._told = now
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Write seconds as `1 h 03 min`, `3 min` or `12 s`."""
     minutes = round(seconds / 60)
     if minutes >= 60:

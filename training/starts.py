@@ -23,7 +23,7 @@ OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 """LPRNet's layers with a row for each class."""
 
 
-def start(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
+def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
     """Take the weights of a folder, `stn.pth` and `lprnet.pth`, for a training.
 
     Of weights for another alphabet, the rows of the characters that both know and of the blank are
@@ -50,13 +50,13 @@ def start(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> Non
             f"got {rows}"
         )
     if theirs != alphabet:
-        state = adapted(state, lprnet.state_dict(), theirs, alphabet)
+        state = adapt(state, lprnet.state_dict(), theirs, alphabet)
         fresh = "".join(char for char in alphabet if char not in theirs)
         log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
     _take(lprnet, state, folder)
 
 
-def adapted(
+def adapt(
     state: dict[str, Tensor], fresh: dict[str, Tensor], theirs: Sequence[str], ours: Sequence[str]
 ) -> dict[str, Tensor]:
     """Rearrange the weights of an LPRNet for another alphabet.
@@ -71,14 +71,14 @@ def adapted(
     pairs = [(new, theirs.index(char)) for new, char in enumerate(ours) if char in theirs]
     pairs.append((len(ours), len(theirs)))  # the blank
     return {
-        name: _rearranged(tensor, fresh[name], pairs)
+        name: _rearrange(tensor, fresh[name], pairs)
         if name.startswith(OF_CLASSES) and tensor.ndim
         else tensor
         for name, tensor in state.items()
     }
 
 
-def _rearranged(tensor: Tensor, fresh: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
+def _rearrange(tensor: Tensor, fresh: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
     """Put the rows of `tensor`, and the columns of the classes, into a copy of `fresh`."""
     result = fresh.clone()
     new, old = (torch.tensor(column) for column in zip(*pairs, strict=True))

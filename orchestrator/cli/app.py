@@ -19,8 +19,8 @@ COMMANDS = {
 WORKSHOP = {
     "evaluate": "evaluation.command:evaluate",
     "bench": "benchmarks.command:bench",
-    "quantize": "training.command:quantize",
-    "train": "training.command:train",
+    "quantize": "training.cli.quantize:quantize",
+    "train": "training.cli.train:train",
 }
 """Commands of the packages beside this one: there in a checkout, not in a wheel or an image."""
 CHECKOUT = Path(__file__).parents[2]

@@ -59,16 +59,7 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
         if is_first and request.is_cancelled():  # asking takes 0.2 ms: once is enough
             raise Cancelled("the caller has cancelled the call")
         is_first = False
-        child = pb_utils.InferenceRequest(
-            model_name=model,
-            request_id=request.request_id(),
-            inputs=[to_triton(name, tensor) for name, tensor in tensors.items()],
-            requested_output_names=[*models[model].outputs],
-            timeout=request.timeout(),
-            trace=request.trace(),
-            **_memory(models[model]),
-        )
-        answer = child.exec()
+        answer = _child(request, model, models[model], tensors).exec()
         if answer.has_error():
             raise _error_of(model, answer.error())
         outputs = {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
@@ -78,6 +69,18 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
         return outputs
 
     return infer
+
+
+def _child(request: Any, name: str, model: Served, tensors: Tensors) -> Any:
+    return pb_utils.InferenceRequest(
+        model_name=name,
+        request_id=request.request_id(),
+        inputs=[to_triton(name, tensor) for name, tensor in tensors.items()],
+        requested_output_names=[*model.outputs],
+        timeout=request.timeout(),
+        trace=request.trace(),
+        **_memory(model),
+    )
 
 
 def _memory(model: Served) -> dict[str, Any]:

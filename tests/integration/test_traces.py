@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,7 +11,8 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
-from orchestrator import PlateClient, client
+from orchestrator import PlateClient
+from orchestrator.client import sync
 from orchestrator.errors import RequestError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
@@ -29,7 +29,7 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
     provider = TracerProvider(resource=Resource.create({"service.name": "gate"}))
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(url)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "TRACER", provider.get_tracer("orchestrator"))
+        patch.setattr(sync, "TRACER", provider.get_tracer("orchestrator"))
         yield provider.get_tracer("gate")
     provider.shutdown()
 
@@ -41,9 +41,8 @@ def collector() -> Iterator[Collector]:
     Only one request of a million is traced for the server's own sake.
     """
     with collecting() as collector:
-        options = replace(
-            on_free_ports(prepare(ServerOptions())), traces=collector.url, trace_rate=1_000_000
-        )
+        traced = ServerOptions(traces=collector.url, trace_rate=1_000_000)
+        options = on_free_ports(prepare(traced))
         with running(options):
             urls = (options.http_url, f"grpc://{options.grpc_url}")
             for wire, url in zip(WIRES, urls, strict=True):

@@ -12,10 +12,10 @@ from rendering.synth import (
     corners_in_crop,
     cut,
     draw_sheet,
-    jittered_box,
-    photo,
-    sample,
-    samples,
+    jitter_box,
+    photograph_plate,
+    render_sample,
+    render_samples,
 )
 
 FORMAT_NAMES = [form.name for form in russian().format]
@@ -36,7 +36,7 @@ def test_the_text_of_a_rendered_plate_has_the_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMAT_NAMES)
 def test_every_format_renders(name: str) -> None:
-    crop, text, _ = sample(np.random.default_rng(5), name)
+    crop, text, _ = render_sample(np.random.default_rng(5), name)
     assert crop.shape == (24, 94, 3)
     assert crop.dtype == np.uint8
     assert russian().format_of(text)
@@ -48,14 +48,14 @@ def test_region_codes_have_two_or_three_digits_once_each() -> None:
 
 
 def test_the_same_seed_renders_the_same_plates() -> None:
-    first, second = samples(4, seed=7), samples(4, seed=7)
+    first, second = render_samples(4, seed=7), render_samples(4, seed=7)
     assert first.texts == second.texts
     assert (first.crops == second.crops).all()
     assert (first.corners == second.corners).all()
 
 
 def test_another_seed_renders_other_plates() -> None:
-    assert samples(3, seed=1).texts != samples(3, seed=2).texts
+    assert render_samples(3, seed=1).texts != render_samples(3, seed=2).texts
 
 
 @pytest.mark.parametrize("char", sorted(GLYPHS))
@@ -126,8 +126,8 @@ def test_views_keep_the_plate_as_wide_as_asked() -> None:
 
 def test_the_detector_box_stays_near_the_plate() -> None:
     rng = np.random.default_rng(1)
-    one = photo(rng, "ru_car")
-    box = jittered_box(rng, one.quad)
+    one = photograph_plate(rng, "ru_car")
+    box = jitter_box(rng, one.quad)
     assert np.abs(box[:2] - one.quad.min(axis=0)).max() < np.ptp(one.quad, axis=0).max() * 0.3
     assert cut(one.picture, box).shape == (24, 94, 3)
 
@@ -140,7 +140,7 @@ def test_corners_are_told_in_parts_of_the_crop() -> None:
 
 
 def test_a_sheet_shows_every_crop() -> None:
-    plates = draw_sheet(samples(3, seed=0), columns=2)
+    plates = draw_sheet(render_samples(3, seed=0), columns=2)
     assert plates.shape == (2 * (24 + 48) + 3 * 8, 2 * 188 + 3 * 8, 3)
 
 

@@ -6,7 +6,7 @@ from orchestrator.ctc import decode
 from orchestrator.formats import russian
 from orchestrator.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
-from training.calibration import fit_temperature, judged, log_loss, scale_logits
+from training.calibration import fit_temperature, log_loss, scale_logits, score_texts
 
 ALPHABET, BLANK = russian().alphabet, russian().blank
 GRAMMAR = Grammar.of(russian())
@@ -32,8 +32,10 @@ def test_the_temperature_undoes_what_the_network_boasts(boast: float) -> None:
     assert fit_temperature(lattices, texts, GRAMMAR) == pytest.approx(boast, rel=0.25)
 
 
-def test_judged_scores_the_best_candidate() -> None:
-    scores, right = judged(torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], GRAMMAR, 1.0)
+def test_a_text_is_scored_by_the_best_candidate() -> None:
+    scores, right = score_texts(
+        torch.stack([logits(np.log(4))] * 2), [TEXT, "A001AA71"], GRAMMAR, 1.0
+    )
     assert scores == pytest.approx([0.8, 0.8], abs=1e-3)
     assert right.tolist() == [True, False]
 

@@ -10,7 +10,7 @@ from orchestrator.networks.stn import STN
 from orchestrator.pipeline import Infer, Tensors, recognize
 from rendering.camera import Quad, View, warp
 from rendering.layouts import draw_plate
-from rendering.synth import samples
+from rendering.synth import render_samples
 from training.corners import ROOM, corner_loss, teach_corners
 from training.pools import UNKNOWN_CORNERS, to_input
 from training.recipes import CornerSchedule
@@ -85,7 +85,7 @@ def corner_error(stn: STN, crops: torch.Tensor, corners: torch.Tensor) -> float:
 
 def test_teaching_brings_the_corners_nearer() -> None:
     torch.manual_seed(0)
-    stn, plates = STN(), samples(16, seed=1)
+    stn, plates = STN(), render_samples(16, seed=1)
     crops, corners = to_input(plates.crops), torch.from_numpy(plates.corners)
     before = corner_error(stn, crops, corners)
     teach_corners(stn, plates, CornerSchedule(steps=250, batch=12, rate=2e-3, warm_up=10), seed=0)

@@ -9,7 +9,7 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
-from training.detector import ANCHORS_WH, export, picture_folders, run
+from training.detector import ANCHORS_WH, export_average, find_folders, run
 from training.recipes import DetectorData, DetectorRecipe, DetectorSchedule, cosine
 
 SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
@@ -43,7 +43,7 @@ def test_anchors_are_wide_and_grow() -> None:
 def test_export_writes_the_moving_average_as_float32(tmp_path: Path) -> None:
     average = {"weight": torch.ones(2, dtype=torch.float16), "count": torch.tensor(3)}
     torch.save({"model": {"weight": torch.zeros(2)}, "ema": average}, tmp_path / "best.pt")
-    export(tmp_path / "best.pt", tmp_path / "yolo.pt")
+    export_average(tmp_path / "best.pt", tmp_path / "yolo.pt")
     written = torch.load(tmp_path / "yolo.pt", weights_only=True)
     assert written["weight"].dtype == torch.float32
     assert written["weight"].tolist() == [1, 1]
@@ -69,17 +69,17 @@ def pictures(tmp_path: Path) -> Path:
 def test_pictures_of_a_set_and_more_are_found(pictures: Path) -> None:
     data = DetectorData(pictures, (pictures / "images" / "val",))
     images = pictures / "images"
-    assert picture_folders(data) == ([images / "train", images / "val"], images / "val")
+    assert find_folders(data) == ([images / "train", images / "val"], images / "val")
 
 
 def test_a_set_without_pictures_or_labels_is_an_error(pictures: Path) -> None:
     with pytest.raises(SettingsError, match="wanted a data set in YOLO format, got none"):
-        picture_folders(DetectorData())
+        find_folders(DetectorData())
     with pytest.raises(SettingsError, match="wanted pictures, got no such folder"):
-        picture_folders(DetectorData(pictures / "images"))
+        find_folders(DetectorData(pictures / "images"))
     (pictures / "labels" / "val").rename(pictures / "labels" / "test")
     with pytest.raises(SettingsError, match="val: wanted labels in YOLO format"):
-        picture_folders(DetectorData(pictures))
+        find_folders(DetectorData(pictures))
 
 
 @pytest.mark.filterwarnings("ignore")  # yolov5 is older than the libraries that it imports
@@ -91,16 +91,16 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     run(recipe, whole, resume=False)
 
-    from training.detector import Trainer
+    from training.detector_trainer import DetectorTrainer
 
-    def interrupt(trainer: Trainer, *_: object) -> None:
+    def interrupt(trainer: DetectorTrainer, *_: object) -> None:
         if trainer.epoch == 1:
             raise KeyboardInterrupt
         run_epoch(trainer, *_)
 
-    run_epoch = Trainer.run_epoch
+    run_epoch = DetectorTrainer.run_epoch
     with monkeypatch.context() as patch:
-        patch.setattr(Trainer, "run_epoch", interrupt)
+        patch.setattr(DetectorTrainer, "run_epoch", interrupt)
         with pytest.raises(KeyboardInterrupt):
             run(recipe, broken, resume=False)
     run(recipe, broken, resume=True)

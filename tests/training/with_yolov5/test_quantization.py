@@ -13,12 +13,12 @@ from orchestrator.networks.weights import WEIGHTS, check_listed
 
 def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None:
     pytest.importorskip("nncf", reason="needs the Poetry group train", exc_type=ImportError)
-    from training.quantization import quantize, render_inputs
+    from training.quantization import render_inputs, write_quantized
 
     weights = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
     (weights / "yolo.int8.xml").unlink()
     (weights / "yolo.int8.bin").unlink()
-    path = quantize(weights, pictures=4, seed=1)
+    path = write_quantized(weights, pictures=4, seed=1)
     check_listed(path)
     small = quantized.read("yolo", weights)
     assert small is not None

@@ -19,7 +19,7 @@ from rendering.synth import Batch
 from training.corners import corner_loss
 from training.pools import to_input, to_targets, vary
 from training.recipes import ReaderSchedule
-from training.runs import save
+from training.runs import save_tensors
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.pt"
@@ -90,7 +90,7 @@ def settle(network: nn.Module, crops: Tensor, batch: int = 64) -> None:
     network.eval()
 
 
-class Trainer:
+class ReaderTrainer:
     """Everything that a checkpoint brings back."""
 
     def __init__(
@@ -154,9 +154,9 @@ class Trainer:
             "average": self.average.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
-        save(state, folder / CHECKPOINT)
-        save(plain_weights(self.averaged.stn), folder / NETWORKS[RECTIFIER].weights)
-        save(plain_weights(self.averaged.lprnet), folder / NETWORKS[READER].weights)
+        save_tensors(state, folder / CHECKPOINT)
+        save_tensors(plain_weights(self.averaged.stn), folder / NETWORKS[RECTIFIER].weights)
+        save_tensors(plain_weights(self.averaged.lprnet), folder / NETWORKS[READER].weights)
 
     @property
     def averaged(self) -> Reader:

@@ -1,0 +1,1 @@
+"""The commands of `plates` that make weights: one module a command."""

@@ -1,0 +1,58 @@
+"""The command `plates train reader`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.flags import Device, DeviceOption, FormatsOption, ThreadsOption
+from orchestrator.formats import RUSSIA
+from orchestrator.toml_files import read_table
+from training.cli.recipe_flags import (
+    OutOption,
+    RecipeArgument,
+    ResumeOption,
+    SeedOption,
+    choose_recipe,
+    override,
+    prepare_device,
+    show_progress,
+)
+from training.recipes import ReaderRecipe
+
+
+def train_reader(
+    recipe: RecipeArgument = None,
+    *,
+    out: OutOption,
+    resume: ResumeOption = False,
+    crops: Annotated[Path | None, typer.Option(help="Folder of plates cut from photos.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="CSV of their texts: crop,text.")] = None,
+    font: Annotated[Path | None, typer.Option(help="Font of some rendered plates.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Folder of stn.pth, lprnet.pth.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
+    seed: SeedOption = None,
+    formats: FormatsOption = None,
+    device: DeviceOption = Device.AUTO,
+    threads: ThreadsOption = 0,
+) -> None:
+    """Train STN and LPRNet to read plates.
+
+    Without RECIPE.toml: the run's own with --resume, else the project's.
+    """
+    with show_progress("reader", out):
+        file = choose_recipe(recipe, out, "reader.toml", resume=resume)
+        asked = override(read_table(ReaderRecipe, file), start=start)
+        asked = replace(
+            asked,
+            data=override(asked.data, crops=crops, labels=labels, font=font),
+            training=override(asked.training, steps=steps, seed=seed),
+        )
+        place = prepare_device(device, threads)
+
+        from training.reader import run
+
+        run(asked, out, formats=formats or RUSSIA, device=place, resume=resume)

@@ -1,0 +1,91 @@
+"""What the commands `plates train ...` share: options, recipes, and how a run begins and ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from orchestrator.cli.flags import Device, plain_errors
+from orchestrator.errors import SettingsError
+from training.recipes import SHIPPED
+
+if TYPE_CHECKING:
+    import torch
+
+# PyTorch is imported by the command that needs it, so that --help is quick.
+
+log = logging.getLogger("training")
+
+T = TypeVar("T")
+
+RecipeArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="RECIPE.toml",
+        help="What to train on and how; without it, the run's with --resume, else the project's.",
+        show_default=False,
+    ),
+]
+OutOption = Annotated[Path, typer.Option(help="Folder of the run: checkpoints, then weights.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Instead of the recipe's.")]
+
+
+@contextmanager
+def show_progress(name: str, out: Path) -> Iterator[None]:
+    """Show errors as one sentence and progress as it comes; end on Ctrl-C with what to do next."""
+    with plain_errors(verbose=False):
+        log.setLevel(logging.INFO)
+        try:
+            yield
+        except KeyboardInterrupt:
+            command = f"plates train {name} --out {out} --resume"
+            typer.echo(f"stopped; go on from the last checkpoint with\n  {command}", err=True)
+            raise typer.Exit(130) from None
+        typer.echo(f"done: {out} can be served with --weights {out}", err=True)
+
+
+def choose_recipe(recipe: Path | None, out: Path, shipped: str, *, resume: bool) -> Path:
+    """Return the recipe asked for, else the run's own when it goes on, else the project's."""
+    from training.runs import RECIPE
+
+    if recipe is None and resume and (out / RECIPE).exists():
+        return out / RECIPE
+    return recipe or SHIPPED / shipped
+
+
+def override(part: T, **values: Any) -> T:
+    """Return a recipe, or a part of it, with the flags that were given; paths made absolute."""
+    given = {
+        name: value.absolute() if isinstance(value, Path) else value
+        for name, value in values.items()
+        if value is not None
+    }
+    return replace(part, **given)  # type: ignore[type-var]  # a dataclass
+
+
+def prepare_device(device: Device, threads: int) -> torch.device:
+    """Set PyTorch and OpenCV up for a training and choose where it runs.
+
+    Raises:
+        SettingsError: A GPU is asked for, and there is none.
+    """
+    import cv2
+    import numpy as np
+    import torch
+
+    np.finfo(np.float64)  # which, asked first later on, would warn that there are no subnormals
+    torch.set_flush_denormal(True)  # subnormal numbers slow a CPU down many times
+    cv2.setNumThreads(1)
+    torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+    found = torch.cuda.is_available()
+    if device is Device.GPU and not found:
+        raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
+    return torch.device("cuda" if found and device is not Device.CPU else "cpu")

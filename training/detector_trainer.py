@@ -1,0 +1,115 @@
+"""The detector in training: the network, its moving average, the optimizer and their checkpoint."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from orchestrator.errors import SettingsError
+from training.recipes import DetectorSchedule, cosine
+from training.runs import Progress, save_tensors
+
+LAST, BEST = "last.pt", "best.pt"
+
+
+class DetectorTrainer:
+    """Network, its moving average, optimiser and the place in the run: all that a resume needs."""
+
+    def __init__(self, model: Any, recipe: DetectorSchedule, out: Path) -> None:
+        from yolov5.utils.loss import ComputeLoss
+        from yolov5.utils.torch_utils import ModelEMA, smart_optimizer
+
+        self.model, self.recipe, self.out = model, recipe, out
+        self.device = next(model.parameters()).device
+        self.optimizer = smart_optimizer(model, "SGD", recipe.rate, recipe.momentum, recipe.decay)
+        self.average = ModelEMA(model, tau=600)
+        self.loss = ComputeLoss(model)
+        self.epoch = 0
+        self.best = 0.0
+
+    def step(self, pictures: Tensor, targets: Tensor, rate: float) -> float:
+        """One update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
+
+        Returns:
+            The loss: box, objectness and class.
+
+        Raises:
+            SettingsError: The loss is no number any more.
+        """
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        batch = pictures.to(self.device).float().div_(255)
+        batch = batch.contiguous(memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, dtype=torch.bfloat16):
+            grids = self.model(batch)
+        loss: Tensor
+        parts: Tensor
+        loss, parts = self.loss([grid.float() for grid in grids], targets.to(self.device))
+        if not loss.isfinite():
+            raise SettingsError(f"epoch {self.epoch + 1}: wanted a finite loss, got {loss.item()}; "
+                                "try a lower rate")  # fmt: skip
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 10.0)
+        self.optimizer.step()
+        self.average.update(self.model)
+        return float(parts.sum())
+
+    def run_epoch(self, batches: Any, progress: Progress) -> None:
+        """One pass over the training pictures."""
+        self.model.train()
+        freeze(self.model, self.recipe.frozen_layers)
+        per_epoch = len(batches)
+        steps, warmup = self.recipe.epochs * per_epoch, int(self.recipe.warmup_epochs * per_epoch)
+        batches.dataset.mosaic = self.epoch < self.recipe.epochs - self.recipe.plain_epochs
+        for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
+            rate = cosine(step, steps, warmup, self.recipe.rate, self.recipe.final_rate)
+            progress.tell(step + 1, self.step(pictures, targets, rate))
+        self.epoch += 1
+
+    def validate(self, batches: Any) -> tuple[float, float, float, float]:
+        """Precision, recall (both at the best F1), mAP50 and mAP50-95 of the moving average."""
+        from yolov5 import val
+
+        figures, *_ = val.run(
+            {"nc": 1, "val": "", "names": ["plate"]}, model=self.average.ema, dataloader=batches,
+            imgsz=self.recipe.side_px, half=False, single_cls=True, plots=False,
+        )  # fmt: skip
+        precision, recall, ap50, ap = map(float, figures[:4])
+        return precision, recall, ap50, ap
+
+    def save(self, name: str) -> None:
+        """Write `out/name`: tensors and plain numbers only."""
+        state = {
+            "epoch": self.epoch, "best": self.best, "updates": self.average.updates,
+            "model": self.model.state_dict(), "ema": self.average.ema.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }  # fmt: skip
+        save_tensors(state, self.out / name)
+
+    def resume(self) -> None:
+        """Go on from `out/last.pt`, whichever device it comes from."""
+        state = torch.load(self.out / LAST, map_location=self.device, weights_only=True)
+        self.epoch, self.best = state["epoch"], state["best"]
+        self.average.updates = state["updates"]
+        self.model.load_state_dict(state["model"])
+        self.average.ema.load_state_dict(state["ema"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def freeze(model: Any, layers: int) -> None:
+    """Keep the first `layers` modules as they are, their batch statistics too."""
+    for layer in model.model[:layers]:
+        layer.eval().requires_grad_(False)
+
+
+def seed_everything(seed: int) -> None:
+    """Seed every generator that augmentation and initialisation draw from."""
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002  (yolov5 draws from the global generator)
+    torch.manual_seed(seed)
