@@ -41,7 +41,8 @@ GRPC_OPTIONS = (
 REGION = f"plates_bench_{os.getpid()}_"
 """Names of our shared memory regions begin so."""
 
-Call = Callable[[], int]
+Asking = Callable[[], int]
+"""Makes one call and returns how many plates there are."""
 
 _numbers = itertools.count()
 
@@ -73,7 +74,7 @@ def connect(transport: str, question: Question, address: Address) -> Caller:
 
 
 @contextmanager
-def _connect_http(transport: str, question: Question, address: Address) -> Iterator[Call]:
+def _connect_http(transport: str, question: Question, address: Address) -> Iterator[Asking]:
     client = tritonclient.http.InferenceServerClient
     body, header_length = client.generate_request_body(
         [http_input(transport, question.picture)],
@@ -117,7 +118,7 @@ def _http_error(status: int, content: bytes) -> PlateError:
 
 
 @contextmanager
-def _connect_grpc(question: Question, address: Address, *, is_shared: bool) -> Iterator[Call]:
+def _connect_grpc(question: Question, address: Address, *, is_shared: bool) -> Iterator[Asking]:
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
         region = stack.enter_context(_share(question.picture, address)) if is_shared else ""

@@ -74,7 +74,7 @@ def connect(url: str, pictures: Sequence[Known], retries: int) -> Iterator[Check
 
 
 @dataclass(frozen=True)
-class Call:
+class CheckedCall:
     """What became of a call.
 
     Attributes:
@@ -113,7 +113,7 @@ class Load:
     each: int
     pictures: Sequence[Known]
     retries: int
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CheckedCall] = field(default_factory=list)
     _is_over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
@@ -137,10 +137,10 @@ class Load:
                     time.sleep(BACK_OFF_S)
 
 
-def _make_call(caller: CheckedCaller, protocol: str) -> Call:
+def _make_call(caller: CheckedCaller, protocol: str) -> CheckedCall:
     before, began, failure = caller.client.retried, time.monotonic(), ""
     try:
         caller()
     except Exception as error:  # whatever it is, the caller has no answer
         failure = str(error) or type(error).__name__
-    return Call(protocol, began, time.monotonic(), caller.client.retried - before, failure)
+    return CheckedCall(protocol, began, time.monotonic(), caller.client.retried - before, failure)

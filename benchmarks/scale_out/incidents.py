@@ -11,7 +11,7 @@ from functools import partial
 
 from benchmarks.processes import PROC
 from benchmarks.scale_out.balancer import Balancer
-from benchmarks.scale_out.callers import Call, Load
+from benchmarks.scale_out.callers import CheckedCall, Load
 from benchmarks.scale_out.replicas import Replica
 from orchestrator.contract import READER
 from orchestrator.errors import ServerError
@@ -102,7 +102,7 @@ class Incident:
     """
 
     name: str
-    calls: Sequence[Call]
+    calls: Sequence[CheckedCall]
     load_began: float
     began: float
     ended: float

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchmarks.load import Round
 from benchmarks.pooling import LoadFigures, divide_by_round, pool
 from benchmarks.scale_out.balancer import PROTOCOLS
-from benchmarks.scale_out.callers import Call
+from benchmarks.scale_out.callers import CheckedCall
 from benchmarks.scale_out.incidents import Incident
 from benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options, Way
 from reporting.machine import Machine
@@ -128,7 +128,7 @@ def _find_impact(incident: Incident, protocol: str) -> Impact:
     )
 
 
-def _rate(calls: Sequence[Call], began: float, ended: float) -> float:
+def _rate(calls: Sequence[CheckedCall], began: float, ended: float) -> float:
     """Return the answers a second between two moments."""
     answers = sum(began <= call.ended < ended for call in calls if not call.failure)
     return answers / (ended - began)

@@ -10,7 +10,7 @@ from benchmarks.load import Cpu, Round
 from benchmarks.scale_out import __main__ as command
 from benchmarks.scale_out import balancer
 from benchmarks.scale_out.balancer import SHIPPED, Ports, configure
-from benchmarks.scale_out.callers import Call, CheckedCaller, Known, known_pictures
+from benchmarks.scale_out.callers import CheckedCall, CheckedCaller, Known, known_pictures
 from benchmarks.scale_out.incidents import Incident
 from benchmarks.scale_out.replicas import deal
 from benchmarks.scale_out.report import (
@@ -138,12 +138,12 @@ def test_one_known_picture_has_plates_and_one_has_none() -> None:
 
 
 CALLS = (
-    Call("http", 0.0, 1.0),
-    Call("http", 1.0, 2.5, retried=2),
-    Call("http", 2.0, 3.0, failure="gone"),
-    Call("http", 3.0, 4.5),
-    Call("grpc", 0.5, 1.5, retried=1),
-    Call("http", 4.5, 9.0),
+    CheckedCall("http", 0.0, 1.0),
+    CheckedCall("http", 1.0, 2.5, retried=2),
+    CheckedCall("http", 2.0, 3.0, failure="gone"),
+    CheckedCall("http", 3.0, 4.5),
+    CheckedCall("grpc", 0.5, 1.5, retried=1),
+    CheckedCall("http", 4.5, 9.0),
 )
 INCIDENT = Incident(
     "kill", CALLS, load_began=0.0, began=2.0, ended=4.0, load_ended=5.0, resent=3,
