@@ -1,4 +1,1 @@
-"""Measurements beside the product: rivals of its form, its stages, the predecessor."""
-
-OUTPUTS = ("coordinates", "texts", "text_scores", "detection_scores")
-"""What every form of the service answers here, and all that is asked for."""
+"""Measurements beside the product: load on a server, its compositions, many servers, a GPU."""

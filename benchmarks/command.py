@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from benchmarks import plan
+from benchmarks.compositions import BLS
+from benchmarks.plan import parse_numbers
 from orchestrator.cli.flags import (
     Device,
     DeviceOption,
@@ -32,6 +34,12 @@ def bench(
     file: Annotated[
         list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
     ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="bls (the service), ensemble or monolith; repeatable; compares compositions."
+        ),
+    ] = None,
     transport: Annotated[
         list[str] | None,
         typer.Option(
@@ -47,7 +55,7 @@ def bench(
     ] = False,
     seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
-    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("bench"),
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/bench"),
     against: Annotated[
         Path | None, typer.Option(help="The report.json of another run to compare with.")
     ] = None,
@@ -59,10 +67,6 @@ def bench(
     metrics_url: Annotated[
         str | None, typer.Option(help="http://host:port/metrics of the same.")
     ] = None,
-    predecessor: Annotated[
-        Path | None, typer.Option(help="Python that runs benchmarks/predecessor.py, as a bound.")
-    ] = None,
-    predecessor_weights: Annotated[Path | None, typer.Option(help="Folder of its weights.")] = None,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -78,31 +82,29 @@ def bench(
     with plain_errors(verbose=verbose):
         from benchmarks.run import run
 
-        address = plan.address(url, grpc_url, metrics_url)
-        task = plan.Task(
+        address = plan.locate(url, grpc_url, metrics_url)
+        targets = tuple(target or (BLS,))
+        counts = parse_numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
+        planned = plan.Plan(
             out=out,
-            plates=plan.numbers(plates, "plates"),
+            plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
-            transports=tuple(transport or plan.transports_of(address)),
-            concurrencies=(
-                plan.numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
-            ),
+            targets=targets,
+            transports=tuple(transport or plan.choose_transports(address, targets)),
+            concurrencies=counts,
             thin=not (full or transport or concurrency),
             seconds=seconds,
             rounds=rounds,
             address=address,
             device=device.value,
-            engine=engine,
+            engine=engine.value,
             threads=threads,
             pictures=pictures,
             repository=model_repository,
             weights=weights,
-            predecessor=predecessor,
-            predecessor_weights=predecessor_weights,
             against=against,
         )
-        report = run(task)
-        typer.echo(report["text"])
+        report, text = run(planned)
+        typer.echo(text)
         typer.echo(f"\nreport in {out}", err=True)
-    failed = report["ended_early"] or any(cell["errors"] for cell in report["cells"])
-    raise typer.Exit(1 if failed else 0)
+    raise typer.Exit(1 if report.has_failed else 0)

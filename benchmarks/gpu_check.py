@@ -19,8 +19,7 @@ import cv2
 import numpy as np
 import typer
 
-from benchmarks.pictures import Picture, read, rendered
-from evaluation.tables import aligned
+from benchmarks.pictures import Picture, read, render
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
@@ -29,6 +28,7 @@ from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import running
 from orchestrator.triton.placement import VARIABLE, Placement, parsed
+from reporting.tables import format_table
 
 PROJECT = Path(__file__).resolve().parents[1]
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -38,11 +38,11 @@ BOX_PX, SCORE = 1.0, 0.02
 """So far answers of the two may differ: another order of adding, another way of resizing."""
 BENCH = (
     "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
-    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "bench/gpu",
+    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "reports/bench-gpu",
 )  # fmt: skip
 
 
-def differences(wanted: Plates, got: Plates) -> list[str]:
+def differ(wanted: Plates, got: Plates) -> list[str]:
     """Say in what two answers to a picture differ by more than the tolerance; order is free."""
     if len(wanted) != len(got):
         return [f"plates: wanted {len(wanted)}, got {len(got)}"]
@@ -71,7 +71,7 @@ def _distance_px(one: Plate, other: Plate) -> float:
     return max(abs(a - b) for a, b in zip(one.xyxy, other.xyxy, strict=True))
 
 
-def astray(placements: Sequence[Placement]) -> list[Placement]:
+def find_astray(placements: Sequence[Placement]) -> list[Placement]:
     """Return the tensors that had to be on the GPU and were not.
 
     These are every input, as its caller sent it and as the worker got it, and the straightened
@@ -85,15 +85,15 @@ def astray(placements: Sequence[Placement]) -> list[Placement]:
     ]
 
 
-def table(placements: Sequence[Placement]) -> str:
+def format_placements(placements: Sequence[Placement]) -> str:
     """Show where each tensor was, each place once."""
-    rows = dict.fromkeys(placements)
-    return aligned([("hop", "seen by", "tensor", "where"), *rows])
+    rows = list(dict.fromkeys(placements))
+    return format_table(("hop", "seen by", "tensor", "where"), rows)
 
 
-def large() -> Picture:
+def draw_large() -> Picture:
     """Return a picture that is halved before it is letterboxed, its sides odd on purpose."""
-    bgr = cv2.resize(rendered(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
+    bgr = cv2.resize(render(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
     _, jpeg = cv2.imencode(".jpg", bgr)
     return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
 
@@ -126,16 +126,16 @@ def _traced() -> Iterator[None]:
 
 def check(device: str = "gpu") -> bool:
     """Compare a server on the device with one on the CPU and print what was found."""
-    pictures = [*map(rendered, PLATES), *read([STREET]), large()]
+    pictures = [*map(render, PLATES), *read([STREET]), draw_large()]
     answers, placements = ask(device, pictures)
     wanted, _ = ask("cpu", pictures)
     wrong: list[str] = []
     for picture, ours, theirs in zip(pictures, answers, wanted, strict=True):
-        found = differences(theirs, ours)
+        found = differ(theirs, ours)
         typer.echo(f"{picture.name}: {len(theirs)} plates, {len(found)} differences from the CPU")
         wrong += [f"{picture.name}: {one}" for one in found]
-    typer.echo(f"\n{table(placements)}\n")
-    lost = dict.fromkeys(astray(placements))
+    typer.echo(f"\n{format_placements(placements)}\n")
+    lost = dict.fromkeys(find_astray(placements))
     wrong += [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
     wrong += [] if placements else ["placement: wanted a line for each tensor, got none"]
     typer.echo("\n".join(wrong) or "every answer is the CPU's, every tensor stayed on the GPU")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from benchmarks.processes import Peaks
 from orchestrator.errors import Overloaded, PlateError
 
 Caller = AbstractContextManager[Callable[[], int]]
@@ -29,7 +30,34 @@ class _Mark(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sample:
+class Cpu:
+    """CPU time of each side, in the unit of the field that holds it; None where it is not measured.
+
+    Attributes:
+        server: Of the server, or the servers, and all their processes.
+        client: Of the load itself.
+        balancer: Of what stands between them.
+    """
+
+    server: float | None = None
+    client: float | None = None
+    balancer: float | None = None
+
+    def minus(self, before: Cpu) -> Cpu:
+        """Return what was used up since an earlier reading."""
+        return Cpu(
+            server=_minus(self.server, before.server),
+            client=_minus(self.client, before.client),
+            balancer=_minus(self.balancer, before.balancer),
+        )
+
+
+def _minus(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before
+
+
+@dataclass(frozen=True)
+class Round:
     """What one round saw of a cell.
 
     Attributes:
@@ -39,20 +67,20 @@ class Sample:
         errors: Calls that failed, those of the warm-up too.
         first_error: What the first of them said.
         plates: In the last answer; None where there was none.
-        used: What was used up in this time, CPU seconds for example, by name.
-        peaks: The most of what was looked at, bytes by name.
+        cpu_s: What was used up in this time.
+        peaks: The most memory that was seen.
         counters: The server's own, over the whole load.
     """
 
     seconds: float
-    latencies_ms: Sequence[float]
+    latencies_ms: tuple[float, ...]
     refused: int = 0
     errors: int = 0
     first_error: str = ""
     plates: int | None = None
-    used: Mapping[str, float] = field(default_factory=dict)
-    peaks: Mapping[str, int] = field(default_factory=dict)
-    counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    cpu_s: Cpu = field(default_factory=Cpu)
+    peaks: Peaks = field(default_factory=Peaks)
+    counters: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def throughput(self) -> float:
@@ -60,14 +88,14 @@ class Sample:
         return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
 
 
-def closed_loop(
+def run_closed_loop(
     caller: Callable[[], Caller],
     concurrency: int,
     seconds: float,
     *,
-    usage: Callable[[], Mapping[str, float]] = dict,
+    usage: Callable[[], Cpu] = Cpu,
     look: Callable[[], object] = lambda: None,
-) -> Sample:
+) -> Round:
     """Call for a while and measure in the middle of it.
 
     Time begins when every caller has made a call and runs for `seconds`, longer where fewer calls
@@ -78,7 +106,7 @@ def closed_loop(
         caller: Opens the connection of one caller, in its thread.
         concurrency: Callers at once, a thread each.
         seconds: Least time.
-        usage: Reads what only grows; read at both ends.
+        usage: Reads the CPU seconds so far; read at both ends.
         look: Called every `LOOK_S` under load; must be quick.
     """
     crowd = _Crowd(concurrency)
@@ -86,14 +114,14 @@ def closed_loop(
         start, before = crowd.wait(lambda: crowd.warm >= concurrency, look), usage()
         look()
         end, after = crowd.wait(lambda: crowd.has_done(start, seconds), look), usage()
-    return Sample(
+    return Round(
         seconds=end.moment - start.moment,
-        latencies_ms=crowd.latencies_ms[start.latencies : end.latencies],
+        latencies_ms=tuple(crowd.latencies_ms[start.latencies : end.latencies]),
         refused=end.refused - start.refused,
         errors=crowd.errors,
         first_error=crowd.first_error,
         plates=crowd.plates,
-        used={name: after[name] - before[name] for name in after},
+        cpu_s=after.minus(before),
     )
 
 

@@ -1,25 +1,65 @@
-"""What the server itself counts: times in the queue and in the models, from its metrics."""
+"""Where the time of a picture goes inside: what the server counts, and the pipeline's stopwatch."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.stages import PICTURE, STAGES, Stopwatch
+from orchestrator.triton.metrics import STAGE
 
-LINE = re.compile(r'^nv_inference_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
+MODEL_LINE = re.compile(r'^nv_inference_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
+STAGE_LINE = re.compile(
+    rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
+)
 COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")
 
-Counters = Mapping[tuple[str, str], float]
-"""By model and by Triton's name of the counter, without its `nv_inference_`."""
+Counters = Mapping[str, float]
+"""By a model and Triton's name of the counter, without its `nv_inference_`: `yolo exec_count`. By a
+stage, its seconds `yolo stage_sum` and how often it was come to, `yolo stage_count`."""
+
+
+@dataclass(frozen=True)
+class ModelTimes:
+    """A model's part in each picture; a request counts the whole time of its batch.
+
+    Attributes:
+        calls: Of the model.
+        queue_ms: Waiting for it.
+        compute_ms: In it.
+        batch: Requests that ran together, on mean.
+        rows: Pictures or plates that ran together, on mean.
+    """
+
+    calls: float
+    queue_ms: float
+    compute_ms: float
+    batch: float
+    rows: float
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Where the time of a picture goes.
+
+    Attributes:
+        whole: The model that is called; None in process.
+        networks: By name; none in process.
+        stages_ms: By `orchestrator.stages`; none where nobody held the stopwatch.
+    """
+
+    whole: ModelTimes | None
+    networks: Mapping[str, ModelTimes]
+    stages_ms: Mapping[str, float]
 
 
 def scrape(url: str, timeout_s: float = 10.0) -> Counters:
-    """Read the counters; none without a URL.
+    """Read a server's counters; none without a URL.
 
     Raises:
         ServerError: Nobody answers there.
@@ -28,60 +68,70 @@ def scrape(url: str, timeout_s: float = 10.0) -> Counters:
         return {}
     try:
         with open_url(url, timeout_s) as answer:
-            return parsed(answer.read().decode())
+            return parse(answer.read().decode())
     except (OSError, ValueError) as error:
         raise ServerError(f"{url}: wanted the server's metrics, got {error}") from error
 
 
-def parsed(text: str) -> Counters:
+def parse(text: str) -> Counters:
     """Read Prometheus text; versions and devices of a model are added up."""
-    return total({(model, name): float(value)} for name, model, value in LINE.findall(text))
+    of_models = [(f"{model} {name}", value) for name, model, value in MODEL_LINE.findall(text)]
+    of_stages = [(f"{name} stage_{of}", value) for of, name, value in STAGE_LINE.findall(text)]
+    return add_up({key: float(value)} for key, value in (*of_models, *of_stages))
 
 
-def total(many: Iterable[Counters]) -> Counters:
+def read_stopwatch(watch: Stopwatch) -> Counters:
+    """Return one picture's counters, as a server would have them."""
+    sums = {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
+    return sums | {f"{stage} stage_count": 1.0 for stage in watch.seconds}
+
+
+def add_up(many: Iterable[Counters]) -> Counters:
     """Add readings up."""
-    counters: dict[tuple[str, str], float] = {}
+    counters: dict[str, float] = {}
     for one in many:
         for key, value in one.items():
             counters[key] = counters.get(key, 0.0) + value
     return counters
 
 
-def difference(before: Counters, after: Counters) -> Counters:
+def subtract(after: Counters, before: Counters) -> Counters:
     """Return what was counted between two readings."""
     return {key: value - before.get(key, 0.0) for key, value in after.items()}
 
 
-def stages(counted: Counters) -> dict[str, Any] | None:
-    """Return where the time of a picture goes inside the server; None when none was counted.
+def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
+    """Return where the time of a picture goes; None when no picture was counted.
 
     Args:
         counted: From before the first call of a load until after the last one: between two moments
             of it, calls under way would be counted without their parts, or the parts without them.
-
-    Returns:
-        `own_ms`, the computing of `plate_recognition` without its calls to the other models, and
-        `models`, by name: `calls`, `queue_ms` and `compute_ms` for each picture, where a request
-        counts the whole time of its batch; `batch` requests and `rows` that ran together on mean.
+        model: The one that was called.
     """
-    pictures = counted.get((MODEL, "request_success"), 0.0)
-    if pictures <= 0:
+    pictures = counted.get(f"{model} request_success", 0.0)
+    watched = counted.get(f"{PICTURE} stage_count", 0.0)
+    if pictures <= 0 and watched <= 0:
         return None
-    models = {name: _stage(name, counted, pictures) for name in (MODEL, *NETWORKS)}
-    whole_us = sum(counted.get((name, "request_duration_us"), 0.0) for name in NETWORKS)
-    own_ms = models[MODEL]["compute_ms"] - whole_us / pictures / 1e3
-    return {"models": models, "own_ms": own_ms}
+    return Inside(
+        whole=_times(model, counted, pictures) if pictures else None,
+        networks={n: _times(n, counted, pictures) for n in NETWORKS} if pictures else {},
+        stages_ms=(
+            {name: 1e3 * counted.get(f"{name} stage_sum", 0.0) / watched for name in STAGES}
+            if watched
+            else {}
+        ),
+    )
 
 
-def _stage(model: str, counted: Counters, pictures: float) -> dict[str, float]:
+def _times(model: str, counted: Counters, pictures: float) -> ModelTimes:
     def of(name: str) -> float:
-        return counted.get((model, name), 0.0)
+        return counted.get(f"{model} {name}", 0.0)
 
     executions = of("exec_count") or 1.0
-    return {
-        "calls": of("request_success") / pictures,
-        "queue_ms": of("queue_duration_us") / pictures / 1e3,
-        "compute_ms": sum(map(of, COMPUTE)) / pictures / 1e3,
-        "batch": of("request_success") / executions,
-        "rows": of("count") / executions,
-    }
+    return ModelTimes(
+        calls=of("request_success") / pictures,
+        queue_ms=of("queue_duration_us") / pictures / 1e3,
+        compute_ms=sum(map(of, COMPUTE)) / pictures / 1e3,
+        batch=of("request_success") / executions,
+        rows=of("count") / executions,
+    )

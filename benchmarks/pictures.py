@@ -37,7 +37,7 @@ class Picture:
     plates: int | None = None
 
 
-def rendered(count: int) -> Picture:
+def render(count: int) -> Picture:
     """Draw a street with so many plates, the same one every time."""
     rng = np.random.default_rng((SEED, count))
     texts = [random_text(rng)[0] for _ in range(count)]

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from benchmarks.compositions import BLS, MODELS
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.toml_files import check_range
@@ -19,18 +19,23 @@ TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
 PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
-TOTAL = "predecessor total"
-"""The stage that is all of the predecessor's."""
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 """What a thin grid keeps: these transports at every concurrency, the others at these two."""
 
 
-class Key(NamedTuple):
-    """One cell of the grid: a picture's name, how it travels, calls at once."""
+@dataclass(frozen=True)
+class Key:
+    """One cell of the grid: a picture's name, what is called and how, calls at once."""
 
     picture: str
     transport: str
     concurrency: int
+    target: str = BLS
+
+    @property
+    def way(self) -> str:
+        """What is called and how; the service itself goes without saying."""
+        return self.transport if self.target == BLS else f"{self.target}, {self.transport}"
 
 
 @dataclass(frozen=True)
@@ -48,79 +53,107 @@ class Address:
     metrics: str = ""
 
 
-@dataclass(frozen=True)
-class Task:
-    """What to measure, how long and where to write.
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What a report tells of a plan.
 
     Attributes:
-        out: Folder for the report.
         plates: Plates of the rendered pictures, one picture each.
-        files: Picture files to measure with instead.
+        targets: The service, `bls`, and the compositions to compare it with.
         transports: Ways in; `in-process` is the bound without a server.
         concurrencies: Calls at once.
+        thin: Leave out the cells that tell least.
         seconds: Of each cell in each round, without warm-up.
         rounds: How often the whole grid is repeated.
-        thin: Leave out the cells that tell least.
         address: A running server; one of our own when None.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
         threads: CPU threads of one inference; what fits the machine when 0.
         pictures: Pictures in work at once in the own server; what fits the machine when 0.
+    """
+
+    plates: tuple[int, ...] = PLATES
+    targets: tuple[str, ...] = (BLS,)
+    transports: tuple[str, ...] = TRANSPORTS
+    concurrencies: tuple[int, ...] = CONCURRENCIES
+    thin: bool = False
+    seconds: float = SECONDS
+    rounds: int = ROUNDS
+    address: Address | None = None
+    device: str = "auto"
+    engine: str = Engine.AUTO.value
+    threads: int = 0
+    pictures: int = 0
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The targets beside the service; they run on the CPU, and take encoded pictures alone."""
+        return tuple(target for target in self.targets if target != BLS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Conditions):
+    """What to measure, how long and where to write.
+
+    Attributes:
+        out: Folder for the report.
+        files: Picture files to measure with instead of rendered ones.
         repository: Model repository of the own server, ours when None.
         weights: Folder of the weights, ours when None.
-        predecessor: Python interpreter that has what the predecessor's script needs.
-        predecessor_weights: Folder of its weights.
         against: Report of another run to compare with.
     """
 
     out: Path
-    plates: tuple[int, ...] = PLATES
     files: tuple[Path, ...] = ()
-    transports: tuple[str, ...] = TRANSPORTS
-    concurrencies: tuple[int, ...] = CONCURRENCIES
-    seconds: float = SECONDS
-    rounds: int = ROUNDS
-    thin: bool = False
-    address: Address | None = None
-    device: str = "auto"
-    engine: Engine = Engine.AUTO
-    threads: int = 0
-    pictures: int = 0
     repository: Path | None = None
     weights: Path | None = None
-    predecessor: Path | None = None
-    predecessor_weights: Path | None = None
     against: Path | None = None
 
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)
         _check_numbers("concurrency", self.concurrencies, least=1, most=256)
-        unknown = [name for name in self.transports if name not in TRANSPORTS]
-        if unknown or not self.transports:
-            raise SettingsError(
-                f"transport: wanted some of {', '.join(TRANSPORTS)}, got {(unknown or ['none'])[0]}"
-            )
+        _check_names("transport", self.transports, TRANSPORTS)
+        _check_names("target", self.targets, tuple(MODELS))
         check_range("seconds", self.seconds, 0.1, 3600)
         check_range("rounds", self.rounds, 1, 1000)
-        if bool(self.predecessor) != bool(self.predecessor_weights):
+        if self.address:
+            self._check_address(self.address)
+        if self.compared and (self.address or self.device == "gpu"):
             raise SettingsError(
-                "predecessor: wanted an interpreter and --predecessor-weights, got one of the two"
+                f"target: wanted {self.compared[0]} on a server of our own on the CPU, got "
+                f"{'--url' if self.address else '--device gpu'}"
             )
-        if self.address and (self.repository or self.pictures):
+
+    def _check_address(self, address: Address) -> None:
+        if self.repository or self.pictures:
             raise SettingsError(
                 "model-repository, pictures: wanted without --url, because a running server has "
                 "its own; got both"
             )
-        if self.address and not self.address.grpc and set(self.transports) & set(OVER_GRPC):
+        if not address.grpc and set(self.transports) & set(OVER_GRPC):
             raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
 
     @property
+    def used_device(self) -> str:
+        """The device, where compositions leave the choice."""
+        return "cpu" if self.compared else self.device
+
+    @property
     def is_served(self) -> bool:
-        """Tell whether any transport needs a server."""
-        return self.transports != (IN_PROCESS,)
+        """Tell whether any cell needs a server."""
+        return any(transport != IN_PROCESS for transport, _ in self.ways)
+
+    @property
+    def ways(self) -> list[tuple[str, str]]:
+        """Every transport and target that is measured."""
+        service = self.transports if BLS in self.targets else {IN_PROCESS} & set(self.transports)
+        return [
+            *((transport, BLS) for transport in service),
+            *((HTTP_ENCODED, target) for target in self.compared),
+        ]
 
 
-def numbers(text: str, name: str) -> tuple[int, ...]:
+def parse_numbers(text: str, name: str) -> tuple[int, ...]:
     """Parse `1,2,4`.
 
     Raises:
@@ -132,22 +165,31 @@ def numbers(text: str, name: str) -> tuple[int, ...]:
         raise SettingsError(f"{name}: wanted whole numbers like 1,2,4, got {text!r}") from None
 
 
-def grid(task: Task, pictures: Sequence[str], round_: int) -> list[Key]:
-    """Return every cell in the order of one round.
+def list_keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
+    """Return every cell, in the order of the report."""
+    return [
+        Key(picture, transport, concurrency, target)
+        for picture in pictures
+        for transport, target in plan.ways
+        for concurrency in sorted(plan.concurrencies)
+        if not plan.thin or transport in THIN_TRANSPORTS or concurrency in THIN_CONCURRENCIES
+    ]
+
+
+def shuffle(cells: Sequence[Key], round_: int) -> list[Key]:
+    """Return the cells in the order of one round.
 
     Pictures and concurrencies come in another order each round, so that a slow spell of the machine
-    hits all alike. Their transports stay next to each other, in another order too, because it is
-    these that are divided by one another.
+    hits all alike. Their ways stay next to each other, in another order too, because it is these
+    that are divided by one another.
     """
     rng = random.Random(round_)
-    blocks = [(name, count) for name in pictures for count in task.concurrencies]
+    blocks = list(dict.fromkeys((key.picture, key.concurrency) for key in cells))
     rng.shuffle(blocks)
-    return [
-        Key(name, transport, count)
-        for name, count in blocks
-        for transport in rng.sample(task.transports, len(task.transports))
-        if not task.thin or transport in THIN_TRANSPORTS or count in THIN_CONCURRENCIES
-    ]
+    neighbours = {
+        block: [key for key in cells if (key.picture, key.concurrency) == block] for block in blocks
+    }
+    return [key for many in neighbours.values() for key in rng.sample(many, len(many))]
 
 
 def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> None:
@@ -157,7 +199,15 @@ def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> N
         raise SettingsError(f"{name}: wanted different whole numbers, {least} to {most}, got {got}")
 
 
-def address(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
+def _check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+    unknown = [value for value in values if value not in known]
+    if unknown or not values:
+        raise SettingsError(
+            f"{name}: wanted some of {', '.join(known)}, got {(unknown or ['none'])[0]}"
+        )
+
+
+def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
     """Return where the running server listens; None when there is no `--url`.
 
     Raises:
@@ -171,7 +221,9 @@ def address(url: str | None, grpc_url: str | None, metrics_url: str | None) -> A
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
-def transports_of(address: Address | None) -> tuple[str, ...]:
-    """Return every transport that the server's address allows."""
+def choose_transports(address: Address | None, targets: Sequence[str]) -> tuple[str, ...]:
+    """Return every transport that the address and the targets allow."""
+    if set(targets) - {BLS}:
+        return THIN_TRANSPORTS
     has_grpc = address is None or bool(address.grpc)
     return tuple(name for name in TRANSPORTS if has_grpc or name not in OVER_GRPC)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -14,7 +15,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def tree(root: int, proc: Path = PROC) -> frozenset[int]:
+def find_tree(root: int, proc: Path = PROC) -> frozenset[int]:
     """Return a living process and its descendants; empty when it has ended."""
     parents = dict(_parents(proc))
     found = {root} & set(parents)
@@ -26,34 +27,52 @@ def tree(root: int, proc: Path = PROC) -> frozenset[int]:
     return frozenset(found)
 
 
-def workers(root: int, model: str, proc: Path = PROC) -> list[int]:
+def find_workers(root: int, model: str, proc: Path = PROC) -> list[int]:
     """Return the processes below a server, or its supervisor, that work for a model."""
     found = []
-    for pid in sorted(tree(root, proc)):
+    for pid in sorted(find_tree(root, proc)):
         with suppress(OSError):  # it may end while we look
             if f"/{model}/".encode() in (proc / str(pid) / "cmdline").read_bytes():
                 found.append(pid)
     return found
 
 
-def cpu_s(pids: frozenset[int], proc: Path = PROC) -> float:
+def read_cpu_s(pids: frozenset[int], proc: Path = PROC) -> float:
     """Return the CPU seconds, user and system, that the processes have used so far."""
     return sum(_ticks(proc / str(pid) / "stat") for pid in pids) / TICKS_PER_S
 
 
-def private_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
+def count_private_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
     """Return the resident pages that belong to one process alone; reading them costs nothing."""
     return sum(resident - shared for resident, shared in _pages(pids, proc)) * PAGE
 
 
-def shared_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
+def count_shared_bytes(pids: frozenset[int], proc: Path = PROC) -> int:
     """Return the resident pages of files and shared memory, each once; takes milliseconds.
 
     Each process counts its proportional part (PSS), where the kernel tells it; otherwise the
     process with the most of them counts alone.
     """
-    parts = [kb for pid in pids for kb in _parts_kb(proc / str(pid) / "smaps_rollup")]
-    return 1024 * sum(parts) or PAGE * max((shared for _, shared in _pages(pids, proc)), default=0)
+    parts = sum(_pss_kb(pid, "_(?:File|Shmem)", proc) for pid in pids)
+    return 1024 * parts or PAGE * max((shared for _, shared in _pages(pids, proc)), default=0)
+
+
+def count_pss_bytes(pid: int, proc: Path = PROC) -> int:
+    """Return a process' memory; of a page that several have, its part."""
+    return 1024 * _pss_kb(pid, "", proc)
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """The most memory that was seen; None where none was watched.
+
+    Attributes:
+        memory_bytes: Of the processes.
+        shm_bytes: Of their files in shared memory; largely part of the other.
+    """
+
+    memory_bytes: int | None = None
+    shm_bytes: int | None = None
 
 
 class Watch:
@@ -65,19 +84,19 @@ class Watch:
         self._private = self._shm = 0
 
     def look(self) -> None:
-        self._private = max(self._private, private_bytes(self.pids))
+        self._private = max(self._private, count_private_bytes(self.pids))
         if self._shm_prefixes:
-            self._shm = max(self._shm, files_bytes(SHM, self._shm_prefixes))
+            self._shm = max(self._shm, count_file_bytes(SHM, self._shm_prefixes))
 
-    def peaks(self) -> dict[str, int]:
-        """Return the peaks by name; none where no process was watched."""
+    def peaks(self) -> Peaks:
+        """Return the peaks so far."""
         if not self.pids:
-            return {}
-        shm = {"shm_bytes": self._shm} if self._shm_prefixes else {}
-        return {"memory_bytes": self._private + shared_bytes(self.pids)} | shm
+            return Peaks()
+        memory_bytes = self._private + count_shared_bytes(self.pids)
+        return Peaks(memory_bytes, self._shm if self._shm_prefixes else None)
 
 
-def files_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:
+def count_file_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:
     """Return what the files of a folder whose names begin so take up."""
     total = 0
     for path in folder.glob("*"):
@@ -115,9 +134,9 @@ def _pages(pids: frozenset[int], proc: Path) -> Iterator[tuple[int, int]]:
             yield int(resident), int(shared)
 
 
-def _parts_kb(rollup: Path) -> list[int]:
+def _pss_kb(pid: int, part: str, proc: Path) -> int:
+    """Return a part of the PSS, by the end of the kernel's name for it."""
     with suppress(OSError):
-        return [
-            int(kb) for kb in re.findall(r"^Pss_(?:File|Shmem): +(\d+)", rollup.read_text(), re.M)
-        ]
-    return []
+        rollup = (proc / str(pid) / "smaps_rollup").read_text()
+        return sum(int(kb) for kb in re.findall(rf"^Pss{part}: +(\d+)", rollup, re.MULTILINE))
+    return 0

@@ -1,27 +1,172 @@
-"""What every report says: the machine, tables, a file of figures."""
+"""The report of a run: what was measured, on what, and every figure."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+import hashlib
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timezone
 
-from benchmarks.run import describe
+from benchmarks.bounds import Bound
+from benchmarks.cells import CellFigures, sum_up
+from benchmarks.compositions.memory import Processes
+from benchmarks.pictures import Picture
+from benchmarks.plan import Conditions, Key, Plan, list_keys
+from benchmarks.ratios import Ratio, find_ratios
+from benchmarks.server import ServerFacts
+from benchmarks.session import Results
+from reporting.machine import Machine, describe_machine
 
 
-def figure(value: float) -> str:
-    """Write a figure with three digits that mean something, at most two after the point."""
-    return f"{value:.{0 if abs(value) >= 99.5 else 1 if abs(value) >= 9.95 else 2}f}"
+@dataclass(frozen=True)
+class PictureFacts:
+    """What was sent; `plates` is how many it shows, None where nobody counted."""
+
+    name: str
+    width_px: int
+    height_px: int
+    encoded_bytes: int
+    raw_bytes: int
+    sha256: str
+    plates: int | None
 
 
-def numbers(text: str) -> tuple[int, ...]:
-    """Parse `1,2,4`; what argparse says when it is something else is plain enough."""
-    return tuple(int(part) for part in text.split(","))
+@dataclass(frozen=True)
+class Change:
+    """A cell's figures, or the medians of many cells', new / old; None where one is missing."""
+
+    throughput: float | None
+    p50_ms: float | None
+    cpu_ms: float | None
 
 
-def write(path: Path, figures: Mapping[str, Any]) -> None:
-    """Write figures, with the machine, as JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = json.dumps({"machine": describe(""), **figures}, indent=2, allow_nan=False)
-    path.write_text(content + "\n", encoding="utf-8")
+@dataclass(frozen=True)
+class CellChange:
+    """What became of a cell."""
+
+    key: Key
+    change: Change
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run beside a stored one.
+
+    Attributes:
+        date: Of the stored one.
+        differences: In machine, conditions, server and pictures.
+        medians: Of all common cells, by way.
+        cells: That both have.
+    """
+
+    date: str
+    differences: tuple[str, ...]
+    medians: Mapping[str, Change]
+    cells: tuple[CellChange, ...]
+
+
+@dataclass(frozen=True)
+class BenchReport:
+    """A run.
+
+    Attributes:
+        date: When it ended.
+        machine: What it ran on.
+        conditions: What was asked for.
+        server: What was measured; None where no cell needed one.
+        rounds_done: Complete rounds.
+        ended_early: Why; empty when it did not.
+        pictures: What was sent.
+        ratios: Of the cells.
+        cells: In the order of the grid.
+        bounds: Each stage alone, the median of the rounds, by picture.
+        processes: Of the compositions, where they were compared.
+        notes: What a reader of the tables must know.
+        against: A stored run beside it; None without.
+    """
+
+    date: str
+    machine: Machine
+    conditions: Conditions
+    server: ServerFacts | None
+    rounds_done: int
+    ended_early: str
+    pictures: tuple[PictureFacts, ...]
+    ratios: tuple[Ratio, ...]
+    cells: tuple[CellFigures, ...]
+    bounds: Mapping[str, tuple[Bound, ...]]
+    processes: tuple[Processes, ...]
+    notes: tuple[str, ...]
+    against: Comparison | None = None
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.ended_early) or any(cell.load.errors for cell in self.cells)
+
+
+def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> BenchReport:
+    """Return the report of a run."""
+    cells = [
+        sum_up(key, results.rounds[key])
+        for key in list_keys(plan, [picture.name for picture in pictures])
+        if key in results.rounds
+    ]
+    bounds = {name: take_medians(rounds) for name, rounds in results.bounds.items()}
+    server = results.server
+    return BenchReport(
+        date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine=describe_machine(server.version if server else ""),
+        conditions=Conditions(**{one.name: getattr(plan, one.name) for one in fields(Conditions)}),
+        server=server,
+        rounds_done=results.rounds_done,
+        ended_early=results.ended,
+        pictures=tuple(map(_describe, pictures)),
+        ratios=find_ratios(cells, bounds),
+        cells=tuple(cells),
+        bounds=bounds,
+        processes=results.processes,
+        notes=tuple(find_notes(plan, pictures, cells, results.ended)),
+    )
+
+
+def take_medians(rounds: Sequence[Sequence[Bound]]) -> tuple[Bound, ...]:
+    """Return each bare stage's median over the rounds, in the order of the first."""
+    times: dict[tuple[str, int], list[float]] = {}
+    for bound in (bound for one in rounds for bound in one):
+        times.setdefault((bound.stage, bound.rows), []).append(bound.ms)
+    return tuple(Bound(*stage, statistics.median(several)) for stage, several in times.items())
+
+
+def find_notes(
+    plan: Plan, pictures: Sequence[Picture], cells: Sequence[CellFigures], ended: str
+) -> Iterator[str]:
+    """Give what a reader of the tables must know."""
+    if ended:
+        yield f"the run ended early: {ended}"
+    for name, plates in ((one.name, one.plates) for one in pictures):
+        counts = {cell.plates for cell in cells if cell.key.picture == name}
+        seen = sorted(count for count in counts if count is not None)
+        if plates is not None and set(seen) - {plates}:
+            yield f"{name}: drawn with {plates}, answers had {' or '.join(map(str, seen))}"
+    for cell in cells:
+        if cell.load.errors:
+            where = f"{cell.key.picture}, {cell.key.way} x{cell.key.concurrency}"
+            yield f"{where}: {cell.load.errors} errors, the first: {cell.load.first_error}"
+    if plan.address:
+        yield "CPU and memory of a server that was not started here are not measured"
+        if not plan.address.metrics:
+            yield "stages are not known without --metrics-url"
+
+
+def _describe(picture: Picture) -> PictureFacts:
+    height, width = picture.bgr.shape[:2]
+    return PictureFacts(
+        name=picture.name,
+        width_px=width,
+        height_px=height,
+        encoded_bytes=len(picture.encoded),
+        raw_bytes=picture.bgr.nbytes,
+        sha256=hashlib.sha256(picture.encoded).hexdigest(),
+        plates=picture.plates,
+    )

@@ -1,4 +1,4 @@
-"""All rounds of a run: every cell, the bare networks and the predecessor, in turn."""
+"""All rounds of a run: every cell and the bare networks, in turn."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import typer
 
-from benchmarks import child
-from benchmarks.child import Child
-from benchmarks.figures import Figures
-from benchmarks.load import Sample, closed_loop
-from benchmarks.metrics import difference, scrape
+from benchmarks.bounds import Bound
+from benchmarks.compositions import MODELS, OUTPUTS
+from benchmarks.compositions.answers import check
+from benchmarks.compositions.memory import Processes, measure_memory
+from benchmarks.load import Cpu, Round, run_closed_loop
+from benchmarks.metrics import scrape, subtract
 from benchmarks.pictures import Picture
-from benchmarks.plan import IN_PROCESS, Key, Task, grid
-from benchmarks.processes import Watch, cpu_s, tree
-from benchmarks.target import Target, target
-from benchmarks.wire import REGION, connected
+from benchmarks.plan import IN_PROCESS, Key, Plan, list_keys, shuffle
+from benchmarks.processes import Watch, find_tree, read_cpu_s
+from benchmarks.server import MeasuredServer, ServerFacts, choose_options, run_server
+from benchmarks.wire import REGION, Question, connect
+from benchmarks.worker import Worker, run_worker
 from orchestrator.errors import PlateError, ServerError
 
 SETTLED_S = 0.05
@@ -28,20 +28,24 @@ SETTLED_S = 0.05
 
 
 @dataclass
-class Record:
+class Results:
     """What was measured so far, by cell and by picture; a value for each round.
 
     Attributes:
-        server: What was measured; None where no transport needs one.
+        rounds: Of each cell.
+        bounds: Of each picture.
+        server: What was measured; None where no cell needs one.
+        processes: Of the compositions, where they are compared.
         ended: Why the run ended early; empty when it did not.
-        rounds: How many rounds are complete.
+        rounds_done: How many rounds are complete.
     """
 
-    samples: dict[Key, list[Sample]] = field(default_factory=dict)
-    bare: dict[str, list[list[Figures]]] = field(default_factory=dict)
-    server: Target | None = None
+    rounds: dict[Key, list[Round]] = field(default_factory=dict)
+    bounds: dict[str, list[Sequence[Bound]]] = field(default_factory=dict)
+    server: ServerFacts | None = None
+    processes: tuple[Processes, ...] = ()
     ended: str = ""
-    rounds: int = 0
+    rounds_done: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,131 +53,126 @@ class Session:
     """What runs while a run lasts.
 
     Attributes:
-        server: The server under load; None where no transport needs one.
+        server: The server under load; None where no cell needs one.
         worker: The pipeline in process.
-        predecessor: Its script; None when none is wanted.
         pictures: By name.
-        files: The same pictures as files.
+        is_narrow: Ask for no more than every composition answers.
     """
 
-    server: Target | None
-    worker: Child
-    predecessor: Child | None
+    server: MeasuredServer | None
+    worker: Worker
     pictures: Mapping[str, Picture]
-    files: Mapping[str, Path]
+    is_narrow: bool = False
 
-    def sample(self, key: Key, seconds: float) -> Sample:
+    def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once.
 
         Raises:
             ServerError: What is measured has ended.
         """
+        picture = self.pictures[key.picture]
         if key.transport == IN_PROCESS:
-            question = {"do": "load", "picture": str(self.files[key.picture])}
-            asked = question | {"concurrency": key.concurrency, "seconds": seconds}
-            return Sample(**self.worker.ask(asked))
+            return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
-        sample = served(key, self.pictures[key.picture], self.server, seconds)
-        if reason := self.server.ended():
+        question = Question(picture, MODELS[key.target])
+        if self.is_narrow:
+            question = replace(question, outputs=OUTPUTS)
+        measured = measure_served(key, question, self.server, seconds)
+        if reason := self.server.tell_end():
             raise ServerError(reason)
-        return sample
+        return measured
 
 
-def served(key: Key, picture: Picture, server: Target, seconds: float) -> Sample:
+def measure_served(key: Key, question: Question, server: MeasuredServer, seconds: float) -> Round:
     """Measure one cell of a server; of one that is not ours only what it tells.
 
     Raises:
         ServerError: The server's metrics cannot be read.
     """
-    own = server.server
-    pids = tree(own.process.pid) if own else frozenset()
+    own = server.own
+    pids = find_tree(own.process.pid) if own else frozenset()
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
-
-    def usage() -> dict[str, float]:
-        client = {"client_cpu_s": time.process_time()}
-        return client | ({"cpu_s": cpu_s(pids)} if pids else {})
-
     before = scrape(server.address.metrics)
-    sample = closed_loop(
-        lambda: connected(key.transport, picture, server.address),
+    measured = run_closed_loop(
+        lambda: connect(key.transport, question, server.address),
         key.concurrency,
         seconds,
-        usage=usage,
+        usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),
         look=watch.look,
     )
     time.sleep(SETTLED_S)
-    counters = difference(before, scrape(server.address.metrics))
-    return replace(sample, peaks=watch.peaks(), counters=counters)
+    counters = subtract(scrape(server.address.metrics), before)
+    return replace(measured, peaks=watch.peaks(), counters=counters)
 
 
 @contextmanager
-def opened(task: Task, pictures: Sequence[Picture]) -> Iterator[Session]:
+def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
     """Start everything that is measured, for the length of a `with` block.
 
     Raises:
-        PlateError: Something of it cannot be started.
+        PlateError: Something of it cannot be started, or compositions do not answer alike.
     """
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="plates-bench-")))
-        files = {one.name: folder / f"{index}.jpg" for index, one in enumerate(pictures)}
-        for one in pictures:
-            files[one.name].write_bytes(one.encoded)
-        server = stack.enter_context(target(task)) if task.is_served else None
-        worker = stack.enter_context(child.worker(task, server.parameters if server else {}))
-        former = stack.enter_context(child.predecessor(task))
-        yield Session(server, worker, former, {one.name: one for one in pictures}, files)
+        server = stack.enter_context(run_server(plan)) if plan.is_served else None
+        if server and plan.compared:
+            check(pictures, plan.compared, server.address.http)
+        parameters = server.facts.parameters if server else {}
+        worker = stack.enter_context(run_worker(choose_options(plan), parameters))
+        by_name = {one.name: one for one in pictures}
+        yield Session(server, worker, by_name, is_narrow=bool(plan.compared))
 
 
-Start = Callable[[Task, Sequence[Picture]], AbstractContextManager[Session]]
+Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
 
 
-def measure(task: Task, pictures: Sequence[Picture], start: Start = opened) -> Record:
+def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session) -> Results:
     """Measure every round; Ctrl-C or a server's end stops it and keeps what there is.
 
     Args:
-        task: What to measure.
+        plan: What to measure.
         pictures: What to send.
         start: Starts what is measured.
 
     Raises:
         PlateError: What is measured cannot be started, or ended before anything was measured.
     """
-    record = Record()
+    results = Results()
     try:
-        with start(task, pictures) as session:
-            record.server = session.server
-            _rounds(task, session, record)
+        with start(plan, pictures) as session:
+            results.server = session.server.facts if session.server else None
+            _measure_rounds(plan, session, results)
+            if plan.compared and session.server and session.server.own:
+                pid = session.server.own.process.pid
+                results.processes = measure_memory(pid, plan.targets)
     except KeyboardInterrupt:
-        record.ended = "interrupted"
+        results.ended = "interrupted"
     except PlateError as error:
-        if not record.samples:
+        if not results.rounds:
             raise
-        record.ended = str(error)
-    return record
+        results.ended = str(error)
+    return results
 
 
-def _rounds(task: Task, session: Session, record: Record) -> None:
-    names = list(session.files)
-    cells = task.rounds * len(grid(task, names, 0))
-    started, done = time.monotonic(), 0
-    for round_ in range(task.rounds):
-        for name, file in session.files.items():
-            rows = session.worker.ask({"do": "bare", "picture": str(file)})["bare"]
-            rows += child.stages(session.predecessor, file) if session.predecessor else []
-            record.bare.setdefault(name, []).append(rows)
-        for key in grid(task, names, round_):
-            sample = session.sample(key, task.seconds)
-            record.samples.setdefault(key, []).append(sample)
+def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
+    cells = list_keys(plan, list(session.pictures))
+    started, done, all_cells = time.monotonic(), 0, plan.rounds * len(cells)
+    for round_ in range(plan.rounds):
+        for name, picture in session.pictures.items():
+            bounds = session.worker.time_alone(picture.encoded)
+            results.bounds.setdefault(name, []).append(bounds)
+        for key in shuffle(cells, round_):
+            measured = session.measure_cell(key, plan.seconds)
+            results.rounds.setdefault(key, []).append(measured)
             done += 1
-            rest_s = (time.monotonic() - started) * (cells - done) / done
-            typer.echo(f"{done}/{cells}  {_progress(key, sample, rest_s)}", err=True)
-        record.rounds += 1
+            rest_s = (time.monotonic() - started) * (all_cells - done) / done
+            typer.echo(f"{done}/{all_cells}  {_tell_progress(key, measured, rest_s)}", err=True)
+        results.rounds_done += 1
 
 
-def _progress(key: Key, sample: Sample, rest_s: float) -> str:
-    failed = f", {sample.errors} errors" if sample.errors else ""
+def _tell_progress(key: Key, measured: Round, rest_s: float) -> str:
+    failed = f", {measured.errors} errors" if measured.errors else ""
     left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
     return (
-        f"{key.picture}, {key.transport} x{key.concurrency}: "
-        f"{sample.throughput:.1f} pictures/s{failed}; about {left} left"
+        f"{key.picture}, {key.way} x{key.concurrency}: "
+        f"{measured.throughput:.1f} pictures/s{failed}; about {left} left"
     )

@@ -9,8 +9,9 @@ import http.client
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]
@@ -20,6 +21,7 @@ import tritonclient.http
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException, shared_memory
 
+from benchmarks.load import Caller
 from benchmarks.pictures import Picture
 from benchmarks.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
 from orchestrator.client.faults import NO_ANSWER
@@ -39,41 +41,51 @@ GRPC_OPTIONS = (
 REGION = f"plates_bench_{os.getpid()}_"
 """Names of our shared memory regions begin so."""
 
+Asking = Callable[[], int]
+"""Makes one call and returns how many plates there are."""
+
 _numbers = itertools.count()
 
 
-@contextmanager
-def connected(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+@dataclass(frozen=True)
+class Question:
+    """What every call asks.
+
+    Attributes:
+        picture: To recognise.
+        model: To call; takes the inputs of `plate_recognition`.
+        outputs: To ask for; the first one has a row a plate.
+    """
+
+    picture: Picture
+    model: str = MODEL
+    outputs: tuple[str, ...] = tuple(OUTPUTS)
+
+
+def connect(transport: str, question: Question, address: Address) -> Caller:
     """Open a connection of one caller; gives what makes one call and returns how many plates.
 
     Raises:
         ServerError: The server cannot take a shared memory region.
     """
-    opened = _grpc if transport in OVER_GRPC else over_http
-    with opened(transport, picture, address) as call:
-        yield call
+    if transport in OVER_GRPC:
+        return _connect_grpc(question, address, is_shared=transport == GRPC_SHM)
+    return _connect_http(transport, question, address)
 
 
 @contextmanager
-def over_http(
-    transport: str,
-    picture: Picture,
-    address: Address,
-    *,
-    model: str = MODEL,
-    outputs: Iterable[str] = OUTPUTS,
-) -> Iterator[Callable[[], int]]:
-    """As `connected`, for any model that takes these inputs; the first output has a row a plate."""
+def _connect_http(transport: str, question: Question, address: Address) -> Iterator[Asking]:
     client = tritonclient.http.InferenceServerClient
     body, header_length = client.generate_request_body(
-        [http_input(transport, picture)],
-        outputs=[tritonclient.http.InferRequestedOutput(name) for name in outputs],
+        [http_input(transport, question.picture)],
+        outputs=[tritonclient.http.InferRequestedOutput(name) for name in question.outputs],
     )
     headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
+    path = f"/v2/models/{question.model}/infer"
 
     def call() -> int:
         try:
-            connection.request("POST", f"/v2/models/{model}/infer", body, headers)
+            connection.request("POST", path, body, headers)
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
@@ -106,12 +118,11 @@ def _http_error(status: int, content: bytes) -> PlateError:
 
 
 @contextmanager
-def _grpc(transport: str, picture: Picture, address: Address) -> Iterator[Callable[[], int]]:
+def _connect_grpc(question: Question, address: Address, *, is_shared: bool) -> Iterator[Asking]:
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
-        is_shared = transport == GRPC_SHM
-        region = stack.enter_context(_region(picture, address)) if is_shared else ""
-        request = _grpc_request(picture, region)
+        region = stack.enter_context(_share(question.picture, address)) if is_shared else ""
+        request = _grpc_request(question, region)
         infer = channel.unary_unary(METHOD)  # bytes in, bytes out
 
         def call() -> int:
@@ -124,16 +135,17 @@ def _grpc(transport: str, picture: Picture, address: Address) -> Iterator[Callab
         yield call
 
 
-def _grpc_request(picture: Picture, region: str) -> bytes:
+def _grpc_request(question: Question, region: str) -> bytes:
     """Return a ModelInferRequest whose picture is in the message, or in the region if named."""
-    request = service_pb2.ModelInferRequest(model_name=MODEL)
+    picture = question.picture
+    request = service_pb2.ModelInferRequest(model_name=question.model)
     tensor = request.inputs.add(name=PICTURE, datatype="UINT8", shape=picture.bgr.shape)
     if region:
         tensor.parameters["shared_memory_region"].string_param = region
         tensor.parameters["shared_memory_byte_size"].int64_param = picture.bgr.nbytes
     else:
         request.raw_input_contents.append(picture.bgr.tobytes())
-    for name in OUTPUTS:
+    for name in question.outputs:
         request.outputs.add(name=name)
     return bytes(request.SerializeToString())
 
@@ -147,7 +159,7 @@ def _grpc_error(error: Any) -> PlateError:
 
 
 @contextmanager
-def _region(picture: Picture, address: Address) -> Iterator[str]:
+def _share(picture: Picture, address: Address) -> Iterator[str]:
     """Put a picture into a shared memory region that the server knows; gives its name."""
     name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
     with ExitStack() as stack:

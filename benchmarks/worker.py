@@ -1,154 +1,146 @@
-"""The bounds: the same pipeline and the bare networks, in a process of their own.
-
-Run by `child.worker`; it reads one JSON object a line and answers with one.
-"""
+"""A process of its own for the bounds, which sleeps in a read while it is not asked."""
 
 from __future__ import annotations
 
-import json
+import multiprocessing
 import os
-import statistics
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
-from functools import partial
-from pathlib import Path
-from queue import LifoQueue
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
-import torch
+from benchmarks.bounds import (
+    Bound,
+    Parameters,
+    Pipeline,
+    fit,
+    measure_alone,
+    measure_load,
+    open_pipeline,
+)
+from benchmarks.load import Round
+from orchestrator.errors import PlateError, ServerError
+from orchestrator.server.options import ServerOptions
 
-from benchmarks.load import Sample, closed_loop
-from benchmarks.processes import Watch
-from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
-from orchestrator.images import crop_plates, decode, letterbox
-from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
-from orchestrator.settings import Settings
-
-REPEATS = 5
-"""Of each bare stage in a round; the median counts."""
+GOODBYE_S = 5.0
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What the pictures are recognised with: networks, the server's settings, a device."""
+class Job:
+    """What is asked for.
 
-    infer: Infer
-    settings: Settings
-    device: torch.device
+    Attributes:
+        encoded: The bytes of a picture's file.
+        concurrency: Calls at once; with 0 the stages are timed alone.
+        seconds: Least time of the load.
+    """
 
-
-def opened(
-    weights: str,
-    device: str,
-    engine: str,
-    threads: int,
-    instances: int,
-    parameters: Mapping[str, Any],
-) -> Bench:
-    """Load the networks, with the settings in the `parameters` of the server's config."""
-    torch.set_num_threads(threads)
-    torch.set_flush_denormal(True)
-    on_gpu = device != "cpu" and torch.cuda.is_available()
-    fitting = choose(Engine(engine), on_gpu=on_gpu)
-    where = torch.device("cuda" if on_gpu and not fitting.is_openvino else "cpu")
-    several = [load_networks(Path(weights), where, fitting, threads) for _ in range(instances)]
-    return Bench(one_of(several), Settings.from_config(parameters), where)
+    encoded: bytes
+    concurrency: int = 0
+    seconds: float = 0.0
 
 
-def one_of(several: Sequence[Infer]) -> Infer:
-    """Return an `Infer` that runs each call on instances that are free, as the server does."""
-    free: LifoQueue[Infer] = LifoQueue()
-    for infer in several:
-        free.put(infer)
+def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> None:
+    """Do jobs until nobody asks any more; the first answer says that all is loaded."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks to handle
+    try:
+        pipeline = open_pipeline(options, parameters)
+        asked.send(None)
+        while True:
+            asked.send(_do(pipeline, asked.recv()))
+    except (EOFError, BrokenPipeError):
+        return
+    except PlateError as error:
+        asked.send(error)
 
-    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
-        infer = free.get()
+
+def _do(pipeline: Pipeline, job: Job) -> Round | tuple[Bound, ...]:
+    if not job.concurrency:
+        return measure_alone(pipeline, job.encoded)
+    return measure_load(pipeline, job.encoded, job.concurrency, job.seconds)
+
+
+@dataclass(frozen=True)
+class Worker:
+    """The process, seen from outside; use `run_worker`."""
+
+    process: SpawnProcess
+    answers: Connection
+
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        """Measure the pipeline under load.
+
+        Raises:
+            ServerError: The process ended.
+        """
+        measured: Round = self.ask(Job(encoded, concurrency, seconds))
+        return measured
+
+    def time_alone(self, encoded: bytes) -> tuple[Bound, ...]:
+        """Time each stage of a picture alone.
+
+        Raises:
+            ServerError: The process ended.
+        """
+        bounds: tuple[Bound, ...] = self.ask(Job(encoded))
+        return bounds
+
+    def ask(self, job: Job | None) -> Any:
+        """Send a job, or nothing when it is about to start, and wait for the answer."""
         try:
-            return infer(model, tensors)
-        finally:
-            free.put(infer)
-
-    return infer_on_a_free_one
-
-
-def load(bench: Bench, encoded: bytes, concurrency: int, seconds: float) -> Sample:
-    """Measure the pipeline, from the bytes of a file to plates, in so many threads."""
-
-    @contextmanager
-    def caller() -> Iterator[Callable[[], int]]:
-        torch.set_flush_denormal(True)  # a flag of the thread
-        yield lambda: _plates(bench, encoded)
-
-    watch = Watch(frozenset({os.getpid()}))
-    sample = closed_loop(
-        caller,
-        concurrency,
-        seconds,
-        usage=lambda: {"cpu_s": time.process_time()},
-        look=watch.look,
-    )
-    return replace(sample, peaks=watch.peaks())
+            if job:
+                self.answers.send(job)
+            answer = self.answers.recv()
+        except (EOFError, OSError) as error:
+            self.process.join(GOODBYE_S)
+            code = self.process.exitcode
+            raise ServerError(f"in-process: wanted an answer, got its end: code {code}") from error
+        if isinstance(answer, PlateError):
+            raise answer
+        return answer
 
 
-@torch.inference_mode()
-def _plates(bench: Bench, encoded: bytes) -> int:
-    picture = decode(encoded, max_pixels=bench.settings.max_pixels).to(bench.device)
-    return len(recognize(picture, bench.infer, bench.settings))
+@contextmanager
+def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worker]:
+    """Run the pipeline in a process of its own, as a server runs it, for a `with` block.
+
+    Args:
+        options: Of the server.
+        parameters: The service's settings.
+
+    Raises:
+        PlateError: The networks cannot be loaded.
+    """
+    spawn = multiprocessing.get_context("spawn")  # what it imports sees the variables
+    ours, theirs = spawn.Pipe()
+    process = spawn.Process(target=serve, args=(theirs, options, parameters), daemon=True)
+    with _set_variables(options):
+        process.start()
+    theirs.close()
+    try:
+        worker = Worker(process, ours)
+        worker.ask(None)
+        yield worker
+    finally:
+        ours.close()  # which ends it
+        process.join(GOODBYE_S)
+        process.kill()
+        process.join()
 
 
-@torch.inference_mode()
-def bare(bench: Bench, encoded: bytes) -> list[dict[str, Any]]:
-    """Time each stage of a picture alone; rows are pictures or plates at once."""
-    picture = decode(encoded).to(bench.device)
-    side_px = bench.settings.detector_side_px
-    net = letterbox(picture, side_px).net
-    runs: list[tuple[str, int, Callable[[], object]]] = [
-        ("decode", 1, lambda: decode(encoded)),
-        ("letterbox", 1, lambda: letterbox(picture, side_px)),
-        (DETECTOR, 1, lambda: bench.infer(DETECTOR, {INPUT: net})),
-    ]
-    plates = crop_plates(picture, find(picture, bench.infer, bench.settings).xyxy)
-    for rows in sorted({min(1, len(plates)), len(plates)} - {0}):
-        crops = plates[:rows]
-        runs.append((RECTIFIER, rows, partial(straighten, crops, bench.infer)))
-        runs.append((READER, rows, partial(read, crops, bench.infer)))
-    return [{"stage": stage, "rows": rows, "ms": _ms(bench, run)} for stage, rows, run in runs]
-
-
-def _ms(bench: Bench, run: Callable[[], object]) -> float:
-    run()
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        run()
-        if bench.device.type == "cuda":
-            torch.cuda.synchronize()
-        times.append(1e3 * (time.perf_counter() - began))
-    return statistics.median(times)
-
-
-def answer(bench: Bench, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what one line asks for."""
-    encoded = Path(question["picture"]).read_bytes()
-    if question["do"] == "bare":
-        return {"bare": bare(bench, encoded)}
-    return asdict(load(bench, encoded, question["concurrency"], question["seconds"]))
-
-
-def main() -> None:
-    """Serve questions from standard input until it ends."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever a library prints must not look like an answer
-    bench = opened(**json.loads(sys.argv[1]))
-    answers.write("ready\n")
-    for line in sys.stdin:
-        answers.write(json.dumps(answer(bench, json.loads(line))) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+@contextmanager
+def _set_variables(options: ServerOptions) -> Iterator[None]:
+    """Set what the libraries of a process that starts now will see."""
+    before = dict(os.environ)
+    os.environ["OMP_NUM_THREADS"] = str(fit(options).threads)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle means idle
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -1,6 +1,6 @@
 """Replicas behind a balancer: lose one, restart all, add more, and see what the callers notice.
 
-    python -m benchmarks.scale_out --json bench/scale_out.json
+    python -m benchmarks.scale_out --json reports/scale-out.json
 
 Real `plates serve` processes, each on its share of the cores, behind a real HAProxy with the
 shipped `deploy/haproxy.cfg`. Callers go through `PlateClient`, over HTTP and gRPC, and check every
@@ -12,81 +12,110 @@ Exit codes: 0 no call was lost, 1 one was, 2 it could not be run.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
 from pathlib import Path
 
-from benchmarks.figures import Figures
-from benchmarks.report import numbers, write
-from benchmarks.scale_out import balancer, figures, replicas
-from benchmarks.scale_out.callers import Known, Load, known
-from benchmarks.scale_out.incidents import INCIDENTS, Fleet, record
-from benchmarks.scale_out.scaling import Cell, cost, scaling
-from benchmarks.scale_out.tables import text_of
+from benchmarks.plan import parse_numbers
+from benchmarks.scale_out import balancer, replicas
+from benchmarks.scale_out.callers import Known, Load, known_pictures
+from benchmarks.scale_out.incidents import INCIDENTS, Fleet, observe
+from benchmarks.scale_out.report import (
+    Impact,
+    ScaleOutReport,
+    compare_scales,
+    compare_ways,
+    find_impacts,
+)
+from benchmarks.scale_out.scaling import Crowd, Options, measure_cost, measure_crowds
+from benchmarks.scale_out.text import format_report
 from orchestrator.errors import PlateError
+from reporting.files import explain_write_errors, prepare_folder, write_report
+from reporting.machine import describe_machine
 
-COST_S = 1.0
-"""Of each way in each round."""
 
-
-def run(arguments: argparse.Namespace) -> Figures:
+def run(options: Options) -> ScaleOutReport:
     """Measure everything.
 
     Raises:
         PlateError: Something cannot be started, or does not come back.
     """
-    pictures = known()
-    balancer.program()  # ends here where there is none, before replicas take their time to start
-    with replicas.running(max(arguments.replicas), arguments.cores) as started:
+    pictures = known_pictures()
+    balancer.find_program()  # ends here where there is none, before replicas take their time
+    with replicas.run_replicas(max(options.replicas), options.cores) as started:
         listening = {replica.name: replica.options for replica in started}
-        with balancer.running(listening) as balancing:
+        with balancer.run_balancer(listening) as balancing:
             fleet = Fleet(started, balancing)
             fleet.wait_until_up()
-            report = _measured(fleet, pictures, arguments)
-    settings = {name: value for name, value in vars(arguments).items() if name != "json"}
-    return {"settings": settings | {"machine_cores": len(os.sched_getaffinity(0))}, **report}
+            return _measure(fleet, pictures, options)
 
 
-def _measured(fleet: Fleet, pictures: Sequence[Known], arguments: argparse.Namespace) -> Figures:
-    rows: list[Figures] = []
+def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> ScaleOutReport:
+    impacts: list[Impact] = []
     for name in INCIDENTS:
-        load = Load(fleet.balancer.urls, arguments.callers, pictures, arguments.retries)
-        rows += figures.incident(record(name, fleet, load, arguments.margin))
+        load = Load(fleet.balancer.urls, options.callers, pictures, options.retries)
+        impacts += find_impacts(observe(name, fleet, load, options.margin))
         print(f"{name}: done", file=sys.stderr)
-    cells = [Cell(count, many) for count in arguments.replicas for many in arguments.concurrency]
-    timing = {"seconds": arguments.seconds, "rounds": arguments.rounds}
-    scaled = scaling(cells, fleet, pictures, retries=arguments.retries, **timing)
-    dearer = cost(fleet, pictures[0], seconds=COST_S, rounds=arguments.rounds)
-    return {
-        "incidents": rows,
-        "scaling": figures.scaling(scaled),
-        "cost": figures.cost(dearer),
-    }
+    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
+    crowded = measure_crowds(crowds, fleet, pictures, options)
+    ways = measure_cost(fleet, pictures[0], options.rounds)
+    return ScaleOutReport(
+        machine=describe_machine(),
+        options=options,
+        impacts=tuple(impacts),
+        scales=tuple(compare_scales(crowded)),
+        costs=tuple(compare_ways(ways)),
+    )
+
+
+HELP = {
+    "replicas": "how many to compare",
+    "cores": "of each replica",
+    "concurrency": "calls at once",
+    "seconds": "of each cell in each round",
+    "rounds": "how often everything is measured",
+    "callers": "of each protocol, in an incident",
+    "margin": "seconds before and after one",
+    "retries": "of PlateClient",
+}
+
+
+def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
+    """Parse the command line: what to do, and where every figure goes.
+
+    Raises:
+        SettingsError: A list of numbers is none.
+    """
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale_out")
+    for field in fields(Options):
+        is_list = isinstance(field.default, tuple)
+        kind = partial(parse_numbers, name=field.name) if is_list else type(field.default)
+        parser.add_argument(
+            f"--{field.name}", type=kind, default=field.default, help=HELP[field.name]
+        )
+    parser.add_argument("--json", type=Path, help="file for every figure")
+    found = vars(parser.parse_args(arguments))
+    path = found.pop("json")
+    return Options(**found), path
 
 
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale_out")
-    parser.add_argument("--replicas", type=numbers, default=(1, 2, 3), help="how many to compare")
-    parser.add_argument("--cores", type=int, default=1, help="of each replica")
-    parser.add_argument("--concurrency", type=numbers, default=(1, 4, 8, 16), help="calls at once")
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each cell in each round")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--callers", type=int, default=2, help="of each protocol, in an incident")
-    parser.add_argument("--margin", type=float, default=3.0, help="seconds before and after one")
-    parser.add_argument("--retries", type=int, default=5, help="of PlateClient")
-    parser.add_argument("--json", type=Path, help="file for every figure")
-    arguments = parser.parse_args()
     try:
-        report = run(arguments)
+        options, path = parse(sys.argv[1:])
+        if path:
+            prepare_folder(path.parent)
+        report = run(options)
+        print(format_report(report))
+        if path:
+            with explain_write_errors(path.parent):
+                write_report(report, path)
     except PlateError as error:
         print(f"scale-out: {error}", file=sys.stderr)
         return 2
-    print(text_of(report))
-    if arguments.json:
-        write(arguments.json, report)
-    return 1 if figures.lost(report) else 0
+    return 1 if report.lost else 0
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Ports:
     metrics: int
 
 
-def configuration(
+def configure(
     shipped: str, replicas: Mapping[str, ServerOptions], ports: Ports, admin: Path
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
@@ -72,7 +72,7 @@ def _port(server: str, options: ServerOptions) -> int:
 
 @dataclass(frozen=True)
 class Balancer:
-    """A running HAProxy; use `running`.
+    """A running HAProxy; use `run_balancer`.
 
     Attributes:
         pid: Of its process.
@@ -139,7 +139,7 @@ class Balancer:
 
 
 @contextmanager
-def running(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
+def run_balancer(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
     """Run HAProxy in front of replicas for the length of a `with` block.
 
     Raises:
@@ -150,9 +150,11 @@ def running(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
         admin, log = folder / "admin.sock", folder / "log"
         ports = Ports(*free_ports(3))
         file = folder / "haproxy.cfg"
-        file.write_text(configuration(SHIPPED.read_text(), replicas, ports, admin))
+        file.write_text(configure(SHIPPED.read_text(), replicas, ports, admin))
         with log.open("wb") as said:
-            process = subprocess.Popen([program(), "-db", "-f", file], stdout=said, stderr=said)
+            process = subprocess.Popen(
+                [find_program(), "-db", "-f", file], stdout=said, stderr=said
+            )
         try:
             _wait_until_it_listens(process, admin, log)
             yield Balancer(process.pid, ports, admin)
@@ -161,7 +163,7 @@ def running(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
             process.wait()
 
 
-def program() -> str:
+def find_program() -> str:
     """Return where HAProxy is; Debian keeps it where only root looks.
 
     Raises:

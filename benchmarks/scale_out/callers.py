@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.load import BACK_OFF_S
-from benchmarks.pictures import rendered
+from benchmarks.pictures import render
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError
 
@@ -36,17 +36,17 @@ class Known:
     texts: tuple[str, ...]
 
 
-def known() -> tuple[Known, ...]:
+def known_pictures() -> tuple[Known, ...]:
     """Return a street with three plates and one without any."""
     with (SAMPLES / "labels.csv").open(newline="") as rows:
         texts = sorted(row["text"] for row in csv.DictReader(rows) if row["image"] == STREET)
     return (
         Known(STREET, (SAMPLES / STREET).read_bytes(), tuple(texts)),
-        Known("a street without plates", rendered(0).encoded, ()),
+        Known("a street without plates", render(0).encoded, ()),
     )
 
 
-class Caller:
+class CheckedCaller:
     """Makes a checked call each time it is called, with one picture after the other."""
 
     def __init__(self, client: PlateClient, pictures: Sequence[Known]) -> None:
@@ -67,14 +67,14 @@ class Caller:
 
 
 @contextmanager
-def connected(url: str, pictures: Sequence[Known], retries: int) -> Iterator[Caller]:
+def connect(url: str, pictures: Sequence[Known], retries: int) -> Iterator[CheckedCaller]:
     """Open one caller's connection for the length of a `with` block."""
     with PlateClient(url, retries=retries) as client:
-        yield Caller(client, pictures)
+        yield CheckedCaller(client, pictures)
 
 
 @dataclass(frozen=True)
-class Call:
+class CheckedCall:
     """What became of a call.
 
     Attributes:
@@ -113,7 +113,7 @@ class Load:
     each: int
     pictures: Sequence[Known]
     retries: int
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CheckedCall] = field(default_factory=list)
     _is_over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
@@ -129,18 +129,18 @@ class Load:
                 self._is_over.set()
 
     def _drive(self, protocol: str) -> None:
-        with connected(self.urls[protocol], self.pictures, self.retries) as caller:
+        with connect(self.urls[protocol], self.pictures, self.retries) as caller:
             while not self._is_over.is_set():
-                call = _made(caller, protocol)
+                call = _make_call(caller, protocol)
                 self.calls.append(call)
                 if call.failure:
                     time.sleep(BACK_OFF_S)
 
 
-def _made(caller: Caller, protocol: str) -> Call:
+def _make_call(caller: CheckedCaller, protocol: str) -> CheckedCall:
     before, began, failure = caller.client.retried, time.monotonic(), ""
     try:
         caller()
     except Exception as error:  # whatever it is, the caller has no answer
         failure = str(error) or type(error).__name__
-    return Call(protocol, began, time.monotonic(), caller.client.retried - before, failure)
+    return CheckedCall(protocol, began, time.monotonic(), caller.client.retried - before, failure)

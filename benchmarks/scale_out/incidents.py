@@ -11,7 +11,7 @@ from functools import partial
 
 from benchmarks.processes import PROC
 from benchmarks.scale_out.balancer import Balancer
-from benchmarks.scale_out.callers import Call, Load
+from benchmarks.scale_out.callers import CheckedCall, Load
 from benchmarks.scale_out.replicas import Replica
 from orchestrator.contract import READER
 from orchestrator.errors import ServerError
@@ -40,7 +40,7 @@ class Fleet:
             _wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
 
 
-def nothing(fleet: Fleet) -> None:
+def do_nothing(fleet: Fleet) -> None:
     """Let all go on as it does, to compare with."""
     time.sleep(STEADY_S)
 
@@ -79,7 +79,7 @@ def restart_all(fleet: Fleet) -> None:
 
 
 INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
-    "nothing": nothing,
+    "nothing": do_nothing,
     "a replica killed": kill,
     "a worker killed": kill_a_worker,
     "rolling restart": restart_all,
@@ -87,8 +87,8 @@ INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
 
 
 @dataclass(frozen=True)
-class Record:
-    """An incident under load; moments are seconds of the monotonic clock.
+class Incident:
+    """What happened under load; moments are seconds of the monotonic clock.
 
     Attributes:
         name: Of the incident.
@@ -102,7 +102,7 @@ class Record:
     """
 
     name: str
-    calls: Sequence[Call]
+    calls: Sequence[CheckedCall]
     load_began: float
     began: float
     ended: float
@@ -111,7 +111,7 @@ class Record:
     taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
-def record(name: str, fleet: Fleet, load: Load, margin_s: float) -> Record:
+def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
     """Make an incident happen under load.
 
     Args:
@@ -134,7 +134,7 @@ def record(name: str, fleet: Fleet, load: Load, margin_s: float) -> Record:
         ended = time.monotonic()
         time.sleep(margin_s)
         load_ended = time.monotonic()
-    return Record(
+    return Incident(
         name, load.calls, load_began, began, ended, load_ended,
         resent=fleet.balancer.resent(names) - resent,
         taken={name: _more(fleet.balancer.taken(name), taken[name]) for name in names},

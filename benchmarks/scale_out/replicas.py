@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import SHM, tree, workers
+from benchmarks.processes import SHM, find_tree, find_workers
 from orchestrator.errors import ServerError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
@@ -94,17 +94,17 @@ class Replica:
         Raises:
             ServerError: There is none.
         """
-        found = workers(self.pid, model)
+        found = find_workers(self.pid, model)
         if not found:
             raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
         return found[0]
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""
-        for pid in tree(self.pid):
+        for pid in find_tree(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self._ended()
+        self._clean_up()
 
     def stop(self) -> None:
         """End it as an operator does, calls in work first."""
@@ -115,7 +115,7 @@ class Replica:
             self._process.wait(STOP_TIMEOUT_S)
         self.kill()
 
-    def _ended(self) -> None:
+    def _clean_up(self) -> None:
         """Remove what a killed server leaves behind."""
         if self._process is None:
             return
@@ -130,10 +130,10 @@ class Replica:
         return lines[-1] if lines else "it left no message"
 
 
-def shares(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
+def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
     """Deal cores out in turn, so many to each replica; they share cores when there are too few.
 
-    >>> shares(3, [0, 1], 1)
+    >>> deal(3, [0, 1], 1)
     [frozenset({0}), frozenset({1}), frozenset({0})]
     """
     return [
@@ -143,14 +143,14 @@ def shares(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int
 
 
 @contextmanager
-def running(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
+def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
     """Run replicas on free ports for the length of a `with` block.
 
     Raises:
         ServerError: One of them cannot be started.
     """
     bare = prepare(ServerOptions(device="cpu"))
-    dealt = shares(count, sorted(os.sched_getaffinity(0)), cores_each)
+    dealt = deal(count, sorted(os.sched_getaffinity(0)), cores_each)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plates-scale-out-")))
         replicas = [

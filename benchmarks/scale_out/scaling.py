@@ -5,28 +5,46 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-from benchmarks.load import Sample, closed_loop
-from benchmarks.processes import cpu_s, tree
-from benchmarks.scale_out.callers import Known, connected
+from benchmarks.load import Cpu, Round, run_closed_loop
+from benchmarks.processes import find_tree, read_cpu_s
+from benchmarks.scale_out.callers import Known, connect
 from benchmarks.scale_out.incidents import Fleet
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
 
 DIRECT, BALANCED = "direct", "balanced"
+COST_S = 1.0
+"""Of each way in each round."""
 NO_PLATES = 0
 """As `max_plates` it is refused, before the picture is looked at."""
 
 
-class Cell(NamedTuple):
-    """What is measured in one go."""
+@dataclass(frozen=True)
+class Options:
+    """What is asked for; the command's help explains each."""
+
+    replicas: tuple[int, ...] = (1, 2, 3)
+    cores: int = 1
+    concurrency: tuple[int, ...] = (1, 4, 8, 16)
+    seconds: float = 1.5
+    rounds: int = 3
+    callers: int = 2
+    margin: float = 3.0
+    retries: int = 5
+
+
+@dataclass(frozen=True, order=True)
+class Crowd:
+    """So many replicas, and so many callers of theirs at once."""
 
     replicas: int
-    concurrency: int
+    callers: int
 
 
 class Way(NamedTuple):
@@ -36,41 +54,36 @@ class Way(NamedTuple):
     by: str
 
 
-def scaling(
-    cells: Sequence[Cell],
+def measure_crowds(
+    crowds: Sequence[Crowd],
     fleet: Fleet,
     pictures: Sequence[Known],
-    *,
-    seconds: float,
-    rounds: int,
-    retries: int,
-) -> dict[Cell, list[Sample]]:
-    """Measure every cell in every round, over HTTP, each round in another order.
+    options: Options,
+) -> dict[Crowd, list[Round]]:
+    """Measure every crowd in every round, over HTTP, each round in another order.
 
     Args:
-        cells: The first replicas of the fleet get the calls, the others stay idle.
-        fleet: Has at least as many replicas as any cell.
+        crowds: The first replicas of the fleet get the calls, the others stay idle.
+        fleet: Has at least as many replicas as any crowd.
         pictures: What each caller sends, in turn.
-        seconds: Of each cell in each round.
-        rounds: How often.
-        retries: How often the client may send a call again.
+        options: How long and how often, and how often the client may send a call again.
 
     Raises:
-        ServerError: A cell had no answer at all.
+        ServerError: A crowd had no answer at all.
     """
-    samples: dict[Cell, list[Sample]] = {cell: [] for cell in cells}
-    for round_ in range(rounds):
-        for cell in random.Random(round_).sample(cells, len(cells)):
-            _use(fleet, cell.replicas)
-            caller = partial(connected, fleet.balancer.urls["http"], pictures, retries)
-            loop = closed_loop(caller, cell.concurrency, seconds, usage=_usage(fleet))
-            samples[cell].append(_answered(loop))
-        print(f"scaling: round {round_ + 1} of {rounds} done", file=sys.stderr)
+    measured: dict[Crowd, list[Round]] = {crowd: [] for crowd in crowds}
+    for round_ in range(options.rounds):
+        for crowd in random.Random(round_).sample(crowds, len(crowds)):
+            _use(fleet, crowd.replicas)
+            caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
+            loop = run_closed_loop(caller, crowd.callers, options.seconds, usage=_usage(fleet))
+            measured[crowd].append(_check_answered(loop))
+        print(f"scaling: round {round_ + 1} of {options.rounds} done", file=sys.stderr)
     _use(fleet, len(fleet.replicas))
-    return samples
+    return measured
 
 
-def _answered(loop: Sample) -> Sample:
+def _check_answered(loop: Round) -> Round:
     if not loop.latencies_ms:
         raise ServerError(f"load: wanted answers, got {loop.first_error or 'none'}")
     return loop
@@ -83,18 +96,16 @@ def _use(fleet: Fleet, replicas: int) -> None:
     fleet.wait_until_up(replicas)
 
 
-def _usage(fleet: Fleet) -> Callable[[], Mapping[str, float]]:
+def _usage(fleet: Fleet) -> Callable[[], Cpu]:
     """Return what reads the CPU seconds of the servers, of the balancer and of the callers."""
-    servers = frozenset[int]().union(*(tree(replica.pid) for replica in fleet.replicas))
+    servers = frozenset[int]().union(*(find_tree(replica.pid) for replica in fleet.replicas))
     balancer = frozenset({fleet.balancer.pid})
-    return lambda: {
-        "servers": cpu_s(servers),
-        "balancer": cpu_s(balancer),
-        "callers": time.process_time(),
-    }
+    return lambda: Cpu(
+        server=read_cpu_s(servers), client=time.process_time(), balancer=read_cpu_s(balancer)
+    )
 
 
-def cost(fleet: Fleet, picture: Known, *, seconds: float, rounds: int) -> dict[Way, list[Sample]]:
+def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> dict[Way, list[Round]]:
     """Measure calls that carry a picture and are refused at once, with the balancer and without.
 
     Such a call is all of a call but the recognition, whose time would hide the difference. One
@@ -111,18 +122,18 @@ def cost(fleet: Fleet, picture: Known, *, seconds: float, rounds: int) -> dict[W
         Way("http", BALANCED): fleet.balancer.urls["http"],
         Way("grpc", BALANCED): fleet.balancer.urls["grpc"],
     }
-    samples: dict[Way, list[Sample]] = {way: [] for way in urls}
+    measured: dict[Way, list[Round]] = {way: [] for way in urls}
     for round_ in range(rounds):
         for way in random.Random(round_).sample(list(urls), len(urls)):
-            loop = closed_loop(partial(_refused, urls[way], picture), 1, seconds)
-            samples[way].append(_answered(loop))
+            loop = run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
+            measured[way].append(_check_answered(loop))
     _use(fleet, len(fleet.replicas))
     print("cost of the balancer: done", file=sys.stderr)
-    return samples
+    return measured
 
 
 @contextmanager
-def _refused(url: str, picture: Known) -> Iterator[Callable[[], int]]:
+def _connect_refused(url: str, picture: Known) -> Iterator[Callable[[], int]]:
     with PlateClient(url) as client:
 
         def call() -> int:

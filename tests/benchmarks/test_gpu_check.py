@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks import gpu_check
-from benchmarks.gpu_check import astray, differences, table
+from benchmarks.gpu_check import differ, find_astray, format_placements
 from orchestrator.networks.export import load, script
 from orchestrator.plates import Plate, Plates
 from orchestrator.triton.placement import Placement, parsed
@@ -16,12 +16,12 @@ BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=
 
 
 def test_no_plates_are_no_differences() -> None:
-    assert differences(Plates(()), Plates(())) == []
+    assert differ(Plates(()), Plates(())) == []
 
 
 def test_the_order_is_free_and_a_little_is_nothing() -> None:
     moved = replace(CAR, xyxy=(10.9, 20.0, 110.0, 44.2), detection_score=0.885, text_score=0.81)
-    assert differences(Plates((CAR, BUS)), Plates((BUS, moved))) == []
+    assert differ(Plates((CAR, BUS)), Plates((BUS, moved))) == []
 
 
 @pytest.mark.parametrize(
@@ -35,11 +35,11 @@ def test_the_order_is_free_and_a_little_is_nothing() -> None:
 )
 def test_what_differs_is_named(changed: dict, message: str) -> None:
     got = Plates((BUS, replace(CAR, **changed)))
-    assert differences(Plates((CAR, BUS)), got) == [message]
+    assert differ(Plates((CAR, BUS)), got) == [message]
 
 
 def test_a_plate_too_few_is_a_difference() -> None:
-    assert differences(Plates((CAR, BUS)), Plates((CAR,))) == ["plates: wanted 2, got 1"]
+    assert differ(Plates((CAR, BUS)), Plates((CAR,))) == ["plates: wanted 2, got 1"]
 
 
 LOG = [
@@ -59,14 +59,14 @@ def test_placements_are_found_in_a_log() -> None:
 
 
 def test_inputs_and_straightened_crops_must_be_on_the_gpu() -> None:
-    assert astray(parsed(LOG)) == [
+    assert find_astray(parsed(LOG)) == [
         Placement("yolo", "worker", "input__0", "cpu"),
         Placement("stn", "worker", "output__0", "cpu"),
     ]
 
 
 def test_each_place_is_shown_once() -> None:
-    lines = table(parsed(LOG * 2)).splitlines()
+    lines = format_placements(parsed(LOG * 2)).splitlines()
     assert lines[0].split() == ["hop", "seen", "by", "tensor", "where"]
     assert lines[1].split() == ["yolo", "caller", "input__0", "cuda:0"]
     assert len(lines) == 6

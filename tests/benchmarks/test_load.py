@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from benchmarks import load
-from benchmarks.load import Sample, closed_loop
+from benchmarks.load import Cpu, Round, run_closed_loop
 from orchestrator.errors import ModelError, Overloaded, ServerError
 
 CALL_S = 0.01
@@ -59,8 +59,8 @@ class Service:
         return 3
 
 
-def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Sample:
-    return closed_loop(service.caller, concurrency, seconds)
+def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
+    return run_closed_loop(service.caller, concurrency, seconds)
 
 
 def test_calls_after_the_warm_up_are_counted() -> None:
@@ -83,11 +83,11 @@ def test_usage_is_what_has_grown_between_the_two_ends() -> None:
     read = iter([5.0, 12.0])
     at: list[bool] = []
 
-    def usage() -> dict[str, float]:
+    def usage() -> Cpu:
         at.append(service.most_open == 2)
-        return {"cpu_s": next(read)}
+        return Cpu(server=next(read))
 
-    assert closed_loop(service.caller, 2, 0.1, usage=usage).used == {"cpu_s": 7.0}
+    assert run_closed_loop(service.caller, 2, 0.1, usage=usage).cpu_s == Cpu(server=7.0)
     assert at == [True, True], "everybody is at work"
 
 
@@ -117,7 +117,7 @@ def test_memory_is_looked_at_all_the_time() -> None:
     def caller() -> Iterator[Callable[[], int]]:
         yield lambda: seen.extend(looked.acquire(timeout=20) for _ in range(next(needed))) or 0
 
-    closed_loop(caller, 1, 0.0, look=looked.release)
+    run_closed_loop(caller, 1, 0.0, look=looked.release)
     assert seen == [True] * 3
 
 
@@ -146,16 +146,16 @@ def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
         raise ServerError("nobody there")
         yield
 
-    loop = closed_loop(caller, 2, 0.1)
+    loop = run_closed_loop(caller, 2, 0.1)
     assert (loop.errors, loop.first_error) == (2, "nobody there")
 
 
 def test_an_interrupt_closes_every_caller() -> None:
     service = Service()
 
-    def interrupted() -> dict[str, float]:
+    def interrupted() -> Cpu:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        closed_loop(service.caller, 3, 0.1, usage=interrupted)
+        run_closed_loop(service.caller, 3, 0.1, usage=interrupted)
     assert service.open == set()

@@ -4,19 +4,19 @@ import cv2
 import numpy as np
 import pytest
 
-from benchmarks.pictures import SIZE_WH, read, rendered
+from benchmarks.pictures import SIZE_WH, read, render
 from orchestrator.errors import DataError
 
 
 def test_a_rendered_picture_is_the_same_every_time() -> None:
-    first, second = rendered(1), rendered(1)
+    first, second = render(1), render(1)
     assert first.encoded == second.encoded
     assert (first.name, first.plates) == ("1 plate", 1)
     assert first.bgr.shape == (SIZE_WH[1], SIZE_WH[0], 3)
 
 
 def test_the_raw_picture_is_what_the_file_unpacks_to() -> None:
-    picture = rendered(0)
+    picture = render(0)
     unpacked = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
     assert np.array_equal(picture.bgr, unpacked)
     assert (picture.name, picture.plates) == ("0 plates", 0)

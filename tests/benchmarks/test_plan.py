@@ -9,11 +9,13 @@ from benchmarks.plan import (
     IN_PROCESS,
     TRANSPORTS,
     Address,
-    Task,
-    address,
-    grid,
-    numbers,
-    transports_of,
+    Key,
+    Plan,
+    choose_transports,
+    list_keys,
+    locate,
+    parse_numbers,
+    shuffle,
 )
 from orchestrator.errors import SettingsError
 
@@ -21,13 +23,13 @@ OUT = Path("bench")
 
 
 def test_numbers_are_parsed() -> None:
-    assert numbers("1,2, 16", "concurrency") == (1, 2, 16)
+    assert parse_numbers("1,2, 16", "concurrency") == (1, 2, 16)
 
 
 @pytest.mark.parametrize("text", ["", "1,", "x", "1.5"])
 def test_other_text_than_numbers_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"plates: wanted whole numbers like 1,2,4, got '"):
-        numbers(text, "plates")
+        parse_numbers(text, "plates")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +41,6 @@ def test_other_text_than_numbers_is_refused(text: str) -> None:
         pytest.param({"transports": ("pigeon",)}, "transport: wanted .*, got pigeon", id="pigeon"),
         pytest.param({"seconds": 0.0}, "seconds: wanted 0.1 to 3600, got 0", id="no time"),
         pytest.param({"rounds": 0}, "rounds: wanted 1 to 1000, got 0", id="no rounds"),
-        pytest.param({"predecessor": OUT}, "predecessor: wanted .* got one", id="half a bound"),
         pytest.param(
             {"address": Address("a:1", "a:2"), "repository": OUT},
             "model-repository, pictures: wanted without",
@@ -55,52 +56,77 @@ def test_other_text_than_numbers_is_refused(text: str) -> None:
             "grpc-url: wanted host:port",
             id="gRPC where",
         ),
+        pytest.param({"targets": ("fork",)}, "target: wanted some of bls, .*, got fork", id="fork"),
+        pytest.param(
+            {"targets": ("monolith",), "device": "gpu"},
+            "target: wanted monolith on a server of our own on the CPU, got --device gpu",
+            id="composition on a GPU",
+        ),
+        pytest.param(
+            {"targets": ("bls", "ensemble"), "address": Address("a:1", "a:2")},
+            "target: wanted ensemble .*, got --url",
+            id="composition elsewhere",
+        ),
     ],
 )
-def test_a_wrong_task_is_refused(wrong: dict, message: str) -> None:
+def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        Task(OUT, **wrong)
+        Plan(out=OUT, **wrong)
+
+
+def grid(*pictures: str, **changed: object) -> list[Key]:
+    return list_keys(Plan(out=OUT, **changed), pictures)
 
 
 def test_every_round_has_every_cell_once() -> None:
-    task = Task(OUT, concurrencies=(1, 4), transports=(HTTP_RAW, HTTP_ENCODED, IN_PROCESS))
-    first, second = (grid(task, ["a", "b"], round_) for round_ in (0, 1))
-    assert len(set(first)) == len(first) == 2 * 2 * 3
-    assert set(first) == set(second)
+    transports = (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    cells = grid("a", "b", concurrencies=(1, 4), transports=transports)
+    assert len(set(cells)) == len(cells) == 2 * 2 * 3
+    assert sorted(map(str, shuffle(cells, 0))) == sorted(map(str, cells))
 
 
 def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
-    keys = grid(Task(OUT, thin=True), ["a"], 0)
-    assert {key.concurrency for key in keys if key.transport == GRPC} == {1, 4}
-    assert {key.concurrency for key in keys if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
-    assert len(keys) == 2 * 5 + 3 * 2
+    cells = grid("a", thin=True)
+    assert {key.concurrency for key in cells if key.transport == GRPC} == {1, 4}
+    assert {key.concurrency for key in cells if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
+    assert len(cells) == 2 * 5 + 3 * 2
 
 
 def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
-    task = Task(OUT)
-    assert grid(task, ["a", "b"], 0) != grid(task, ["a", "b"], 1)
-    assert grid(task, ["a", "b"], 1) == grid(task, ["a", "b"], 1)
+    cells = grid("a", "b")
+    assert shuffle(cells, 0) != shuffle(cells, 1)
+    assert shuffle(cells, 1) == shuffle(cells, 1)
 
 
-def test_the_transports_of_a_block_are_neighbours() -> None:
-    keys = grid(Task(OUT, concurrencies=(1, 4)), ["a", "b"], 0)
-    blocks = [keys[start : start + len(TRANSPORTS)] for start in range(0, len(keys), 5)]
+def test_the_ways_of_a_block_are_neighbours() -> None:
+    cells = shuffle(grid("a", "b", concurrencies=(1, 4)), 0)
+    blocks = [cells[start : start + len(TRANSPORTS)] for start in range(0, len(cells), 5)]
     assert [len({(key.picture, key.concurrency) for key in block}) for block in blocks] == [1] * 4
 
 
+def test_compositions_take_encoded_pictures_alone() -> None:
+    cells = grid("a", concurrencies=(1,), targets=("bls", "ensemble"), transports=(GRPC,))
+    assert [key.way for key in cells] == ["grpc", "ensemble, http-encoded"]
+    assert [key.way for key in grid("a", concurrencies=(1,), targets=("monolith",))] == [
+        "in-process",
+        "monolith, http-encoded",
+    ]
+
+
 def test_only_the_bound_needs_no_server() -> None:
-    assert not Task(OUT, transports=(IN_PROCESS,)).is_served
-    assert Task(OUT, transports=(IN_PROCESS, HTTP_RAW)).is_served
+    assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
+    assert Plan(out=OUT, transports=(IN_PROCESS, HTTP_RAW)).is_served
+    assert Plan(out=OUT, transports=(IN_PROCESS,), targets=("ensemble",)).is_served
 
 
 def test_without_urls_there_is_no_running_server() -> None:
-    assert address(None, None, None) is None
+    assert locate(None, None, None) is None
 
 
 def test_urls_make_an_address() -> None:
     metrics = "http://here:3/metrics"
-    assert address("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
-    assert address("here:1", None, None) == Address("here:1")
+    assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
+    assert locate("here:1", None, None) == Address("here:1")
 
 
 @pytest.mark.parametrize(
@@ -113,10 +139,11 @@ def test_urls_make_an_address() -> None:
 )
 def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        address(*urls)
+        locate(*urls)
 
 
-def test_transports_are_those_that_the_address_allows() -> None:
-    assert transports_of(None) == TRANSPORTS
-    assert transports_of(Address("a:1", "a:2")) == TRANSPORTS
-    assert transports_of(Address("a:1")) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+def test_transports_are_those_that_address_and_targets_allow() -> None:
+    assert choose_transports(None, ["bls"]) == TRANSPORTS
+    assert choose_transports(Address("a:1", "a:2"), ["bls"]) == TRANSPORTS
+    assert choose_transports(Address("a:1"), ["bls"]) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    assert choose_transports(None, ["bls", "ensemble"]) == (HTTP_ENCODED, IN_PROCESS)

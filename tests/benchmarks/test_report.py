@@ -6,44 +6,41 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import plan, run
-from benchmarks.load import Sample
-from benchmarks.plan import Key, Task, grid
-from benchmarks.session import Record
-from benchmarks.tables import figure
-from benchmarks.target import Target
+from benchmarks import run
+from benchmarks.bounds import Bound
+from benchmarks.compositions.memory import Processes
+from benchmarks.load import Cpu, Round
+from benchmarks.plan import Key, Plan, list_keys
+from benchmarks.processes import Peaks
+from benchmarks.server import ServerFacts
+from benchmarks.session import Results
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
 
 COUNTERS = {
-    (MODEL, "request_success"): 4.0,
-    (MODEL, "exec_count"): 4.0,
-    (MODEL, "compute_infer_duration_us"): 80_000.0,
-    ("yolo", "request_success"): 4.0,
-    ("yolo", "exec_count"): 2.0,
-    ("yolo", "request_duration_us"): 60_000.0,
+    f"{MODEL} request_success": 4.0,
+    f"{MODEL} exec_count": 4.0,
+    f"{MODEL} compute_infer_duration_us": 80_000.0,
+    "yolo request_success": 4.0,
+    "yolo exec_count": 2.0,
+    "yolo compute_infer_duration_us": 60_000.0,
+    "picture stage_count": 4.0,
+    "picture stage_sum": 0.012,
+    "yolo stage_sum": 0.064,
 }
-BARE = [
-    {"stage": "decode", "rows": 1, "ms": 5.0},
-    {"stage": "yolo", "rows": 1, "ms": 60.0},
-    {"stage": "predecessor total", "rows": 1, "ms": 500.0},
-]
+BOUNDS = (Bound("picture", 1, 5.0), Bound("yolo", 1, 60.0))
 
 
-def sample(key: Key, *, ms: float = 100.0, **changed: object) -> Sample:
+def made_up(key: Key, *, ms: float = 100.0, **changed: object) -> Round:
     values = {
         "seconds": 2.0,
         "latencies_ms": (ms,) * 4 * key.concurrency,
         "plates": int(key.picture.split()[0]),
-        "used": {"cpu_s": 0.8, "client_cpu_s": 0.01},
-        "peaks": {"memory_bytes": 10**9, "shm_bytes": 4 * 10**7},
+        "cpu_s": Cpu(server=0.8, client=0.01),
+        "peaks": Peaks(10**9, 4 * 10**7),
         "counters": COUNTERS,
     }
-    return Sample(**values | changed)
-
-
-def options(task: Task) -> dict[str, object]:
-    return {"engine": task.engine.value, "threads": 0}
+    return Round(**values | changed)
 
 
 @pytest.fixture
@@ -53,15 +50,18 @@ def bench(monkeypatch, tmp_path: Path):
     def invoke(
         *arguments: object, ended: str = "", out: str = "new", named: bool = True, **changed: object
     ):
-        def measure(task: Task, pictures: list) -> Record:
+        def measure(plan: Plan, pictures: list) -> Results:
             names = [picture.name for picture in pictures]
-            record = Record(rounds=task.rounds, ended=ended)
-            for round_ in range(task.rounds):
-                for key in grid(task, names, round_):
-                    record.samples.setdefault(key, []).append(sample(key, **changed))
-            record.bare = {name: [BARE] for name in names}
-            record.server = Target(plan.Address("x:1"), "2.51.0", {}, options(task))
-            return record
+            return Results(
+                rounds={
+                    key: [made_up(key, **changed)] * plan.rounds for key in list_keys(plan, names)
+                },
+                bounds={name: [BOUNDS] for name in names},
+                server=ServerFacts("2.51.0", {}, "cpu", plan.engine),
+                processes=tuple(Processes(name, 3, 10**8) for name in plan.compared),
+                ended=ended,
+                rounds_done=plan.rounds,
+            )
 
         monkeypatch.setattr(run, "measure", measure)
         small = ["--plates", "0", "--out", tmp_path / out]
@@ -78,15 +78,14 @@ def lines(result) -> list[str]:
 
 def test_ratios_come_first(bench) -> None:
     printed = lines(bench())
-    assert printed[3:12] == [
+    assert printed[3:11] == [
         "ratios 0 plates",
         "served / in process, x1 1.00",
         "served / in process, x4 1.00",
         "served / in process, x16 1.00",
         "p99 / p50, x4 1.00",
         "throughput at many / at 4, x16 4.00",
-        "one call - (yolo + decoding), ms, x1 35.0",
-        "one call / predecessor, x1 0.20",
+        "one call - (picture + yolo), ms, x1 35.0",
         "",
     ]
 
@@ -96,10 +95,17 @@ def test_cells_stages_and_bounds_are_printed(bench) -> None:
     assert result.exit_code == 0
     printed = lines(result)
     assert "0 plates http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.62 1000 40.0" in printed
-    assert "0 plates x4 0.00 20.0 5.00 0.00 0.00 2.00 0.00 0.00 - 0.00 0.00 -" in printed
-    assert "0 plates yolo 1 60.0" in printed
-    assert "0 plates decode 1 5.00" in printed
-    assert "0 plates predecessor total 1 500" in printed
+    assert "0 plates http-encoded x4 3.00 0.00 16.0 0.00 0.00 0.00 0.00 19.0" in printed
+    assert "0 plates in-process x4 3.00 0.00 16.0 0.00 0.00 0.00 0.00 19.0" in printed
+    assert "0 plates http-encoded x4 0.00 20.0 0.00 15.0 2.00 0.00 0.00 - 0.00 0.00 -" in printed
+    assert "0 plates picture 1 5.00" in printed
+
+
+def test_compositions_are_set_against_the_service(bench) -> None:
+    printed = lines(bench("--target", "bls", "--target", "ensemble"))
+    assert "ensemble / bls, pictures/s, x4 1.00" in printed
+    assert "0 plates ensemble, http-encoded x4 0 48 0 0 8.00 100 100 50.0 0.62 1000 40.0" in printed
+    assert "ensemble 3 100" in printed
 
 
 def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
@@ -108,10 +114,9 @@ def test_the_report_is_written_as_it_is_printed(bench, tmp_path: Path) -> None:
     assert (folder / "report.txt").read_text() == result.stdout
     assert (folder / "bench.png").read_bytes().startswith(b"\x89PNG")
     report = json.loads((folder / "report.json").read_text())
-    assert report["schema"] == 2
     assert len(report["cells"]) == 5 * 3
     assert report["machine"]["triton"] == "2.51.0"
-    assert report["settings"]["concurrencies"] == [1, 4, 16]
+    assert report["conditions"]["concurrencies"] == [1, 4, 16]
     assert report["pictures"][0]["width_px"] == 1280
 
 
@@ -144,8 +149,8 @@ def test_a_running_server_leaves_columns_empty_and_says_so(bench) -> None:
         "x:1",
         "--transport",
         "http-raw",
-        used={"client_cpu_s": 0.01},
-        peaks={},
+        cpu_s=Cpu(client=0.01),
+        peaks=Peaks(),
         counters={},
     )
     assert "CPU and memory of a server that was not started here are not measured" in result.stdout
@@ -159,7 +164,7 @@ def test_a_run_is_compared_with_a_stored_one(bench, tmp_path: Path) -> None:
     result = bench("--against", old, "--seconds", "3", ms=50.0, seconds=1.0)
     printed = lines(result)
     assert "grpc 2.00 0.50 1.00" in printed
-    assert "differs: settings seconds: 1.5 then, 3.0 now" in printed
+    assert "differs: conditions seconds: 1.5 then, 3.0 now" in printed
     cell = "0 plates http-encoded x4 0 48 0 0 16.0 50.0 50.0 50.0 0.62 1000 40.0 2.00 0.50 1.00"
     assert cell in printed
 
@@ -169,8 +174,8 @@ def test_another_engine_or_number_of_pictures_is_told_of(bench, tmp_path: Path) 
     old = tmp_path / "old" / "report.json"
     other = ("--engine", "torchscript", "--pictures", "3")
     printed = lines(bench("--transport", "grpc", *other, "--against", old))
-    assert "differs: settings engine: openvino then, torchscript now" in printed
-    assert "differs: settings pictures: 0 then, 3 now" in printed
+    assert "differs: conditions engine: openvino then, torchscript now" in printed
+    assert "differs: conditions pictures: 0 then, 3 now" in printed
     assert "differs: server engine: openvino then, torchscript now" in printed
 
 
@@ -202,7 +207,7 @@ def test_a_run_that_measured_nothing_is_written_too(bench) -> None:
         pytest.param(("--file", "none.jpg"), "none.jpg: wanted a readable file", id="file"),
         pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
         pytest.param(("--url", "http://x:1"), "url: wanted host:port, got http", id="url"),
-        pytest.param(("--out", "/dev/null/x"), "/dev/null/x: wanted to write here", id="out"),
+        pytest.param(("--out", "/dev/null/x"), "/dev/null/x: cannot write here", id="out"),
     ],
 )
 def test_bad_input_is_one_sentence(bench, arguments: tuple, message: str) -> None:
@@ -216,18 +221,3 @@ def test_a_server_that_cannot_be_reached_is_one_sentence(tmp_path: Path) -> None
     result = CliRunner().invoke(app, ["bench", *small])
     assert result.exit_code == 2
     assert "http://localhost:1/v2" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (None, "-"),
-        (0.0, "0.00"),
-        (0.123, "0.12"),
-        (12.34, "12.3"),
-        (-4.56, "-4.56"),
-        (1234.5, "1234"),
-    ],
-)
-def test_figures_have_three_digits(value: float | None, text: str) -> None:
-    assert figure(value) == text

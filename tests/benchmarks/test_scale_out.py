@@ -1,22 +1,32 @@
 """The balancer's configuration, and figures of calls and samples made up."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.load import Sample
+from benchmarks.load import Cpu, Round
 from benchmarks.scale_out import __main__ as command
-from benchmarks.scale_out import balancer, figures
-from benchmarks.scale_out.balancer import SHIPPED, Ports, configuration
-from benchmarks.scale_out.callers import Call, Caller, Known, known
-from benchmarks.scale_out.incidents import Record
-from benchmarks.scale_out.replicas import shares
-from benchmarks.scale_out.scaling import BALANCED, DIRECT, Cell, Way
-from benchmarks.scale_out.tables import text_of
+from benchmarks.scale_out import balancer
+from benchmarks.scale_out.balancer import SHIPPED, Ports, configure
+from benchmarks.scale_out.callers import CheckedCall, CheckedCaller, Known, known_pictures
+from benchmarks.scale_out.incidents import Incident
+from benchmarks.scale_out.replicas import deal
+from benchmarks.scale_out.report import (
+    Scale,
+    ScaleOutReport,
+    compare_scales,
+    compare_ways,
+    find_impacts,
+)
+from benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options, Way
+from benchmarks.scale_out.text import format_report
 from orchestrator.errors import ModelError, ServerError
 from orchestrator.plates import Plate, Plates
 from orchestrator.server.options import ServerOptions
+from reporting.files import read_report
+from reporting.machine import Machine
 
 REPLICAS = {
     "one": ServerOptions(http_port=1101, grpc_port=1102),
@@ -28,7 +38,7 @@ PLACED = ("bind ", "server ", "stats socket ")
 
 
 def configured(admin: Path = Path("/run/admin.sock")) -> str:
-    return configuration(SHIPPED.read_text(), REPLICAS, PORTS, admin)
+    return configure(SHIPPED.read_text(), REPLICAS, PORTS, admin)
 
 
 def other_lines(text: str) -> list[str]:
@@ -42,7 +52,7 @@ def placed_lines(text: str) -> list[str]:
 @pytest.fixture
 def haproxy() -> str:
     try:
-        return balancer.program()
+        return balancer.find_program()
     except ServerError as error:
         pytest.skip(str(error))
 
@@ -79,7 +89,7 @@ def test_haproxy_takes_the_configuration_with_our_addresses(haproxy: str, tmp_pa
 def test_without_haproxy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(balancer.shutil, "which", lambda name, path: None)
     with pytest.raises(ServerError, match="install the package haproxy"):
-        balancer.program()
+        balancer.find_program()
 
 
 @pytest.mark.parametrize(
@@ -93,7 +103,7 @@ def test_without_haproxy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_cores_are_dealt_in_turn(replicas: int, each: int, dealt: list[set[int]]) -> None:
-    assert shares(replicas, [4, 7], each) == dealt
+    assert deal(replicas, [4, 7], each) == dealt
 
 
 class Reader:
@@ -109,124 +119,138 @@ class Reader:
 
 
 def test_an_answer_with_the_right_texts_in_any_order_is_right() -> None:
-    caller = Caller(Reader("B", "A"), [Known("two", b"", ("A", "B"))])
+    caller = CheckedCaller(Reader("B", "A"), [Known("two", b"", ("A", "B"))])
     assert caller() == 2
 
 
 def test_a_wrong_answer_is_a_failure() -> None:
-    caller = Caller(Reader("A"), [Known("two", b"", ("A",)), Known("none", b"", ())])
+    caller = CheckedCaller(Reader("A"), [Known("two", b"", ("A",)), Known("none", b"", ())])
     assert caller() == 1
     with pytest.raises(ModelError, match=r"none: wanted \(\), got \('A',\)"):
         caller()
 
 
 def test_one_known_picture_has_plates_and_one_has_none() -> None:
-    assert [picture.texts for picture in known()] == [("A123BC77", "M456OP199", "TO05577"), ()]
+    assert [picture.texts for picture in known_pictures()] == [
+        ("A123BC77", "M456OP199", "TO05577"),
+        (),
+    ]
 
 
 CALLS = (
-    Call("http", 0.0, 1.0),
-    Call("http", 1.0, 2.5, retried=2),
-    Call("http", 2.0, 3.0, failure="gone"),
-    Call("http", 3.0, 4.5),
-    Call("grpc", 0.5, 1.5, retried=1),
-    Call("http", 4.5, 9.0),
+    CheckedCall("http", 0.0, 1.0),
+    CheckedCall("http", 1.0, 2.5, retried=2),
+    CheckedCall("http", 2.0, 3.0, failure="gone"),
+    CheckedCall("http", 3.0, 4.5),
+    CheckedCall("grpc", 0.5, 1.5, retried=1),
+    CheckedCall("http", 4.5, 9.0),
 )
-RECORD = Record(
+INCIDENT = Incident(
     "kill", CALLS, load_began=0.0, began=2.0, ended=4.0, load_ended=5.0, resent=3,
     taken={"one": {"http": 4, "grpc": 1}, "two": {"http": 1, "grpc": 0}},
 )  # fmt: skip
 
 
 def test_an_incident_is_counted_for_each_protocol() -> None:
-    http, grpc = figures.incident(RECORD)
-    assert (http["calls"], http["answered"], http["retried"], http["lost"]) == (5, 4, 2, 1)
-    assert (http["longest_ms"], http["first_failure"]) == (4500.0, "gone")
-    assert (grpc["calls"], grpc["retried"], grpc["lost"], grpc["first_failure"]) == (1, 1, 0, "")
-    assert http["taken"] == {"one": 4, "two": 1}
+    http, grpc = find_impacts(INCIDENT)
+    assert (http.calls, http.answered, http.retried, http.lost) == (5, 4, 2, 1)
+    assert (http.longest_ms, http.first_failure) == (4500.0, "gone")
+    assert (grpc.calls, grpc.retried, grpc.lost, grpc.first_failure) == (1, 1, 0, "")
+    assert http.taken == {"one": 4, "two": 1}
 
 
 def test_answers_count_in_the_window_in_which_they_came_and_failures_do_not() -> None:
-    http, _ = figures.incident(RECORD)
-    assert (http["before"], http["during"], http["after"]) == (1 / 2, 1 / 2, 1 / 1)
-    assert http["seconds"] == 2.0
+    http, _ = find_impacts(INCIDENT)
+    assert (http.before, http.during, http.after) == (1 / 2, 1 / 2, 1 / 1)
+    assert http.seconds == 2.0
 
 
-def sample(*latencies_ms: float, seconds: float = 1.0, **counts) -> Sample:
-    used = {"servers": 0.1 * len(latencies_ms), "balancer": 0.0, "callers": 0.002}
-    return Sample(seconds, latencies_ms, used=used, **counts)
+def loop(*latencies_ms: float, **counts) -> Round:
+    cpu_s = Cpu(server=0.1 * len(latencies_ms), client=0.002, balancer=0.0)
+    return Round(1.0, latencies_ms, cpu_s=cpu_s, **counts)
 
 
-def scaled() -> list[dict]:
-    return figures.scaling(
+def scaled() -> list[Scale]:
+    return compare_scales(
         {
-            Cell(2, 4): [sample(*[10.0] * 6), sample(*[20.0] * 9, refused=1), sample(*[30.0] * 8)],
-            Cell(1, 4): [sample(*[10.0] * 4), sample(*[10.0] * 3, errors=1), sample(*[10.0] * 4)],
+            Crowd(2, 4): [loop(*[10.0] * 6), loop(*[20.0] * 9, refused=1), loop(*[30.0] * 8)],
+            Crowd(1, 4): [loop(*[10.0] * 4), loop(*[10.0] * 3, errors=1), loop(*[10.0] * 4)],
         }
     )
 
 
 def test_replicas_are_compared_round_by_round() -> None:
     one, two = scaled()
-    assert [one["replicas"], two["replicas"]] == [1, 2]
-    assert one["to_fewest"] == 1.0
-    assert two["to_fewest"] == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
-    assert two["throughput"] == 8.0
-
-
-def test_latencies_of_all_rounds_are_pooled() -> None:
-    _, two = scaled()
-    assert (two["calls"], two["p50_ms"]) == (23, 20.0)
-    assert two["cpu_ms"]["servers"] == pytest.approx(100.0)
+    assert [one.crowd, two.crowd] == [Crowd(1, 4), Crowd(2, 4)]
+    assert one.to_fewest == 1.0
+    assert two.to_fewest == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
+    assert two.load.cpu_ms.server == pytest.approx(100.0)
+    assert (one.lost, two.lost) == (1, 1)
 
 
 def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
     ways = {
-        Way("http", DIRECT): [sample(3.0, 3.0, 9.0), sample(4.0), sample(5.0)],
-        Way("http", BALANCED): [sample(3.5), sample(6.0), sample(6.0, errors=2)],
+        Way("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
+        Way("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
     }
-    (row,) = figures.cost(ways)
-    assert (row["direct_ms"], row["balanced_ms"], row["more_ms"]) == (4.0, 6.0, 1.0)
-    assert (row["calls"], row["lost"]) == (8, 2)
+    (cost,) = compare_ways(ways)
+    assert (cost.direct_ms, cost.balanced_ms, cost.more_ms) == (4.0, 6.0, 1.0)
+    assert (cost.calls, cost.lost) == (8, 2)
 
 
-def report() -> dict:
-    way = {Way("http", DIRECT): [sample(3.0)], Way("http", BALANCED): [sample(4.0)]}
-    return {
-        "settings": {"machine_cores": 1, "cores": 1, "replicas": (1, 2)},
-        "incidents": figures.incident(RECORD),
-        "scaling": scaled(),
-        "cost": figures.cost(way),
-    }
+def report() -> ScaleOutReport:
+    ways = {Way("http", DIRECT): [loop(3.0)], Way("http", BALANCED): [loop(4.0)]}
+    return ScaleOutReport(
+        machine=Machine("A", 1, 10**9, None, "Linux", "3.12", None, {}),
+        options=Options(replicas=(1, 2)),
+        impacts=tuple(find_impacts(INCIDENT)),
+        scales=tuple(scaled()),
+        costs=tuple(compare_ways(ways)),
+    )
 
 
 def test_lost_calls_of_every_part_add_up() -> None:
-    assert figures.lost(report()) == 1 + 1 + 1
-    assert figures.lost({"incidents": [], "scaling": [], "cost": []}) == 0
+    assert report().lost == 1 + 2
+    assert replace(report(), impacts=(), scales=()).lost == 0
 
 
 def test_the_text_says_what_was_lost_and_what_the_cores_cannot_show() -> None:
-    text = text_of(report())
+    text = format_report(report())
     assert "kill: the first call lost: gone" in text
     assert "2 replicas share 1 cores" in text
     assert "kill: the balancer sent 3 calls again by itself" in text
 
 
-@pytest.mark.parametrize(("lost", "code"), [(0, 0), (2, 1)])
-def test_a_lost_call_makes_it_fail(monkeypatch, tmp_path: Path, lost: int, code: int) -> None:
-    made_up = report() | {"scaling": [], "cost": []}
-    made_up["incidents"] = [row | {"lost": lost} for row in made_up["incidents"][:1]]
-    monkeypatch.setattr(command, "run", lambda arguments: made_up)
-    monkeypatch.setattr("sys.argv", ["scale_out", "--json", str(tmp_path / "out.json")])
+@pytest.mark.parametrize(("parts", "code"), [({"impacts": (), "scales": ()}, 0), ({}, 1)])
+def test_a_lost_call_makes_it_fail(monkeypatch, tmp_path: Path, parts: dict, code: int) -> None:
+    made_up = replace(report(), **parts)
+    monkeypatch.setattr(command, "run", lambda options: made_up)
+    path = tmp_path / "new" / "out.json"
+    monkeypatch.setattr("sys.argv", ["scale_out", "--json", str(path)])
     assert command.main() == code
-    assert (tmp_path / "out.json").is_file()
+    assert read_report(ScaleOutReport, path) == made_up
 
 
-def test_what_cannot_be_run_is_one_sentence(monkeypatch, capsys) -> None:
-    def fail(arguments: object) -> dict:
+def test_options_are_parsed_and_the_others_have_defaults() -> None:
+    options, path = command.parse(["--replicas", "1,2", "--seconds", "0.5"])
+    assert options == Options(replicas=(1, 2), seconds=0.5)
+    assert path is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "scale-out: haproxy: wanted the program, got none\n"),
+        (["--replicas", "x"], "scale-out: replicas: wanted whole numbers like 1,2,4, got 'x'\n"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence(
+    monkeypatch, capsys, arguments: list[str], message: str
+) -> None:
+    def fail(options: Options) -> ScaleOutReport:
         raise ServerError("haproxy: wanted the program, got none")
 
     monkeypatch.setattr(command, "run", fail)
-    monkeypatch.setattr("sys.argv", ["scale_out"])
+    monkeypatch.setattr("sys.argv", ["scale_out", *arguments])
     assert command.main() == 2
-    assert capsys.readouterr().err == "scale-out: haproxy: wanted the program, got none\n"
+    assert capsys.readouterr().err == message

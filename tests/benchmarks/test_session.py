@@ -7,95 +7,79 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.bounds import Bound
+from benchmarks.load import Cpu, Round
 from benchmarks.pictures import Picture
-from benchmarks.plan import IN_PROCESS, Key, Task
+from benchmarks.plan import IN_PROCESS, Key, Plan
 from benchmarks.session import Session, measure
 from orchestrator.errors import ServerError
 
 PICTURES = [Picture(name, b"", np.zeros((2, 2, 3), np.uint8)) for name in ("a", "b")]
-LOAD = {
-    "seconds": 1.0,
-    "latencies_ms": [5.0],
-    "errors": 0,
-    "first_error": "",
-    "plates": 1,
-    "used": {"cpu_s": 0.5},
-    "peaks": {"memory_bytes": 7},
-}
+LOAD = Round(1.0, (5.0,), plates=1, cpu_s=Cpu(server=0.5))
 
 
 class FakeWorker:
     """Answers as the worker does; raises `failure` instead of answer number `fails_at`."""
 
     def __init__(self, fails_at: int = -1, failure: BaseException | None = None) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.asked = 0
         self.fails_at = fails_at
         self.failure = failure
 
-    def ask(self, question: dict | str) -> dict:
-        if isinstance(question, str):
-            self.asked.append(("former", question))
-            return {"detector": 400.0}
-        self.asked.append((question["do"], question["picture"]))
-        if self.failure and len(self.asked) == self.fails_at:
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        self.count()
+        return LOAD
+
+    def time_alone(self, encoded: bytes) -> tuple[Bound, ...]:
+        self.count()
+        return (Bound("yolo", 1, 2.0),)
+
+    def count(self) -> None:
+        self.asked += 1
+        if self.failure and self.asked == self.fails_at:
             raise self.failure
-        return {"bare": [{"stage": "yolo"}]} if question["do"] == "bare" else LOAD
 
 
 class FakeStart:
     """Starts nothing; knows whether it was stopped."""
 
-    def __init__(self, worker: FakeWorker, former: FakeWorker | None = None) -> None:
+    def __init__(self, worker: FakeWorker) -> None:
         self.worker = worker
-        self.former = former
         self.is_stopped = False
 
-    def __call__(self, task: Task, pictures: list[Picture]) -> AbstractContextManager[Session]:
+    def __call__(self, plan: Plan, pictures: list[Picture]) -> AbstractContextManager[Session]:
         return self.opened(pictures)
 
     @contextmanager
     def opened(self, pictures: list[Picture]) -> Iterator[Session]:
-        files = {picture.name: Path(f"{picture.name}.jpg") for picture in pictures}
         by_name = {picture.name: picture for picture in pictures}
         try:
-            yield Session(None, self.worker, self.former, by_name, files)
+            yield Session(None, self.worker, by_name)
         finally:
             self.is_stopped = True
 
 
-def task(rounds: int = 2) -> Task:
-    return Task(Path("out"), transports=(IN_PROCESS,), concurrencies=(1, 4), rounds=rounds)
+def plan(rounds: int = 2) -> Plan:
+    return Plan(out=Path("out"), transports=(IN_PROCESS,), concurrencies=(1, 4), rounds=rounds)
 
 
 def test_every_round_measures_every_cell_and_the_bounds() -> None:
-    start = FakeStart(FakeWorker(), FakeWorker())
-    record = measure(task(), PICTURES, start)
-    assert {key: len(samples) for key, samples in record.samples.items()} == {
+    start = FakeStart(FakeWorker())
+    results = measure(plan(), PICTURES, start)
+    assert {key: len(many) for key, many in results.rounds.items()} == {
         Key(name, IN_PROCESS, count): 2 for name in "ab" for count in (1, 4)
     }
-    assert {name: len(rounds) for name, rounds in record.bare.items()} == {"a": 2, "b": 2}
-    assert [row["stage"] for row in record.bare["b"][1]] == [
-        "yolo",
-        "predecessor detector",
-        "predecessor total",
-    ]
-    assert (record.rounds, record.ended, record.server) == (2, "", None)
+    assert {name: len(rounds) for name, rounds in results.bounds.items()} == {"a": 2, "b": 2}
+    assert (results.rounds_done, results.ended, results.server) == (2, "", None)
 
 
-def test_the_predecessor_is_told_the_file() -> None:
-    former = FakeWorker()
-    measure(task(rounds=1), PICTURES, FakeStart(FakeWorker(), former))
-    assert former.asked == [("former", "a.jpg"), ("former", "b.jpg")]
-
-
-def test_figures_of_the_worker_become_a_sample() -> None:
-    record = measure(task(rounds=1), PICTURES, FakeStart(FakeWorker()))
-    sample = record.samples[Key("a", IN_PROCESS, 4)][0]
-    assert (sample.throughput, sample.used["cpu_s"], sample.plates) == (1, 0.5, 1)
+def test_the_workers_round_is_kept() -> None:
+    results = measure(plan(rounds=1), PICTURES, FakeStart(FakeWorker()))
+    assert results.rounds[Key("a", IN_PROCESS, 4)] == [LOAD]
 
 
 def test_progress_is_told(capsys) -> None:
-    measure(task(rounds=1), PICTURES, FakeStart(FakeWorker()))
+    measure(plan(rounds=1), PICTURES, FakeStart(FakeWorker()))
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 4
     assert told[-1].startswith("4/4  ")
@@ -104,28 +88,28 @@ def test_progress_is_told(capsys) -> None:
 
 def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
     start = FakeStart(FakeWorker(fails_at=5, failure=KeyboardInterrupt()))
-    record = measure(task(), PICTURES, start)
-    assert record.ended == "interrupted"
-    assert sum(map(len, record.samples.values())) == 2  # after two bare stages; the third failed
-    assert record.rounds == 0
+    results = measure(plan(), PICTURES, start)
+    assert results.ended == "interrupted"
+    assert sum(map(len, results.rounds.values())) == 2  # after two bare stages; the third failed
+    assert results.rounds_done == 0
     assert start.is_stopped
 
 
-def test_an_early_interrupt_leaves_an_empty_record() -> None:
+def test_an_early_interrupt_leaves_no_results() -> None:
     start = FakeStart(FakeWorker(fails_at=1, failure=KeyboardInterrupt()))
-    assert measure(task(), PICTURES, start).samples == {}
+    assert measure(plan(), PICTURES, start).rounds == {}
     assert start.is_stopped
 
 
 def test_a_server_that_ends_later_ends_the_run() -> None:
     start = FakeStart(FakeWorker(fails_at=4, failure=ServerError("in-process: out of memory")))
-    record = measure(task(), PICTURES, start)
-    assert record.ended == "in-process: out of memory"
-    assert sum(map(len, record.samples.values())) == 1
+    results = measure(plan(), PICTURES, start)
+    assert results.ended == "in-process: out of memory"
+    assert sum(map(len, results.rounds.values())) == 1
 
 
 def test_a_server_that_ends_at_once_is_an_error() -> None:
     start = FakeStart(FakeWorker(fails_at=3, failure=ServerError("gone")))
     with pytest.raises(ServerError, match="gone"):
-        measure(task(), PICTURES, start)
+        measure(plan(), PICTURES, start)
     assert start.is_stopped

@@ -16,11 +16,12 @@ from tritonclient.grpc import service_pb2
 
 from benchmarks.pictures import Picture
 from benchmarks.plan import Address
-from benchmarks.wire import HEADER, METHOD, REGION, connected
+from benchmarks.wire import HEADER, METHOD, REGION, Question, connect
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.errors import ModelError, Overloaded, ServerError
 
 PICTURE = Picture("grey", b"JPEG", np.full((2, 3, 3), 7, np.uint8))
+QUESTION = Question(PICTURE)
 SHM = Path("/dev/shm")
 
 
@@ -63,7 +64,7 @@ def http() -> Iterator[tuple[type[FakeTriton], Address]]:
 
 def test_an_encoded_picture_goes_as_its_file(http) -> None:
     handler, address = http
-    with connected("http-encoded", PICTURE, address) as call:
+    with connect("http-encoded", QUESTION, address) as call:
         assert [call(), call()] == [3, 3]
     assert len(handler.asked) == 2
     path, request, data = handler.asked[1]
@@ -75,7 +76,7 @@ def test_an_encoded_picture_goes_as_its_file(http) -> None:
 
 def test_a_raw_picture_goes_as_its_pixels(http) -> None:
     handler, address = http
-    with connected("http-raw", PICTURE, address) as call:
+    with connect("http-raw", QUESTION, address) as call:
         call()
     ((_, request, data),) = handler.asked
     assert request["inputs"][0]["shape"] == [2, 3, 3]
@@ -93,7 +94,7 @@ def test_http_failures_are_told_apart(http, status: int, kind: type, message: st
     handler, address = http
     handler.status = status
     with (
-        connected("http-raw", PICTURE, address) as call,
+        connect("http-raw", QUESTION, address) as call,
         pytest.raises(kind, match=message),
     ):
         call()
@@ -101,7 +102,7 @@ def test_http_failures_are_told_apart(http, status: int, kind: type, message: st
 
 def test_a_caller_goes_on_after_a_failure(http) -> None:
     handler, address = http
-    with connected("http-raw", PICTURE, address) as call:
+    with connect("http-raw", QUESTION, address) as call:
         handler.status = 503
         with pytest.raises(Overloaded):
             call()
@@ -116,7 +117,7 @@ def test_nobody_there_is_a_failure(transport: str) -> None:
         url = f"127.0.0.1:{bound.getsockname()[1]}"
         with (
             pytest.raises(ServerError),
-            connected(transport, PICTURE, Address(url, url)) as call,
+            connect(transport, QUESTION, Address(url, url)) as call,
         ):
             call()
     assert not list(SHM.glob(f"{REGION}*"))
@@ -154,7 +155,7 @@ def over_grpc() -> Iterator[tuple[FakeGrpc, Address]]:
 
 def test_a_picture_goes_in_the_message(over_grpc) -> None:
     handler, address = over_grpc
-    with connected("grpc", PICTURE, address) as call:
+    with connect("grpc", QUESTION, address) as call:
         assert [call(), call()] == [2, 2]
     request = service_pb2.ModelInferRequest.FromString(handler.asked[1])
     assert (request.model_name, list(request.inputs[0].shape)) == (MODEL, [2, 3, 3])
@@ -174,7 +175,7 @@ def test_a_picture_goes_in_the_message(over_grpc) -> None:
 )
 def test_grpc_failures_are_told_apart(over_grpc, failure: tuple, kind: type) -> None:
     handler, address = over_grpc
-    with connected("grpc", PICTURE, address) as call:
+    with connect("grpc", QUESTION, address) as call:
         handler.failure = failure
         with pytest.raises(kind, match=failure[1]):
             call()
@@ -184,7 +185,7 @@ def test_a_server_without_shared_memory_is_an_error_and_leaves_nothing(over_grpc
     _, address = over_grpc
     with (
         pytest.raises(ServerError, match="shared memory: wanted 18 bytes there, got "),
-        connected("grpc-shm", PICTURE, address),
+        connect("grpc-shm", QUESTION, address),
     ):
         pass
     assert not list(SHM.glob(f"{REGION}*"))

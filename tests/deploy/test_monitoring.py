@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from orchestrator.triton.metrics import FAMILIES
+from tests.deploy.dashboard import DASHBOARD
 
 PROJECT = Path(__file__).resolve().parents[2]
 MONITORING = PROJECT / "deploy" / "monitoring"
-DASHBOARD = MONITORING / "grafana" / "dashboards" / "plates.json"
 DOCS = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 
 RULES = [

@@ -1,6 +1,5 @@
 """A few seconds of load on a real server, every transport."""
 
-import json
 import os
 from pathlib import Path
 
@@ -8,10 +7,12 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.plan import TRANSPORTS
+from benchmarks.report import BenchReport
 from benchmarks.wire import REGION
 from orchestrator.cli.app import app
-from orchestrator.contract import MODEL
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.stages import STAGES
+from reporting.files import read_report
 
 SHM = Path("/dev/shm")
 SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")
@@ -26,8 +27,8 @@ def bench(out: Path, *arguments: str):
     return CliRunner().invoke(app, ["bench", *SMALL, "--out", str(out), *arguments])
 
 
-def report_of(out: Path) -> dict:
-    return json.loads((out / "report.json").read_text())
+def report_of(out: Path) -> BenchReport:
+    return read_report(BenchReport, out / "report.json")
 
 
 @pytest.fixture(scope="module")
@@ -42,20 +43,26 @@ def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
 def test_every_transport_finds_the_plate(done) -> None:
     result, out = done
     assert result.exit_code == 0, result.output
-    cells = report_of(out)["cells"]
-    assert [cell["transport"] for cell in cells] == list(TRANSPORTS)
-    assert [(cell["plates"], cell["errors"]) for cell in cells] == [(1, 0)] * len(TRANSPORTS)
-    assert all(cell["calls"] >= 2 and cell["throughput"] > 0 for cell in cells)
-    assert all(cell["p50_ms"] <= cell["p99_ms"] for cell in cells)
+    cells = report_of(out).cells
+    assert [cell.key.transport for cell in cells] == list(TRANSPORTS)
+    assert [(cell.plates, cell.load.errors) for cell in cells] == [(1, 0)] * len(TRANSPORTS)
+    assert all(cell.load.calls >= 2 and cell.load.throughput > 0 for cell in cells)
+    assert all(cell.load.p50_ms <= cell.load.p99_ms for cell in cells)
 
 
 def test_the_servers_own_times_are_read(done) -> None:
     _, out = done
-    served = report_of(out)["cells"][:-1]
-    for stages in [cell["stages"] for cell in served]:
-        assert stages["models"][MODEL]["calls"] == 1
-        assert [stages["models"][name]["batch"] >= 1 for name in NETWORKS] == [True] * 3
-        assert 0 < stages["own_ms"] < stages["models"][MODEL]["compute_ms"]
+    for inside in [cell.inside for cell in report_of(out).cells[:-1]]:
+        assert inside.whole.calls == 1
+        assert [inside.networks[name].batch >= 1 for name in NETWORKS] == [True] * 3
+        assert 0 < sum(inside.stages_ms.values()) < 1.1 * inside.whole.compute_ms
+
+
+def test_the_bound_has_the_same_stages(done) -> None:
+    _, out = done
+    stages = [cell.inside.stages_ms for cell in report_of(out).cells]
+    assert [tuple(one) for one in stages] == [STAGES] * len(TRANSPORTS)
+    assert min(stages[-1].values()) > 0
 
 
 def test_no_shared_memory_is_left(done) -> None:
@@ -66,8 +73,8 @@ def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
     before = regions()
     result = bench(tmp_path, "--transport", "http-encoded", "--transport", "grpc-shm")
     assert result.exit_code == 0, result.output
-    for cell in report_of(tmp_path)["cells"]:
-        assert cell["cpu_s_per_call"] > cell["client_cpu_s_per_call"] > 0
-        assert cell["memory_bytes"] > 100_000_000
-        assert cell["shm_bytes"] > 0
+    for cell in report_of(tmp_path).cells:
+        assert cell.load.cpu_ms.server > cell.load.cpu_ms.client > 0
+        assert cell.peaks.memory_bytes > 100_000_000
+        assert cell.peaks.shm_bytes > 0
     assert regions() == before

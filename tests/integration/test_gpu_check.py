@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from benchmarks.gpu_check import ask, astray, check
-from benchmarks.pictures import rendered
+from benchmarks.gpu_check import ask, check, find_astray
+from benchmarks.pictures import render
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.placement import Placement
 
 
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
-    answers, placements = ask("cpu", [rendered(0), rendered(1)])
+    answers, placements = ask("cpu", [render(0), render(1)])
     assert [len(plates) for plates in answers] == [0, 1]
     assert set(placements) == {
         Placement(model, seen_by, tensor, "cpu")
@@ -18,7 +18,7 @@ def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
         for tensor in ("input__0", *network.outputs)
         for seen_by in ("caller", "worker")
     }
-    assert {one.model for one in astray(placements)} == set(NETWORKS)
+    assert {one.model for one in find_astray(placements)} == set(NETWORKS)
 
 
 @pytest.mark.gpu

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
-from benchmarks.processes import workers
+from benchmarks.processes import find_workers
 from orchestrator import probe
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
@@ -31,7 +31,7 @@ def test_a_dead_worker_is_noticed_though_triton_says_ready() -> None:
     )  # one worker for each model
     with running(options) as own:
         assert run(options.http_url).returncode == 0
-        (worker,) = workers(own.process.pid, "lprnet")
+        (worker,) = find_workers(own.process.pid, "lprnet")
         os.kill(worker, signal.SIGKILL)
         assert is_ready(options)
         done = run(options.http_url)

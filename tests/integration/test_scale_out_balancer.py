@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from benchmarks.scale_out import balancer, replicas
-from benchmarks.scale_out.balancer import Balancer
-from benchmarks.scale_out.callers import Load, known
-from benchmarks.scale_out.replicas import Replica
+from benchmarks.scale_out import balancer
+from benchmarks.scale_out.balancer import Balancer, run_balancer
+from benchmarks.scale_out.callers import Load, known_pictures
+from benchmarks.scale_out.replicas import Replica, run_replicas
 from orchestrator.client import PlateClient
 from orchestrator.errors import ServerError
 from orchestrator.server.process import Server
@@ -28,17 +28,17 @@ WIRES = {"http", "grpc"}
 def victim() -> Iterator[Replica]:
     """A replica that may be killed; the session's server, `STEADY`, is the other one."""
     try:
-        balancer.program()
+        balancer.find_program()
     except ServerError as error:
         pytest.skip(str(error))
-    with replicas.running(1) as (replica,):
+    with run_replicas(1) as (replica,):
         yield replica
 
 
 @pytest.fixture(scope="module")
 def balanced(server: Server, victim: Replica) -> Iterator[Balancer]:
     listening = {STEADY: server.options, victim.name: victim.options}
-    with balancer.running(listening) as running:
+    with run_balancer(listening) as running:
         until(lambda: all(map(running.is_up, listening)), "calls for each replica")
         yield running
 
@@ -83,7 +83,7 @@ def test_a_picture_larger_than_the_balancers_buffer_is_answered(
 
 def test_no_call_is_lost_with_a_replica(balanced: Balancer, victim: Replica) -> None:
     names = (STEADY, victim.name)
-    load = Load(balanced.urls, EACH, known(), RETRIES)
+    load = Load(balanced.urls, EACH, known_pictures(), RETRIES)
     with load.running():
         before = balanced.taken(victim.name)
         until(

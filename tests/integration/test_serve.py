@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.processes import tree, workers
+from benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.server.local import prepare
@@ -74,12 +74,12 @@ def test_serve_heals_and_leaves_no_trace(serving) -> None:
     assert f"HTTP     {url}" in printed
     wait_for_answer(url, 60)
 
-    victims = workers(process.pid, "lprnet")
+    victims = find_workers(process.pid, "lprnet")
     os.kill(victims[0], signal.SIGKILL)
-    until(lambda: victims[0] not in tree(process.pid), "the old server away")
+    until(lambda: victims[0] not in find_tree(process.pid), "the old server away")
     wait_for_answer(url, 60)
-    family = tree(process.pid) - {process.pid}
-    assert workers(process.pid, "lprnet")
+    family = find_tree(process.pid) - {process.pid}
+    assert find_workers(process.pid, "lprnet")
 
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
@@ -91,7 +91,7 @@ def test_serve_heals_and_leaves_no_trace(serving) -> None:
 def test_no_server_outlives_serve(serving, sent: signal.Signals) -> None:
     process, url, _ = serving
     wait_for_answer(url, 60)
-    family = tree(process.pid) - {process.pid}
+    family = find_tree(process.pid) - {process.pid}
     process.send_signal(sent)
     process.wait(60)
     until(lambda: not remaining(family), "its processes away")

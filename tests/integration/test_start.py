@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import tree, workers
+from benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
@@ -63,7 +63,7 @@ def refused(options: ServerOptions, models: LayOut | None = None) -> str:
 def left_behind() -> set[str]:
     """Processes and shared memory of this process's servers; another test's may be running."""
     regions = Path("/dev/shm").glob(f"plates_{os.getpid()}_*")
-    return {*map(str, tree(os.getpid())), *map(str, regions)}
+    return {*map(str, find_tree(os.getpid())), *map(str, regions)}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkey
 
 def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None:
     models = with_file("plate_recognition", "model.py", lambda _: b"import time; time.sleep(999)")
-    others = frozenset(workers(os.getpid(), "plate_recognition"))
+    others = frozenset(find_workers(os.getpid(), "plate_recognition"))
     killer = threading.Thread(target=kill_worker, args=("plate_recognition", others))
     killer.start()
     why = refused(options, models)
@@ -117,7 +117,7 @@ def test_a_worker_killed_while_it_loads_is_told_with_its_signal(options) -> None
 
 def kill_worker(model: str, others: frozenset[int]) -> None:
     """Kill a model's first worker some moments after it has begun; not one of another server."""
-    while not (found := set(workers(os.getpid(), model)) - others):
+    while not (found := set(find_workers(os.getpid(), model)) - others):
         time.sleep(0.1)
     time.sleep(0.5)  # it is seen alive
     os.kill(found.pop(), signal.SIGKILL)

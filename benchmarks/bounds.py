@@ -1,0 +1,149 @@
+"""The bounds: the same pipeline under the same load, and its stages alone, without a server."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from queue import LifoQueue
+
+import torch
+
+from benchmarks.load import Cpu, Round, run_closed_loop
+from benchmarks.metrics import Counters, add_up, read_stopwatch
+from benchmarks.processes import Watch
+from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
+from orchestrator.images import crop_plates, decode, letterbox
+from orchestrator.networks.engines import choose
+from orchestrator.networks.export import load_networks
+from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
+from orchestrator.server.capacity import Capacity
+from orchestrator.server.options import ServerOptions
+from orchestrator.settings import Settings
+from orchestrator.stages import LETTERBOX, PICTURE, Stopwatch
+
+Parameters = Mapping[str, Mapping[str, str]]
+"""The settings of `plate_recognition`, as its config.pbtxt has them."""
+REPEATS = 5
+"""Of each bare stage in a round; the median counts."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A stage on its own; rows are pictures or plates at once."""
+
+    stage: str
+    rows: int
+    ms: float
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """What the pictures are recognised with: networks, the server's settings, a device."""
+
+    infer: Infer
+    settings: Settings
+    device: torch.device
+
+
+def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
+    """Load the networks as a server with these options does."""
+    capacity = fit(options)
+    torch.set_num_threads(capacity.threads)
+    torch.set_flush_denormal(True)
+    on_gpu = options.device != "cpu" and torch.cuda.is_available()
+    engine = choose(options.engine, on_gpu=on_gpu)
+    where = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
+    several = [
+        load_networks(options.weights, where, engine, capacity.threads)
+        for _ in range(capacity.instances)
+    ]
+    return Pipeline(share(several), Settings.from_config(parameters), where)
+
+
+def fit(options: ServerOptions) -> Capacity:
+    """Return how the CPU is shared; on a GPU there is one of each."""
+    return options.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
+
+
+def share(several: Sequence[Infer]) -> Infer:
+    """Return an `Infer` that runs each call on instances that are free, as the server does."""
+    free: LifoQueue[Infer] = LifoQueue()
+    for infer in several:
+        free.put(infer)
+
+    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+        infer = free.get()
+        try:
+            return infer(model, tensors)
+        finally:
+            free.put(infer)
+
+    return infer_on_a_free_one
+
+
+def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    """Measure the pipeline, from the bytes of a file to plates, in so many threads."""
+    counted: list[Counters] = []
+
+    @contextmanager
+    def caller() -> Iterator[Callable[[], int]]:
+        torch.set_flush_denormal(True)  # a flag of the thread
+        yield lambda: _recognize(pipeline, encoded, counted)
+
+    watch = Watch(frozenset({os.getpid()}))
+    measured = run_closed_loop(
+        caller,
+        concurrency,
+        seconds,
+        usage=lambda: Cpu(server=time.process_time()),
+        look=watch.look,
+    )
+    return replace(measured, peaks=watch.peaks(), counters=add_up(counted))
+
+
+@torch.inference_mode()
+def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
+    """Return how many plates there are; the stages go to `counted`, as in the server."""
+    watch = Stopwatch()
+    picture = decode(encoded, max_pixels=pipeline.settings.max_pixels).to(pipeline.device)
+    watch.lap(PICTURE)
+    plates = recognize(picture, watch.timed(pipeline.infer), pipeline.settings)
+    watch.finish()
+    counted.append(read_stopwatch(watch))
+    return len(plates)
+
+
+@torch.inference_mode()
+def measure_alone(pipeline: Pipeline, encoded: bytes) -> tuple[Bound, ...]:
+    """Time each stage of a picture alone."""
+    picture = decode(encoded).to(pipeline.device)
+    side_px = pipeline.settings.detector_side_px
+    net = letterbox(picture, side_px).net
+    runs: list[tuple[str, int, Callable[[], object]]] = [
+        (PICTURE, 1, lambda: decode(encoded)),
+        (LETTERBOX, 1, lambda: letterbox(picture, side_px)),
+        (DETECTOR, 1, lambda: pipeline.infer(DETECTOR, {INPUT: net})),
+    ]
+    plates = crop_plates(picture, find(picture, pipeline.infer, pipeline.settings).xyxy)
+    for rows in sorted({min(1, len(plates)), len(plates)} - {0}):
+        crops = plates[:rows]
+        runs.append((RECTIFIER, rows, partial(straighten, crops, pipeline.infer)))
+        runs.append((READER, rows, partial(read, crops, pipeline.infer)))
+    return tuple(Bound(name, rows, _time_ms(pipeline, run)) for name, rows, run in runs)
+
+
+def _time_ms(pipeline: Pipeline, run: Callable[[], object]) -> float:
+    run()
+    times = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        run()
+        if pipeline.device.type == "cuda":
+            torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - began))
+    return statistics.median(times)

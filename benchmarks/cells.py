@@ -1,0 +1,50 @@
+"""The figures of a cell of the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.compositions import MODELS
+from benchmarks.load import Round
+from benchmarks.metrics import Inside, add_up, look_inside
+from benchmarks.plan import Key
+from benchmarks.pooling import LoadFigures, pool
+from benchmarks.processes import Peaks
+
+
+@dataclass(frozen=True)
+class CellFigures:
+    """A cell, all its rounds together.
+
+    Attributes:
+        key: Which one.
+        plates: In the answers; None where there was none.
+        load: Throughput, latency, errors and CPU time.
+        peaks: The most memory of any round.
+        inside: Where the time of a picture goes; None where nobody counted.
+    """
+
+    key: Key
+    plates: int | None
+    load: LoadFigures
+    peaks: Peaks
+    inside: Inside | None
+
+
+def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
+    """Return a cell's figures."""
+    return CellFigures(
+        key=key,
+        plates=_most(one.plates for one in rounds),
+        load=pool(rounds),
+        peaks=Peaks(
+            _most(one.peaks.memory_bytes for one in rounds),
+            _most(one.peaks.shm_bytes for one in rounds),
+        ),
+        inside=look_inside(add_up(one.counters for one in rounds), MODELS[key.target]),
+    )
+
+
+def _most(values: Iterable[int | None]) -> int | None:
+    return max((value for value in values if value is not None), default=None)

@@ -1,0 +1,94 @@
+"""Ratios of what was measured within one run, which a noisy machine hits alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.bounds import Bound
+from benchmarks.cells import CellFigures
+from benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
+from benchmarks.pooling import divide_by_round
+from orchestrator.contract import DETECTOR
+from orchestrator.stages import PICTURE
+from reporting.comparison import ratio
+
+SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
+TAX = f"one call - ({PICTURE} + {DETECTOR}), ms"
+BUSY = 4
+"""Calls at once at which a server is under load, but not flooded."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """One ratio of a picture."""
+
+    title: str
+    picture: str
+    concurrency: int
+    value: float
+
+
+Cells = Mapping[Key, CellFigures]
+Found = Iterator[tuple[str, int, float | None]]
+
+
+def find_ratios(
+    cells: Sequence[CellFigures], bounds: Mapping[str, Sequence[Bound]]
+) -> tuple[Ratio, ...]:
+    """Return every ratio that the cells and the bounds of the pictures allow."""
+    by_key = {cell.key: cell for cell in cells}
+    return tuple(
+        Ratio(title, picture, concurrency, value)
+        for picture in dict.fromkeys(key.picture for key in by_key)
+        for title, concurrency, value in (
+            *_under_load(by_key, picture),
+            *_one_call(by_key, picture, bounds.get(picture, ())),
+            *_between_targets(by_key, picture),
+        )
+        if value is not None
+    )
+
+
+def _under_load(cells: Cells, picture: str) -> Found:
+    counts = sorted({key.concurrency for key in cells if key == _encoded(key, picture)})
+    for count in counts:
+        served, inside = Key(picture, HTTP_ENCODED, count), Key(picture, IN_PROCESS, count)
+        if inside in cells:
+            yield SERVED, count, _divide(cells, served, inside)
+    if BUSY in counts:
+        busy = Key(picture, HTTP_ENCODED, BUSY)
+        yield SPREAD, BUSY, ratio(cells[busy].load.p99_ms, cells[busy].load.p50_ms)
+        if counts[-1] > BUSY:
+            most = Key(picture, HTTP_ENCODED, counts[-1])
+            yield SCALING, counts[-1], _divide(cells, most, busy)
+
+
+def _encoded(key: Key, picture: str) -> Key:
+    return Key(picture, HTTP_ENCODED, key.concurrency)
+
+
+def _divide(cells: Cells, above: Key, below: Key) -> float | None:
+    return divide_by_round(cells[above].load, cells[below].load, lambda one: one.throughput)
+
+
+def _one_call(cells: Cells, picture: str, bounds: Sequence[Bound]) -> Found:
+    single = cells.get(Key(picture, HTTP_ENCODED, 1))
+    parts = {bound.stage: bound.ms for bound in bounds}
+    if single and single.load.p50_ms is not None and single.plates == 0 and DETECTOR in parts:
+        yield TAX, 1, single.load.p50_ms - parts[DETECTOR] - parts[PICTURE]
+
+
+def _between_targets(cells: Cells, picture: str) -> Found:
+    """Set each composition against the service."""
+    for key, cell in cells.items():
+        service = cells.get(_encoded(key, picture))
+        if key.picture != picture or service is None or key.target == service.key.target:
+            continue
+        pair, name = (cell.load, service.load), f"{key.target} / {service.key.target}"
+        for figure, title in (
+            (lambda one: one.throughput, "pictures/s"),
+            (lambda one: one.p50_ms, "p50"),
+            (lambda one: one.cpu_ms, "CPU"),
+        ):
+            yield f"{name}, {title}", key.concurrency, divide_by_round(*pair, figure)

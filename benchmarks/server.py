@@ -1,0 +1,114 @@
+"""The server that is measured: one of our own, or a running one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from benchmarks.bounds import Parameters
+from benchmarks.compositions.repository import lay_out
+from benchmarks.plan import Address, Plan
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
+from orchestrator.networks.engines import Engine
+from orchestrator.server.capacity import Capacity
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, running
+
+
+@dataclass(frozen=True)
+class ServerFacts:
+    """What a report says about the server.
+
+    Attributes:
+        version: Triton's.
+        parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
+        device: That it was started for; empty, like the next two, when it is not ours.
+        engine: That runs the networks.
+        capacity: How it shares the CPU; None on a GPU.
+    """
+
+    version: str
+    parameters: Parameters
+    device: str = ""
+    engine: str = ""
+    capacity: Capacity | None = None
+
+
+@dataclass(frozen=True)
+class MeasuredServer:
+    """A server under load.
+
+    Attributes:
+        address: Where it listens.
+        facts: For the report.
+        own: Our own; None when it is not ours.
+    """
+
+    address: Address
+    facts: ServerFacts
+    own: Server | None = None
+
+    def tell_end(self) -> str:
+        """Say why it no longer runs; empty while it does or when it is not ours."""
+        if self.own is None or self.own.is_whole():
+            return ""
+        if self.own.is_running():
+            return "one of the server's workers died"
+        return f"tritonserver ended: {self.own.reason()}"
+
+
+@contextmanager
+def run_server(plan: Plan) -> Iterator[MeasuredServer]:
+    """Give the server for the length of a `with` block.
+
+    Raises:
+        ServerError: It cannot be started or reached.
+        WeightsError: Weights cannot be used.
+    """
+    if plan.address:
+        yield MeasuredServer(plan.address, _ask_facts(plan.address))
+        return
+    options = on_free_ports(prepare(choose_options(plan)))
+    with running(options, lay_out if plan.compared else None) as server:
+        address = Address(options.http_url, options.grpc_url, options.metrics_url)
+        facts = replace(
+            _ask_facts(address),
+            device=options.device,
+            engine=options.choose_engine().value,
+            capacity=options.capacity(),
+        )
+        yield MeasuredServer(address, facts, server)
+
+
+def choose_options(plan: Plan) -> ServerOptions:
+    """Return how a server of our own is started, on the default ports."""
+    return ServerOptions.given(
+        repository=plan.repository,
+        weights=plan.weights,
+        device=plan.used_device,
+        engine=Engine(plan.engine),
+        threads=plan.threads,
+        pictures=plan.pictures,
+    )
+
+
+def _ask_facts(address: Address) -> ServerFacts:
+    """Ask the server about itself."""
+    config = _get(address, f"v2/models/{MODEL}/config")
+    version = str(_get(address, "v2").get("version", ""))
+    return ServerFacts(version, config.get("parameters", {}))
+
+
+def _get(address: Address, path: str) -> dict[str, Any]:
+    url = f"http://{address.http}/{path}"
+    try:
+        with open_url(url, timeout_s=10) as answer:
+            return dict(json.loads(answer.read()))
+    except (OSError, ValueError) as error:
+        raise ServerError(f"{url}: wanted an answer, got {error}") from error

@@ -1,0 +1,178 @@
+"""A run as text: ratios first, then the cells, the stages and the bare networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from benchmarks.against import COMPARED
+from benchmarks.bounds import Bound
+from benchmarks.cells import CellFigures
+from benchmarks.compositions.memory import Processes
+from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
+from benchmarks.ratios import Ratio
+from benchmarks.report import BenchReport, Change, Comparison
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.stages import STAGES
+from reporting.tables import format_figure, format_table
+
+STAGED = (1, 4)
+"""Calls at once whose stages are printed; all are in `report.json`."""
+MB = 1e6
+
+
+def format_report(report: BenchReport) -> str:
+    """Return everything that is printed about a run."""
+    parts = (
+        _head(report),
+        _ratios(report.ratios),
+        _against(report.against),
+        _cells(report),
+        _stages(report.cells),
+        _networks(report.cells),
+        _bounds(report.bounds),
+        _processes(report.processes),
+        "\n".join(report.notes),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:
+    """Return a table, or nothing where it has no rows."""
+    lines = list(rows)
+    return format_table(header, lines) if lines else ""
+
+
+def _head(report: BenchReport) -> str:
+    machine = report.machine
+    gpu = f", {machine.gpu}" if machine.gpu else ""
+    versions = {"Triton": machine.triton, **machine.packages}
+    software = [f"{n} {versions[n]}" for n in ("Triton", "torch", "openvino") if versions.get(n)]
+    engine = [report.server.engine] if report.server and report.server.engine else []
+    return (
+        f"{machine.cores} cores, {machine.cpu}{gpu}; {', '.join([*software, *engine])}\n"
+        f"{report.rounds_done} of {report.conditions.rounds} rounds, "
+        f"{report.conditions.seconds:g} s for each cell; x4: four calls at once"
+    )
+
+
+def _ratios(ratios: Sequence[Ratio]) -> str:
+    pictures = list(dict.fromkeys(one.picture for one in ratios))
+    values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
+
+    def shown(title: str, count: int, picture: str) -> str:
+        return format_figure(values.get((title, count, picture)))
+
+    return _table(
+        ("ratios", *pictures),
+        (
+            (f"{title}, x{count}", *(shown(title, count, picture) for picture in pictures))
+            for title in dict.fromkeys(one.title for one in ratios)
+            for count in sorted({one.concurrency for one in ratios if one.title == title})
+        ),
+    )
+
+
+def _against(against: Comparison | None) -> str:
+    if against is None:
+        return ""
+    header = (f"new / {against.date}, median of the cells", *(row.title for row in COMPARED))
+    table = _table(header, ((way, *_change(one)) for way, one in against.medians.items()))
+    warnings = [f"differs: {line}" for line in against.differences]
+    return "\n".join([table or "no cell in common", *warnings])
+
+
+def _change(change: Change | None) -> tuple[str, ...]:
+    values = (change.throughput, change.p50_ms, change.cpu_ms) if change else [None] * len(COMPARED)
+    return tuple(map(format_figure, values))
+
+
+def _cells(report: BenchReport) -> str:
+    changes = {one.key: one.change for one in report.against.cells} if report.against else {}
+    header = (
+        "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
+        "p50 ms", "p99 ms", "CPU ms", "client ms", "MB", "shm MB",
+    )  # fmt: skip
+    more = tuple(f"{row.title} n/o" for row in COMPARED) if changes else ()
+    return _table(
+        (*header, *more),
+        (
+            (*_cell(cell), *(_change(changes.get(cell.key)) if changes else ()))
+            for cell in report.cells
+        ),
+    )
+
+
+def _place(cell: CellFigures) -> tuple[str, str, str]:
+    return cell.key.picture, cell.key.way, f"x{cell.key.concurrency}"
+
+
+def _cell(cell: CellFigures) -> tuple[str | int | None, ...]:
+    load, peaks = cell.load, cell.peaks
+    times = (load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, load.cpu_ms.client)
+    counts = (cell.plates, load.calls, load.errors, load.refused)
+    sizes = (_mb(peaks.memory_bytes), _mb(peaks.shm_bytes))
+    return (*_place(cell), *counts, *map(format_figure, (*times, *sizes)))
+
+
+def _mb(value: int | None) -> float | None:
+    return None if value is None else value / MB
+
+
+def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
+    """Return the cells that have stages printed: `http-encoded`, or what was served instead."""
+    served = [cell.key.transport for cell in cells if cell.key.transport != IN_PROCESS]
+    shown = HTTP_ENCODED if HTTP_ENCODED in served else next(iter(served), "")
+    return [
+        cell
+        for cell in cells
+        if cell.key.transport in (shown, IN_PROCESS) and cell.key.concurrency in STAGED
+    ]
+
+
+def _stages(cells: Sequence[CellFigures]) -> str:
+    return _table(
+        ("stages, ms a picture", "", "", *STAGES, "all"),
+        (
+            (*_place(cell), *map(format_figure, (*times, sum(times))))
+            for cell in _shown(cells)
+            if cell.inside
+            for times in [[cell.inside.stages_ms[name] for name in STAGES if cell.inside.stages_ms]]
+            if times
+        ),
+    )
+
+
+def _networks(cells: Sequence[CellFigures]) -> str:
+    columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
+    return _table(
+        ("served, ms a picture", "", "", "queue", "run", *columns),
+        ((*_place(cell), *_waiting(cell)) for cell in _shown(cells) if _waiting(cell)),
+    )
+
+
+def _waiting(cell: CellFigures) -> tuple[str, ...]:
+    if not (cell.inside and cell.inside.whole):
+        return ()
+    whole = cell.inside.whole
+    found: list[float | None] = [whole.queue_ms, whole.compute_ms]
+    for model in (cell.inside.networks[name] for name in NETWORKS):
+        found += [model.queue_ms, model.compute_ms, model.batch if model.calls else None]
+    return tuple(map(format_figure, found))
+
+
+def _bounds(bounds: Mapping[str, Sequence[Bound]]) -> str:
+    return _table(
+        ("alone, in process", "", "rows", "ms"),
+        (
+            (picture, one.stage, one.rows, format_figure(one.ms))
+            for picture, many in bounds.items()
+            for one in many
+        ),
+    )
+
+
+def _processes(processes: Sequence[Processes]) -> str:
+    return _table(
+        ("own processes", "", "PSS MB"),
+        ((one.name, one.processes, format_figure(one.memory_bytes / MB)) for one in processes),
+    )
