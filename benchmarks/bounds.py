@@ -112,7 +112,7 @@ def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> i
     watch = Stopwatch()
     picture = decode(encoded, max_pixels=pipeline.settings.max_pixels).to(pipeline.device)
     watch.lap(PICTURE)
-    plates = recognize(picture, watch.timed(pipeline.infer), pipeline.settings)
+    plates = recognize(picture, watch.time(pipeline.infer), pipeline.settings)
     watch.finish()
     counted.append(read_stopwatch(watch))
     return len(plates)

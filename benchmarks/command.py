@@ -19,7 +19,7 @@ from orchestrator.cli.flags import (
     ThreadsOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.networks.engines import Engine
 
@@ -79,7 +79,7 @@ def bench(
 
     docs/benchmark.md explains every column.
     """
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from benchmarks.run import run
 
         address = plan.locate(url, grpc_url, metrics_url)

@@ -26,8 +26,8 @@ from orchestrator.networks.engines import Engine
 from orchestrator.plates import Plate, Plates
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import running
-from orchestrator.triton.placement import VARIABLE, Placement, parsed
+from orchestrator.server.process import run_server
+from orchestrator.triton.placement import VARIABLE, Placement, parse
 from reporting.tables import format_table
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -109,10 +109,10 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
         ServerError: It cannot be started, or fails.
     """
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
-    with _traced(), running(options) as server, PlateClient(options.http_url) as client:
+    with _traced(), run_server(options) as server, PlateClient(options.http_url) as client:
         server.log.clear()  # of the warm-up
         answers = [client.recognize(picture.encoded) for picture in pictures]
-    return answers, parsed([*server.log])
+    return answers, parse([*server.log])
 
 
 @contextmanager

@@ -65,6 +65,6 @@ def _read(path: Path) -> Picture:
         encoded = path.read_bytes()
         return Picture(path.stem, encoded, decode(encoded).numpy())
     except OSError as error:
-        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except PictureError as error:
         raise DataError(f"{path}: {error}") from error

@@ -18,7 +18,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, running
+from orchestrator.server.process import Server, run_server
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MeasuredServer:
 
 
 @contextmanager
-def run_server(plan: Plan) -> Iterator[MeasuredServer]:
+def open_server(plan: Plan) -> Iterator[MeasuredServer]:
     """Give the server for the length of a `with` block.
 
     Raises:
@@ -75,7 +75,7 @@ def run_server(plan: Plan) -> Iterator[MeasuredServer]:
         yield MeasuredServer(plan.address, _ask_facts(plan.address))
         return
     options = on_free_ports(prepare(choose_options(plan)))
-    with running(options, lay_out if plan.compared else None) as server:
+    with run_server(options, lay_out if plan.compared else None) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
             _ask_facts(address),

@@ -18,7 +18,7 @@ from benchmarks.metrics import scrape, subtract
 from benchmarks.pictures import Picture
 from benchmarks.plan import IN_PROCESS, Key, Plan, list_keys, shuffle
 from benchmarks.processes import Watch, find_tree, read_cpu_s
-from benchmarks.server import MeasuredServer, ServerFacts, choose_options, run_server
+from benchmarks.server import MeasuredServer, ServerFacts, choose_options, open_server
 from benchmarks.wire import REGION, Question, connect
 from benchmarks.worker import Worker, run_worker
 from orchestrator.errors import PlateError, ServerError
@@ -113,7 +113,7 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         PlateError: Something of it cannot be started, or compositions do not answer alike.
     """
     with ExitStack() as stack:
-        server = stack.enter_context(run_server(plan)) if plan.is_served else None
+        server = stack.enter_context(open_server(plan)) if plan.is_served else None
         if server and plan.compared:
             check(pictures, plan.compared, server.address.http)
         parameters = server.facts.parameters if server else {}

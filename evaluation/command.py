@@ -18,7 +18,7 @@ from orchestrator.cli.flags import (
     ThreadsOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.formats import RUSSIA
 from orchestrator.networks.engines import Engine
@@ -73,7 +73,7 @@ def evaluate(
 
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from evaluation.recognizers import RecognizerOptions, parse_assignments
         from evaluation.run import Task, run
 

@@ -167,7 +167,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
 

@@ -39,7 +39,7 @@ def read_labels(path: Path) -> tuple[Box, ...]:
     try:
         lines = enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1)
     except OSError as error:
-        raise DataError(f"{path}: wanted a readable file, got {error.strerror}") from error
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: wanted UTF-8 text, got other bytes") from error
     boxes = [_parse(f"{path}:{number}", line) for number, line in lines if line.strip()]

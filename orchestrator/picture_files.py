@@ -41,10 +41,10 @@ def read_file(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:  # the latter: a null byte
         reason = getattr(error, "strerror", None) or error
-        raise PictureError(f"{named(path)}: wanted a readable file, got {reason}") from error
+        raise PictureError(f"{shorten(path)}: cannot be read: {reason}") from error
 
 
-def named(path: str | Path) -> str:
+def shorten(path: str | Path) -> str:
     """Return a path as an error names it: callers pass base64 for one, too."""
     name = str(path) or "''"
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."

@@ -33,16 +33,16 @@ class Stopwatch:
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
 
-    def timed(self, infer: Infer) -> Infer:
+    def time(self, infer: Infer) -> Infer:
         """Return an `Infer` that counts each network's time, and what lies before it."""
 
-        def watched(model: str, tensors: Tensors) -> Tensors:
+        def infer_timed(model: str, tensors: Tensors) -> Tensors:
             self.lap(LETTERBOX if model == DETECTOR else CROPS)
             answer = infer(model, tensors)
             self.lap(model)
             return answer
 
-        return watched
+        return infer_timed
 
     def finish(self) -> None:
         """Count what came after the last network."""

@@ -79,5 +79,5 @@ def test_a_damaged_file_is_refused(junk: bytes) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path) -> None:
-    with pytest.raises(PictureError, match=r"gone\.jpg: wanted a readable file, got No such"):
+    with pytest.raises(PictureError, match=r"gone\.jpg: cannot be read: No such"):
         read_file(tmp_path / "gone.jpg")

@@ -22,7 +22,7 @@ def watch(monkeypatch) -> Stopwatch:
 
 
 def called(watch: Stopwatch, *models: str) -> Stopwatch:
-    infer = watch.timed(lambda model, tensors: tensors)
+    infer = watch.time(lambda model, tensors: tensors)
     for model in models:
         assert infer(model, {"a": model}) == {"a": model}
     watch.finish()

@@ -117,7 +117,7 @@ class Load:
     _is_over: threading.Event = field(default_factory=threading.Event)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run(self) -> Iterator[None]:
         """Call for the length of a `with` block; calls in work are waited for."""
         with ThreadPoolExecutor(self.each * len(self.urls)) as pool:
             try:

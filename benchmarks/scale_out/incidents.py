@@ -127,7 +127,7 @@ def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
     resent = fleet.balancer.resent(names)
     taken = {name: fleet.balancer.taken(name) for name in names}
     load_began = time.monotonic()
-    with load.running():
+    with load.run():
         time.sleep(margin_s)
         began = time.monotonic()
         INCIDENTS[name](fleet)

@@ -14,7 +14,7 @@ from orchestrator.cli.flags import (
     FormatsOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.networks.engines import Engine
 
@@ -32,7 +32,7 @@ def add_version(
     verbose: VerboseOption = False,
 ) -> None:
     """Export a network as the next version beside the one that is served."""
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from orchestrator.server import versions
         from orchestrator.server.options import ServerOptions
 

@@ -16,7 +16,7 @@ from orchestrator.cli.flags import (
     RepositoryOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.networks.engines import Engine
 
@@ -39,7 +39,7 @@ def export(
     verbose: VerboseOption = False,
 ) -> None:
     """Write the models that the server loads, from the weights."""
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from orchestrator.server import repository
         from orchestrator.server.options import ServerOptions
 

@@ -57,7 +57,7 @@ MaxPlatesOption = Annotated[int | None, typer.Option("--max-plates", help="Most 
 
 
 @contextmanager
-def plain_errors(*, verbose: bool) -> Iterator[None]:
+def show_errors(*, verbose: bool) -> Iterator[None]:
     """Show our errors as one sentence, set up logging, and end on SIGTERM as on Ctrl-C."""
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr

@@ -23,7 +23,7 @@ from orchestrator.cli.flags import (
     ThreadsOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.errors import ExtraError, PictureError, PlateError
 from orchestrator.extras import needs_told
@@ -64,7 +64,7 @@ def recognize(
     verbose: VerboseOption = False,
 ) -> None:
     """Recognise the plates of pictures and print them."""
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from orchestrator.cli.sources import choose_drawings, find_pictures
 
         pictures, faults = find_pictures(sources)
@@ -158,4 +158,4 @@ def _draw(encoded: bytes, found: Plates, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(to_png(annotate(unpack(encoded), found)))
     except OSError as error:
-        raise PictureError(f"{target}: wanted to write here, got {error.strerror}") from error
+        raise PictureError(f"{target}: cannot be written: {error.strerror}") from error

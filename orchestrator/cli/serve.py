@@ -17,7 +17,7 @@ from orchestrator.cli.flags import (
     ThreadsOption,
     VerboseOption,
     WeightsOption,
-    plain_errors,
+    show_errors,
 )
 from orchestrator.networks.engines import Engine
 
@@ -59,7 +59,7 @@ def serve(
     verbose: VerboseOption = False,
 ) -> None:
     """Start the Triton server and keep it running until Ctrl-C."""
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from orchestrator.server.local import prepare
         from orchestrator.server.options import ServerOptions, check
         from orchestrator.server.process import start

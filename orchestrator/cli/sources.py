@@ -44,22 +44,18 @@ def find_pictures(named: Iterable[Path]) -> tuple[list[Source], list[PictureErro
             found += [Source(one, one.relative_to(path)) for one in inside]
             if not inside:
                 faults.append(
-                    PictureError(
-                        f"{path}: wanted pictures, got a folder without any (drawings are none)"
-                    )
+                    PictureError(f"{path}: no pictures in this folder (drawings are none)")
                 )
         elif os.path.exists(path):  # noqa: PTH110
             found.append(Source(path, Path(path.name)))
         else:
-            faults.append(PictureError(f"{path}: wanted a picture or a folder, got no such file"))
+            faults.append(PictureError(f"{path}: no such file or folder"))
     return found, faults
 
 
 def _below(root: Path, faults: list[PictureError]) -> list[Path]:
     def tell(error: OSError) -> None:
-        faults.append(
-            PictureError(f"{error.filename}: wanted a readable folder, got {error.strerror}")
-        )
+        faults.append(PictureError(f"{error.filename}: cannot be read: {error.strerror}"))
 
     top = root.resolve()
     found, entered = [], {top}

@@ -28,7 +28,7 @@ FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
 
 @contextmanager
-def plain_errors(url: str, timeout_s: float, request_id: str = "") -> Iterator[None]:
+def translate_errors(url: str, timeout_s: float, request_id: str = "") -> Iterator[None]:
     """Translate the errors of a call to our server.
 
     Raises:

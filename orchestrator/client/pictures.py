@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import PictureError
-from orchestrator.picture_files import Bgr, named, read_file
+from orchestrator.picture_files import Bgr, read_file, shorten
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -48,7 +48,7 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
         return _some(bytes(picture), "picture")
     if isinstance(picture, (str, os.PathLike)):
         path = os.fsdecode(picture)
-        return _some(read_file(path), named(path))
+        return _some(read_file(path), shorten(path))
     if hasattr(picture, "convert") and hasattr(picture, "getexif"):
         return _check(_from_pil(picture))
     if hasattr(picture, "read"):
@@ -60,11 +60,11 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
 
 def _read_file(file: Any) -> bytes:
     if isinstance(file, io.TextIOBase):
-        raise PictureError("picture: wanted a file opened with 'rb', got one opened as text")
+        raise PictureError("picture: open the file with 'rb', not as text")
     try:
         content = file.read()
     except (OSError, ValueError) as error:  # the latter: it is closed
-        raise PictureError(f"picture: wanted a readable file, got {error}") from error
+        raise PictureError(f"picture: cannot be read: {error}") from error
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise PictureError(
             f"picture: wanted bytes from read() of the file, got {type(content).__name__}"
@@ -91,7 +91,7 @@ def _from_pil(picture: Any) -> Bgr:
         opaque = upright.convert("RGBA") if picture.mode in {"P", "PA"} else upright
         return np.asarray(opaque.convert("RGB"))[:, :, ::-1]
     except (OSError, ValueError, SyntaxError) as error:
-        raise PictureError(f"picture: wanted a readable PIL picture, got {error}") from error
+        raise PictureError(f"picture: PIL cannot read it: {error}") from error
 
 
 def _to_array(picture: Any) -> npt.NDArray[Any]:

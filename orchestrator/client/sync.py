@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from opentelemetry import propagate, trace
 
-from orchestrator.client.faults import plain_errors
+from orchestrator.client.faults import translate_errors
 from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call, Transport, connect
 from orchestrator.contract import ALL_OUTPUTS, MODEL, Arrays, complete, from_arrays
@@ -144,7 +144,7 @@ class PlateClient:
         """Send a call, again where that may help, and read its answer."""
 
         def send() -> AnswerT:
-            with self._plain_errors(call.request_id):
+            with self._translate(call.request_id):
                 return read(self._transport().infer(traced, self._timeout_s))
 
         with TRACER.start_as_current_span(
@@ -168,7 +168,7 @@ class PlateClient:
         """
         transport = self._transport()
         try:
-            with self._plain_errors():
+            with self._translate():
                 return transport.is_ready(min(self._timeout_s, READY_S))
         except PlateError:
             return False
@@ -181,7 +181,7 @@ class PlateClient:
             SettingsError: They are those of another version of the service.
             ServerError: The server gives no answer in time, or none that is one.
         """
-        with self._plain_errors():
+        with self._translate():
             config = self._transport().config(self._timeout_s)
         return Settings.from_config(config.get("parameters", {}))
 
@@ -217,9 +217,9 @@ class PlateClient:
         return self._process.transport
 
     @contextmanager
-    def _plain_errors(self, request_id: str = "") -> Iterator[None]:
+    def _translate(self, request_id: str = "") -> Iterator[None]:
         try:
-            with plain_errors(self._url, self._timeout_s, request_id):
+            with translate_errors(self._url, self._timeout_s, request_id):
                 yield
         except (ModelError, ServerError, ValueError) as error:
             if self._is_closed:  # while the call was under way

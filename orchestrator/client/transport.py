@@ -86,8 +86,8 @@ class Call:
 class Transport(Protocol):
     """A way to one server, for any number of threads of one process.
 
-    Each method ends within `timeout_s`, whatever the server does, and raises what `plain_errors`
-    translates.
+    Each method ends within `timeout_s`, whatever the server does, and raises what
+    `translate_errors` translates.
     """
 
     def infer(self, call: Call, timeout_s: float) -> Arrays:

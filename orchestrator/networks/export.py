@@ -111,7 +111,7 @@ def _writing(path: Path) -> Iterator[None]:
         reason = _reason(error, path.parent)
         for part in path.parent.glob(f"part.{path.stem}.*"):
             part.unlink(missing_ok=True)
-        raise SettingsError(f"{path}: wanted to write here, got {reason}") from error
+        raise SettingsError(f"{path}: cannot be written: {reason}") from error
 
 
 def _reason(error: OSError | RuntimeError, folder: Path) -> str:

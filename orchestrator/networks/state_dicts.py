@@ -42,7 +42,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
-        raise WeightsError(f"{path}: wanted a readable file, got {error.strerror}") from error
+        raise WeightsError(f"{path}: cannot be read: {error.strerror}") from error
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise WeightsError(
             f"{path}: wanted a PyTorch file of tensors only, got something else"

@@ -20,7 +20,7 @@ def check_listed(path: Path) -> str:
         WeightsError: The file or its line is missing, or they differ.
     """
     if not path.is_file():
-        raise WeightsError(f"weights: wanted {path}, got no such file")
+        raise WeightsError(f"weights: no such file: {path}")
     listed = _listed(path.parent).get(path.name)
     actual = sha256(path)
     if actual != listed:

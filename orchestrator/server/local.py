@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from orchestrator.server.options import ServerOptions, check
 from orchestrator.server.ports import free_ports
-from orchestrator.server.process import running
+from orchestrator.server.process import run_server
 from orchestrator.server.repository import export_networks
 
 
@@ -38,5 +38,5 @@ def own_server(options: ServerOptions) -> Iterator[str]:
     """Run a server on free ports for the length of a `with` block; gives its URL."""
     check(on_free_ports(options))  # before an export, which takes its time
     options = on_free_ports(prepare(options))
-    with running(options):
+    with run_server(options):
         yield options.http_url

@@ -60,7 +60,7 @@ class Log:
         for line in held:
             logger.error("%s", line.rstrip())
 
-    def unloaded(self) -> tuple[str, str] | None:
+    def find_unloaded(self) -> tuple[str, str] | None:
         """Return the first model that could not be loaded and why, on one line.
 
         The reason is empty where Triton knows none but that its worker died.
@@ -80,7 +80,7 @@ class Log:
 
     def reason(self) -> str:
         """Return on one line what tells best why the server is in trouble."""
-        if unloaded := self.unloaded():
+        if unloaded := self.find_unloaded():
             model, why = unloaded
             return f"{model}: {why or self.last_words() or 'its worker died'}"
         for found in self._found(NOT_STARTED):

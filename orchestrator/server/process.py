@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Server:
-    """A running server; use `start` or `running`."""
+    """A running server; use `start` or `run_server`."""
 
     options: ServerOptions
     process: subprocess.Popen[str]
@@ -71,9 +71,9 @@ class Server:
             if trouble := self._trouble():
                 raise ServerError(trouble)
             if time.monotonic() > deadline:
+                limit_s = self.options.start_timeout_s
                 raise ServerError(
-                    f"tritonserver: wanted ready within {self.options.start_timeout_s:.0f} s, "
-                    f"got no answer; {self.reason()}"
+                    f"tritonserver: not ready within {limit_s:.0f} s; {self.reason()}"
                 )
             time.sleep(0.1)
         self.log.release()
@@ -92,9 +92,9 @@ class Server:
         is_running = self.is_running()
         if not is_running:
             self._listener.join(1)  # what it said last may be on the way still
-        if unloaded := self.log.unloaded():
+        if unloaded := self.log.find_unloaded():
             model, why = unloaded
-            return f"{model}: wanted the model loaded, got {why or self._worker_died()}"
+            return f"{model}: cannot be loaded: {why or self._worker_died()}"
         if is_running:
             return ""
         how = manner(self.process.returncode)
@@ -111,7 +111,7 @@ class Server:
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End the server and its workers and remove what they leave behind."""
-        with _uninterrupted():
+        with _ignore_stops():
             self._stop(timeout_s)
 
     def _stop(self, timeout_s: float) -> None:
@@ -190,11 +190,11 @@ def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subproc
             preexec_fn=_end_with_parent,
         )
     except OSError as error:
-        raise ServerError(f"{line[0]}: wanted a program, got {error.strerror}") from error
+        raise ServerError(f"{line[0]}: cannot be run: {error.strerror}") from error
 
 
 @contextlib.contextmanager
-def running(options: ServerOptions, models: LayOut | None = None) -> Iterator[Server]:
+def run_server(options: ServerOptions, models: LayOut | None = None) -> Iterator[Server]:
     """Run a server for the length of a `with` block."""
     server = start(options, models)
     try:
@@ -218,7 +218,7 @@ def _answers(url: str) -> bool:
 
 
 @contextlib.contextmanager
-def _uninterrupted() -> Iterator[None]:
+def _ignore_stops() -> Iterator[None]:
     """Let an impatient second Ctrl-C not leave half of the server behind."""
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -36,7 +36,7 @@ def check_models(repository: Path) -> None:
     for name in MODELS:
         config = repository / name / CONFIG
         if not config.is_file():
-            raise SettingsError(f"model repository: wanted {config}, got no such file")
+            raise SettingsError(f"model repository: no such file: {config}")
 
 
 def export_networks(
@@ -89,7 +89,7 @@ def _check_writable(folder: Path) -> None:
             pass
     except OSError as error:
         raise SettingsError(
-            f"{folder}: wanted to write the exported network here, got {error.strerror}; copy the "
+            f"{folder}: the exported network cannot be written here: {error.strerror}; copy the "
             "model repository to a folder that can be written and name it with --model-repository"
         ) from error
 
@@ -126,9 +126,7 @@ def lay_out(
         try:
             _write_model(target / name, config, files)
         except OSError as error:
-            raise SettingsError(
-                f"{target / name}: wanted to write here, got {error.strerror}"
-            ) from error
+            raise SettingsError(f"{target / name}: cannot be written: {error.strerror}") from error
     return target
 
 
@@ -209,7 +207,7 @@ def _find_files(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
     for one in files.values():
         if not one.is_file():
             raise SettingsError(
-                f"{one}: wanted the exported network, got no such file; "
+                f"{one}: no such file: the network is not exported yet; "
                 f"run plates export --engine {engine.value}"
             )
     return files
@@ -226,7 +224,7 @@ def _write_stamp(file: Path, fingerprint: str) -> None:
     try:
         stamp.write_text(fingerprint)
     except OSError as error:
-        raise SettingsError(f"{stamp}: wanted to write here, got {error.strerror}") from error
+        raise SettingsError(f"{stamp}: cannot be written: {error.strerror}") from error
 
 
 def _stamp_file(file: Path) -> Path:

@@ -117,6 +117,6 @@ def writing() -> Iterator[None]:
     except OSError as error:
         where = error.filename2 or error.filename or "TMPDIR"  # none where it has no candidate
         raise ServerError(
-            f"{where}: wanted room to write to, got {error.strerror or error}; "
+            f"{where}: no room to write to: {error.strerror or error}; "
             "TMPDIR says where there is more"
         ) from error

@@ -49,7 +49,7 @@ def add_version(
         )
         part.rename(folder)
     except OSError as error:
-        raise SettingsError(f"{folder}: wanted to write here, got {error.strerror}") from error
+        raise SettingsError(f"{folder}: cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return folder

@@ -32,6 +32,6 @@ def tell(model: str, seen_by: str, tensor: str, device: object) -> None:
     os.write(2, f"placement {model} {seen_by} {tensor} {device}\n".encode())
 
 
-def parsed(log: Iterable[str]) -> list[Placement]:
+def parse(log: Iterable[str]) -> list[Placement]:
     """Find what was told among the lines of a log."""
     return [Placement(*found) for line in log for found in LINE.findall(line)]

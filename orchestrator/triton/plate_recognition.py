@@ -23,7 +23,7 @@ from orchestrator.settings import Settings
 from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import failed, infer_for, to_torch
 from orchestrator.triton.metrics import Metrics
-from orchestrator.triton.request_log import explained, tell
+from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.warm_up import warm_up
 
 
@@ -51,14 +51,14 @@ class TritonPythonModel:
         is_counted = request.request_id() != contract.PROBE
         watch = Stopwatch()
         try:
-            plates = self._recognized(request, names, watch)
+            plates = self._recognize(request, names, watch)
             arrays = contract.to_arrays(plates, names)
         except Exception as reason:  # this request fails, the worker goes on
-            error = explained(reason)
+            error = explain(reason)
             watch.finish()
             if is_counted:
                 self.metrics.note_failure(error, watch)
-            tell(request.request_id(), error)
+            log_failure(request.request_id(), error)
             return failed(error)
         answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
@@ -68,11 +68,11 @@ class TritonPythonModel:
             self.metrics.note_answer(plates, watch)
         return answer
 
-    def _recognized(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
+    def _recognize(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
         settings = self.settings.updated(json.loads(request.parameters() or "{}"))
         picture = self._picture_of(request, settings).to(self.device)
         watch.lap(PICTURE)
-        infer = watch.timed(infer_for(request))
+        infer = watch.time(infer_for(request))
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, settings: Settings) -> Tensor:

@@ -13,7 +13,7 @@ LONGEST = 2000
 """Characters of a message or traceback that are kept: a line stays a line."""
 
 
-def explained(error: Exception) -> PlateError:
+def explain(error: Exception) -> PlateError:
     """Return our own errors as they are; any other is a fault of ours and becomes one of them."""
     if isinstance(error, PlateError):
         return error
@@ -22,7 +22,7 @@ def explained(error: Exception) -> PlateError:
     return fault
 
 
-def tell(request_id: str, error: PlateError) -> None:
+def log_failure(request_id: str, error: PlateError) -> None:
     """Write one line of JSON to the server's standard error, past Triton's own format and filter.
 
     Args:

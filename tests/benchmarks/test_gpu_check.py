@@ -9,7 +9,7 @@ from benchmarks import gpu_check
 from benchmarks.gpu_check import differ, find_astray, format_placements
 from orchestrator.networks.export import load, script
 from orchestrator.plates import Plate, Plates
-from orchestrator.triton.placement import Placement, parsed
+from orchestrator.triton.placement import Placement, parse
 
 CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
 BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)
@@ -54,19 +54,19 @@ LOG = [
 
 
 def test_placements_are_found_in_a_log() -> None:
-    assert parsed(LOG)[0] == Placement("yolo", "caller", "input__0", "cuda:0")
-    assert len(parsed(LOG)) == 5
+    assert parse(LOG)[0] == Placement("yolo", "caller", "input__0", "cuda:0")
+    assert len(parse(LOG)) == 5
 
 
 def test_inputs_and_straightened_crops_must_be_on_the_gpu() -> None:
-    assert find_astray(parsed(LOG)) == [
+    assert find_astray(parse(LOG)) == [
         Placement("yolo", "worker", "input__0", "cpu"),
         Placement("stn", "worker", "output__0", "cpu"),
     ]
 
 
 def test_each_place_is_shown_once() -> None:
-    lines = format_placements(parsed(LOG * 2)).splitlines()
+    lines = format_placements(parse(LOG * 2)).splitlines()
     assert lines[0].split() == ["hop", "seen", "by", "tensor", "where"]
     assert lines[1].split() == ["yolo", "caller", "input__0", "cuda:0"]
     assert len(lines) == 6

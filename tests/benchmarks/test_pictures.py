@@ -36,7 +36,7 @@ def test_two_files_of_one_name_are_refused() -> None:
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"car\.jpg: wanted a readable file, got No such"):
+    with pytest.raises(DataError, match=r"car\.jpg: cannot be read: No such"):
         read([tmp_path / "car.jpg"])
 
 

@@ -204,7 +204,7 @@ def test_a_run_that_measured_nothing_is_written_too(bench) -> None:
     [
         pytest.param(("--plates", "many"), "plates: wanted whole numbers", id="plates"),
         pytest.param(("--transport", "post"), "transport: wanted some of", id="transport"),
-        pytest.param(("--file", "none.jpg"), "none.jpg: wanted a readable file", id="file"),
+        pytest.param(("--file", "none.jpg"), "none.jpg: cannot be read", id="file"),
         pytest.param(("--against", "none.json"), "none.json: wanted a readable", id="against"),
         pytest.param(("--url", "http://x:1"), "url: wanted host:port, got http", id="url"),
         pytest.param(("--out", "/dev/null/x"), "/dev/null/x: cannot write here", id="out"),

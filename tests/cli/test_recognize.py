@@ -119,7 +119,7 @@ def test_one_bad_picture_does_not_stop_the_others(run, tmp_path) -> None:
 def test_a_file_that_cannot_be_read_is_named_once(run) -> None:
     done = run("recognize", "/proc/self/mem", STREET, "--url", "x:1")
     assert done.exit_code == 1
-    assert re.fullmatch(r"/proc/self/mem: wanted a readable file, got .*\n", done.stderr)
+    assert re.fullmatch(r"/proc/self/mem: cannot be read: .*\n", done.stderr)
 
 
 def test_a_folder_stands_for_its_pictures(run, tmp_path) -> None:
@@ -134,10 +134,7 @@ def test_a_folder_stands_for_its_pictures(run, tmp_path) -> None:
 def test_a_folder_without_pictures_does_not_stop_the_others(run, tmp_path) -> None:
     done = run("recognize", tmp_path, STREET, "--url", "x:1")
     assert done.exit_code == 1
-    assert (
-        done.stderr
-        == f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)\n"
-    )
+    assert done.stderr == f"{tmp_path}: no pictures in this folder (drawings are none)\n"
     assert "A001AA77" in done.stdout
 
 
@@ -145,8 +142,8 @@ def test_nothing_to_recognise_starts_no_server(run, tmp_path) -> None:
     done = run("recognize", tmp_path, tmp_path / "gone.jpg")
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
-        f"{tmp_path}: wanted pictures, got a folder without any (drawings are none)",
-        f"{tmp_path / 'gone.jpg'}: wanted a picture or a folder, got no such file",
+        f"{tmp_path}: no pictures in this folder (drawings are none)",
+        f"{tmp_path / 'gone.jpg'}: no such file or folder",
     ]
 
 
@@ -178,14 +175,14 @@ def test_plates_are_printed_though_they_cannot_be_drawn(run, tmp_path) -> None:
     assert done.exit_code == 1
     assert "A001AA77" in done.stdout
     assert re.fullmatch(
-        rf"{STREET}: {tmp_path}/file/street.png: wanted to write here, got .*\n", done.stderr
+        rf"{STREET}: {tmp_path}/file/street.png: cannot be written: .*\n", done.stderr
     )
 
 
 def test_missing_weights_are_one_sentence(run, tmp_path) -> None:
     done = run("export", "--weights", tmp_path)
     assert done.exit_code == 2
-    assert done.output.startswith("plates: weights: wanted ")
+    assert done.output.startswith("plates: weights: no such file: ")
     assert done.output.count("\n") == 1
 
 

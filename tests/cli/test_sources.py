@@ -72,15 +72,12 @@ class TestFind:
         fill(tmp_path, "full/a.jpg", "empty/notes.txt")
         sources, (fault,) = find_pictures([tmp_path / "empty", tmp_path / "full"])
         assert [source.path.name for source in sources] == ["a.jpg"]
-        assert (
-            str(fault)
-            == f"{tmp_path}/empty: wanted pictures, got a folder without any (drawings are none)"
-        )
+        assert str(fault) == f"{tmp_path}/empty: no pictures in this folder (drawings are none)"
 
     def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
         sources, (fault,) = find_pictures([tmp_path / "gone.jpg"])
         assert sources == []
-        assert str(fault) == f"{tmp_path}/gone.jpg: wanted a picture or a folder, got no such file"
+        assert str(fault) == f"{tmp_path}/gone.jpg: no such file or folder"
 
     def test_a_folder_that_cannot_be_read_is_told(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
@@ -94,7 +91,7 @@ class TestFind:
         monkeypatch.setattr("os.scandir", guarded)
         sources, (fault,) = find_pictures([tmp_path])
         assert [source.path.name for source in sources] == ["1.jpg"]
-        assert str(fault) == f"{tmp_path}/b: wanted a readable folder, got Permission denied"
+        assert str(fault) == f"{tmp_path}/b: cannot be read: Permission denied"
 
 
 def drawn(folder: Path, *named: Path) -> list[str]:

@@ -64,7 +64,7 @@ def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WeightsError, match=r"x.pth: wanted a readable file, got No such file"):
+    with pytest.raises(WeightsError, match=r"x.pth: cannot be read: No such file"):
         read_checkpoint("stn", tmp_path / "x.pth")
 
 

@@ -106,7 +106,7 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 def test_missing_labels_are_named(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
-    with pytest.raises(DataError, match=r"labels.csv: wanted a readable file, got No such file"):
+    with pytest.raises(DataError, match=r"labels.csv: cannot be read: No such file"):
         read_scenes(tmp_path)
 
 
@@ -132,7 +132,7 @@ def test_ignored_plates_must_be_in_the_data(yolo, tmp_path: Path) -> None:
 
 
 def test_an_ignore_file_that_was_named_must_exist(yolo, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine.csv: wanted a readable file"):
+    with pytest.raises(DataError, match=r"mine.csv: cannot be read"):
         read_boxes(yolo("0 0.5 0.5 0.1 0.1\n"), "val", ignore=tmp_path / "mine.csv")
 
 

@@ -10,7 +10,7 @@ from orchestrator.client import PlateClient
 from orchestrator.loopback import without_proxy
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, running
+from orchestrator.server.process import Server, run_server
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,7 +27,7 @@ def _no_proxy() -> None:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    with running(on_free_ports(prepare(ServerOptions()))) as started:
+    with run_server(on_free_ports(prepare(ServerOptions()))) as started:
         yield started
 
 

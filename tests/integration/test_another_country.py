@@ -19,7 +19,7 @@ from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import running
+from orchestrator.server.process import run_server
 from orchestrator.server.repository import REPOSITORY
 from training.starts import adapted
 
@@ -57,7 +57,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
 @pytest.fixture(scope="module")
 def client(country: ServerOptions) -> Iterator[PlateClient]:
     options = on_free_ports(prepare(country))
-    with running(options), PlateClient(options.http_url) as one:
+    with run_server(options), PlateClient(options.http_url) as one:
         yield one
 
 

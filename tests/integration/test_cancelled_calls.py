@@ -21,7 +21,7 @@ from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, lay_out_ours, running
+from orchestrator.server.process import Server, lay_out_ours, run_server
 from orchestrator.server.repository import CONFIG
 from tests.integration.gate import Gate, pending
 from tests.waiting import until
@@ -53,7 +53,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def one_at_a_time(folder: Path) -> Iterator[Server]:
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
-    with running(options, partial(gated, gate=Gate(folder))) as server:
+    with run_server(options, partial(gated, gate=Gate(folder))) as server:
         yield server
 
 

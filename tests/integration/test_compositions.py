@@ -11,7 +11,7 @@ from benchmarks.compositions.answers import ask, differ
 from benchmarks.pictures import Picture, render
 from benchmarks.plan import Plan
 from benchmarks.report import BenchReport
-from benchmarks.server import MeasuredServer, run_server
+from benchmarks.server import MeasuredServer, open_server
 from orchestrator.cli.app import app
 from reporting.files import read_report
 
@@ -22,7 +22,7 @@ OTHERS = sorted(set(MODELS) - {BLS})
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredServer]:
     """A server with all compositions, one picture in work of each."""
     plan = Plan(out=tmp_path_factory.mktemp("out"), targets=tuple(MODELS), pictures=1)
-    with run_server(plan) as started:
+    with open_server(plan) as started:
         yield started
 
 

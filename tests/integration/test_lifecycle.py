@@ -21,7 +21,7 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.distribution import ADMIN_HEADER
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, running
+from orchestrator.server.process import Server, run_server
 from orchestrator.server.repository import lay_out
 from orchestrator.server.versions import add_version
 from tests.waiting import until
@@ -36,7 +36,7 @@ def operated(tmp_path_factory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("repository")
     lay_out(own.repository, folder, own.choose_engine(), own.capacity())
     options = prepare(ServerOptions(folder, explicit=True))
-    with running(replace(on_free_ports(options), admin_key=KEY)) as started:
+    with run_server(replace(on_free_ports(options), admin_key=KEY)) as started:
         yield started
 
 

@@ -14,7 +14,7 @@ from orchestrator import PlateClient
 from orchestrator.errors import Overloaded
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, running
+from orchestrator.server.process import Server, run_server
 from tests.integration.gate import IN_WORK, Gate, gated, pending
 from tests.waiting import until
 
@@ -51,7 +51,7 @@ def test_who_finds_the_queue_full_is_refused_at_once_and_all_others_are_answered
     gate = Gate(tmp_path)
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=IN_WORK)
     urls = [options.http_url, f"grpc://{options.grpc_url}"]
-    with running(options, partial(gated, gate=gate)) as server:
+    with run_server(options, partial(gated, gate=gate)) as server:
         with filled(server, gate, urls) as calls:
             refused = [call(url) for url in urls]
             assert refused == ["Exceeds maximum queue size (request crowd)"] * 2

@@ -10,7 +10,7 @@ from benchmarks.processes import find_workers
 from orchestrator import probe
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, is_ready, running
+from orchestrator.server.process import Server, is_ready, run_server
 
 
 def run(url: str) -> subprocess.CompletedProcess[str]:
@@ -29,7 +29,7 @@ def test_a_dead_worker_is_noticed_though_triton_says_ready() -> None:
     options = replace(
         on_free_ports(prepare(ServerOptions())), pictures=1
     )  # one worker for each model
-    with running(options) as own:
+    with run_server(options) as own:
         assert run(options.http_url).returncode == 0
         (worker,) = find_workers(own.process.pid, "lprnet")
         os.kill(worker, signal.SIGKILL)

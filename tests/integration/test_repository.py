@@ -10,7 +10,7 @@ from orchestrator import PlateClient
 from orchestrator.networks.engines import Engine
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
-from orchestrator.server.process import running
+from orchestrator.server.process import run_server
 
 PLATES = Path(sys.executable).with_name("plates")
 STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
@@ -31,5 +31,5 @@ def test_every_engine_serves_the_same_plates(engine: Engine, tmp_path: Path) -> 
         engine=engine,
         pictures=1,
     )
-    with running(options), PlateClient(options.http_url) as client:
+    with run_server(options), PlateClient(options.http_url) as client:
         assert set(client.recognize(STREET).texts) == {"A123BC77", "TO05577", "M456OP199"}

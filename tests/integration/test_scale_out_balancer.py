@@ -84,7 +84,7 @@ def test_a_picture_larger_than_the_balancers_buffer_is_answered(
 def test_no_call_is_lost_with_a_replica(balanced: Balancer, victim: Replica) -> None:
     names = (STEADY, victim.name)
     load = Load(balanced.urls, EACH, known_pictures(), RETRIES)
-    with load.running():
+    with load.run():
         before = balanced.taken(victim.name)
         until(
             lambda: all(n > before[wire] for wire, n in balanced.taken(victim.name).items()),

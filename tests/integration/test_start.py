@@ -24,7 +24,7 @@ from orchestrator.server.distribution import PROJECT
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
-from orchestrator.server.process import LayOut, lay_out_ours, running, start
+from orchestrator.server.process import LayOut, lay_out_ours, run_server, start
 from tests.integration.collector import collecting
 
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -80,7 +80,7 @@ def left_behind() -> set[str]:
 )
 def test_a_model_that_does_not_load_is_told_in_its_own_words(options, code: str, why: str) -> None:
     models = with_file("plate_recognition", "model.py", lambda _: code.encode())
-    assert refused(options, models) == f"plate_recognition: wanted the model loaded, got {why}"
+    assert refused(options, models) == f"plate_recognition: cannot be loaded: {why}"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_model_that_does_not_load_is_told_in_its_own_words(options, code: str,
 def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
     options = on_free_ports(prepare(ServerOptions(engine=engine)))
     why = refused(options, with_file("stn", name, lambda content: content[:1000]))
-    assert why.startswith("stn: wanted the model loaded, got RuntimeError: ")
+    assert why.startswith("stn: cannot be loaded: RuntimeError: ")
 
 
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
@@ -160,7 +160,7 @@ def silent_proxy(monkeypatch) -> Iterator[list[bytes]]:
 def test_a_proxy_that_never_answers_is_in_nobodys_way(options, silent_proxy) -> None:
     with collecting() as collector:
         traced = replace(options, traces=collector.url)
-        with running(traced), PlateClient(traced.http_url) as client:
+        with run_server(traced), PlateClient(traced.http_url) as client:
             collector.wait_for(["past"], lambda: client.recognize(STREET, request_id="past"))
     assert silent_proxy == []
 
@@ -205,14 +205,14 @@ def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, mon
     process.lay_out(own.repository, tmp_path / "модели", own.choose_engine(), own.capacity())
     monkeypatch.chdir(tmp_path)
     options = on_free_ports(prepare(ServerOptions(Path("модели"), explicit=True)))
-    with running(options), PlateClient(options.http_url) as client:
+    with run_server(options), PlateClient(options.http_url) as client:
         assert set(client.recognize(STREET).texts) == TEXTS
 
 
 def test_modules_in_the_working_folder_are_not_imported(options, tmp_path, monkeypatch) -> None:
     (tmp_path / "random.py").write_text("raise RuntimeError('a stranger')")
     monkeypatch.chdir(tmp_path)
-    with running(options), PlateClient(options.http_url) as client:
+    with run_server(options), PlateClient(options.http_url) as client:
         assert set(client.recognize(STREET).texts) == TEXTS
 
 

@@ -16,7 +16,7 @@ from orchestrator.client import sync
 from orchestrator.errors import RequestError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import running
+from orchestrator.server.process import run_server
 from tests.integration.collector import Collector, Span, collecting
 
 STREET = "tests/data/street.jpg"
@@ -43,7 +43,7 @@ def collector() -> Iterator[Collector]:
     with collecting() as collector:
         traced = ServerOptions(traces=collector.url, trace_rate=1_000_000)
         options = on_free_ports(prepare(traced))
-        with running(options):
+        with run_server(options):
             urls = (options.http_url, f"grpc://{options.grpc_url}")
             for wire, url in zip(WIRES, urls, strict=True):
                 with PlateClient(url) as plates:

@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))  # as on a full disk
     try:
-        with pytest.raises(SettingsError, match=rf"^{path}: wanted to write here, got .+$"):
+        with pytest.raises(SettingsError, match=rf"^{path}: cannot be written: .+$"):
             write_network("stn", path, engine=engine)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -181,7 +181,7 @@ class TestRepository:
 
     def test_a_target_that_cannot_be_written_is_named(self, folder, tmp_path) -> None:
         (tmp_path / "out").write_text("a file where a folder belongs")
-        with pytest.raises(SettingsError, match=r"out.*: wanted to write here, got Not a dir"):
+        with pytest.raises(SettingsError, match=r"out.*: cannot be written: Not a dir"):
             repository.lay_out(folder, tmp_path / "out", Engine.TORCHSCRIPT)
 
     def test_a_configuration_that_does_not_parse_is_named(self, folder) -> None:
@@ -190,12 +190,13 @@ class TestRepository:
             repository.configure(folder, "stn", Engine.OPENVINO)
 
     def test_a_folder_that_is_no_repository_is_refused(self, tmp_path) -> None:
-        with pytest.raises(SettingsError, match=r"wanted .*config\.pbtxt, got no such file"):
+        with pytest.raises(SettingsError, match=r"no such file: .*config\.pbtxt"):
             repository.export_networks(tmp_path)
 
     def test_a_folder_that_cannot_be_written_is_named(self, folder) -> None:
         (folder / "yolo" / "1").write_text("a file where a folder belongs")
         with pytest.raises(
-            SettingsError, match=r"yolo/1: wanted to write the exported .*, got File exists; copy"
+            SettingsError,
+            match=r"yolo/1: the exported .* cannot be written here: File exists; copy",
         ):
             repository.export_networks(folder)

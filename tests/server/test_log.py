@@ -25,13 +25,13 @@ def log_of(*lines: str) -> Log:
 def test_nothing_said_is_told() -> None:
     assert log_of().reason() == "it left no message"
     assert log_of().last_words() == ""
-    assert log_of().unloaded() is None
+    assert log_of().find_unloaded() is None
 
 
 def test_a_model_that_failed_is_named_with_its_reason_alone() -> None:
     why = f"Internal: ModuleNotFoundError: No module named 'cv2'{STACK}"
     log = log_of(NOT_LOADED.format("yolo", why))
-    assert log.unloaded() == ("yolo", "ModuleNotFoundError: No module named 'cv2'")
+    assert log.find_unloaded() == ("yolo", "ModuleNotFoundError: No module named 'cv2'")
     assert log.reason() == "yolo: ModuleNotFoundError: No module named 'cv2'"
 
 
@@ -41,13 +41,13 @@ def test_a_configuration_that_cannot_be_read_is_a_model_that_failed() -> None:
         "'stn': failed to read text proto from /r/stn/config.pbtxt\"\n"
     )
     why = "failed to read text proto from /r/stn/config.pbtxt"
-    assert log_of(line).unloaded() == ("stn", why)
+    assert log_of(line).find_unloaded() == ("stn", why)
 
 
 def test_a_worker_that_died_has_no_reason_but_its_own_words() -> None:
     dead = "Internal: Stub process 'stn_0_0' is not healthy."
     log = log_of("MemoryError: no room\n", NOT_LOADED.format("stn", dead))
-    assert log.unloaded() == ("stn", "")
+    assert log.find_unloaded() == ("stn", "")
     assert log.reason() == "stn: MemoryError: no room"
 
 

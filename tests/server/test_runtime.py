@@ -103,12 +103,12 @@ def test_a_workers_python_resolves_as_ever_where_every_path_is_plain(
 
 def test_no_temporary_folder_is_one_sentence() -> None:
     found_none = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/x']")
-    message = "TMPDIR: wanted room to write to, got No usable .*; TMPDIR says where there is more"
+    message = "TMPDIR: no room to write to: No usable .*; TMPDIR says where there is more"
     with pytest.raises(ServerError, match=message), writing():
         raise found_none
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    message = "nope/file: wanted room to write to, got No such file"
+    message = "nope/file: no room to write to: No such file"
     with pytest.raises(ServerError, match=message), writing():
         (tmp_path / "nope" / "file").write_text("")

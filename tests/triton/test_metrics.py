@@ -16,9 +16,9 @@ def metrics() -> Metrics:
     return Metrics(MetricFamily)
 
 
-def watched(*models: str) -> Stopwatch:
+def stopped_after(*models: str) -> Stopwatch:
     watch = Stopwatch()
-    infer = watch.timed(lambda model, tensors: tensors)
+    infer = watch.time(lambda model, tensors: tensors)
     for model in models:
         infer(model, {})
     watch.finish()
@@ -37,14 +37,14 @@ def test_everything_is_there_from_the_start_at_zero(metrics) -> None:
 
 
 def test_an_empty_picture_is_an_early_exit(metrics) -> None:
-    metrics.note_answer(Plates(()), watched("yolo"))
+    metrics.note_answer(Plates(()), stopped_after("yolo"))
     assert (total("pictures_total"), total("early_exits_total"), total("found_total")) == (1, 1, 0)
     assert len(observed("stage_seconds", "yolo")) == 1
     assert observed("stage_seconds", "lprnet") == observed("text_score") == []
 
 
 def test_plates_are_counted_with_score_and_width(metrics) -> None:
-    metrics.note_answer(Plates((READ, UNREAD)), watched("yolo", "stn", "lprnet"))
+    metrics.note_answer(Plates((READ, UNREAD)), stopped_after("yolo", "stn", "lprnet"))
     assert (total("found_total"), total("read_total"), total("early_exits_total")) == (2, 1, 0)
     assert observed("text_score") == [0.97, 0.2]
     assert observed("width_px") == [80, 40]
@@ -52,7 +52,7 @@ def test_plates_are_counted_with_score_and_width(metrics) -> None:
 
 
 def test_plates_that_nobody_asked_to_read_have_no_score(metrics) -> None:
-    metrics.note_answer(Plates((UNREAD,)), watched("yolo"))
+    metrics.note_answer(Plates((UNREAD,)), stopped_after("yolo"))
     assert (total("found_total"), total("early_exits_total")) == (1, 0)
     assert observed("text_score") == []
 
@@ -69,7 +69,7 @@ def test_plates_that_nobody_asked_to_read_have_no_score(metrics) -> None:
     ],
 )
 def test_a_failure_is_counted_by_its_reason(metrics, error, reason: str) -> None:
-    metrics.note_failure(error, watched("yolo"))
+    metrics.note_failure(error, stopped_after("yolo"))
     assert total("errors_total", reason) == total("pictures_total") == 1
     assert sum(total("errors_total", other) for other in REASONS) == 1
     assert observed("stage_seconds", "yolo") == []

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from orchestrator.errors import PictureError, PlateError
-from orchestrator.triton.request_log import LONGEST, explained, tell
+from orchestrator.triton.request_log import LONGEST, explain, log_failure
 
 
 @pytest.fixture
@@ -16,18 +16,18 @@ def told(capfd):
 
 def test_our_errors_stay_what_they_are() -> None:
     error = PictureError("picture: wanted pixels, got none")
-    assert explained(error) is error
+    assert explain(error) is error
 
 
 def test_a_foreign_error_is_a_fault_of_ours() -> None:
-    error = explained(ZeroDivisionError("division by zero"))
+    error = explain(ZeroDivisionError("division by zero"))
     assert type(error) is PlateError
     assert error.reason == "internal"
     assert str(error) == "ZeroDivisionError: division by zero"
 
 
 def test_a_failed_request_is_one_line(told) -> None:
-    tell("gate-7", PictureError("picture: wanted pixels,\ngot none"))
+    log_failure("gate-7", PictureError("picture: wanted pixels,\ngot none"))
     (line,) = told()
     assert line.pop("time").endswith("+00:00")
     assert line == {
@@ -41,11 +41,11 @@ def test_a_failed_request_is_one_line(told) -> None:
 def test_a_fault_of_ours_tells_where_it_happened(told) -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         1 / 0  # noqa: B018
-    tell("", explained(caught.value))
+    log_failure("", explain(caught.value))
     (line,) = told()
     assert "test_request_log.py" in line["traceback"]
 
 
 def test_a_long_message_is_cut(told) -> None:
-    tell("", PictureError("x" * 10 * LONGEST))
+    log_failure("", PictureError("x" * 10 * LONGEST))
     assert len(told()[0]["message"]) == LONGEST

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import VerboseOption, WeightsOption, plain_errors
+from orchestrator.cli.flags import VerboseOption, WeightsOption, show_errors
 
 
 def quantize(
@@ -17,7 +17,7 @@ def quantize(
     verbose: VerboseOption = False,
 ) -> None:
     """Write the detector in 8-bit integers beside its weights; needs `make train-env`."""
-    with plain_errors(verbose=verbose):
+    with show_errors(verbose=verbose):
         from orchestrator.networks.weights import WEIGHTS
         from training.quantization import write_quantized
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from orchestrator.cli.flags import Device, plain_errors
+from orchestrator.cli.flags import Device, show_errors
 from orchestrator.errors import SettingsError
 from training.recipes import SHIPPED
 
@@ -41,7 +41,7 @@ SeedOption = Annotated[int | None, typer.Option(min=0, help="Instead of the reci
 @contextmanager
 def show_progress(name: str, out: Path) -> Iterator[None]:
     """Show errors as one sentence and progress as it comes; end on Ctrl-C with what to do next."""
-    with plain_errors(verbose=False):
+    with show_errors(verbose=False):
         log.setLevel(logging.INFO)
         try:
             yield
