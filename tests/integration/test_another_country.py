@@ -21,7 +21,7 @@ from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import run_server
 from orchestrator.server.repository import REPOSITORY
-from training.starts import adapted
+from training.starts import adapt
 
 pytestmark = pytest.mark.server
 
@@ -45,7 +45,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     fresh = {name: torch.zeros_like(t) for name, t in LPRNet(24).state_dict().items()}
     fresh["container.bias"][ALPHABET.index("Ё")] = -50
     latin = ALPHABET.translate(LATIN)
-    state = adapted(load_state("lprnet"), fresh, russian().alphabet, latin)
+    state = adapt(load_state("lprnet"), fresh, russian().alphabet, latin)
     torch.save(state, folder / "weights" / "lprnet.pth")
     list_sums(folder / "weights")
     layouts = ", ".join(f'"{layout}"' for layout in LAYOUTS)
