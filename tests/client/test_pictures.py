@@ -171,7 +171,7 @@ def test_a_text_file_is_refused_before_it_is_read(path: Path) -> None:
 
 
 def test_a_file_opened_for_writing_is_refused(tmp_path: Path) -> None:
-    with (tmp_path / "out").open("wb") as file, pytest.raises(PictureError, match=r"cannot be read: read"):
+    with (tmp_path / "out").open("wb") as file, pytest.raises(PictureError, match="cannot be read"):
         load_picture(file)
 
 
