@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.client_only import ClientOnly
+from tests.client.client_only import ClientOnly
+from tests.samples import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[1]
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 

@@ -1,31 +1,23 @@
 """Calls to this machine go past whatever proxy the environment names."""
 
 import socket
-import threading
 import urllib.request
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
 from orchestrator.loopback import is_loopback, open_url, without_proxy
+from tests.client.peers import listening, receive, said
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"here")
+    def answer(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(said(200, b"here"))
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Answers) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://localhost:{server.server_port}/"
-        server.shutdown()
+    with listening(answer) as address:
+        yield f"http://{address}/"
 
 
 @pytest.fixture

@@ -10,9 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import cv2
 import numpy as np
@@ -21,6 +19,7 @@ import pytest
 from orchestrator import probe
 from orchestrator.contract import PROBE as PROBE_ID
 from rendering.scenery import scene
+from tests.client.peers import listening, parse, receive, said
 
 PROBE = Path(probe.__file__)
 RIGHT = {"outputs": [{"name": "texts", "datatype": "BYTES", "shape": [1, 1], "data": ["A123BC77"]}]}
@@ -34,31 +33,8 @@ DEAD = {"error": "lprnet: Stub process 'lprnet_0_0'\nis not healthy."}
 class Stub:
     """A server that says the same to every infer call, and whether its model is ready."""
 
-    url: str
-    calls: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
-
-
-def handler(stub: Stub, status: int, body: bytes, ready: int) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            sent = self.rfile.read(int(self.headers["Content-Length"]))
-            stub.calls.append((dict(self.headers), sent))
-            self.answer(status if self.path == "/v2/models/plate_recognition/infer" else 404, body)
-
-        def do_GET(self) -> None:
-            known = self.path == "/v2/models/plate_recognition/ready"
-            self.answer(ready if known else 404, b"")
-
-        def answer(self, status: int, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    return Handler
+    url: str = ""
+    calls: list[bytes] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -67,12 +43,20 @@ def answering() -> Iterator[Callable[..., Stub]]:
     with ExitStack() as stack:
 
         def start(status: int, body: object, ready: int = 200) -> Stub:
-            server = stack.enter_context(ThreadingHTTPServer(("localhost", 0), None))
-            stub = Stub(f"localhost:{server.server_port}")
+            stub = Stub()
             encoded = body if isinstance(body, bytes) else json.dumps(body).encode()
-            server.RequestHandlerClass = handler(stub, status, encoded, ready)
-            Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-            stack.callback(server.shutdown)
+            answers = {
+                b"POST /v2/models/plate_recognition/infer": said(status, encoded),
+                b"GET /v2/models/plate_recognition/ready": said(ready, b""),
+            }
+
+            def handle(connection: socket.socket) -> None:
+                while request := receive(connection):
+                    stub.calls.append(request)
+                    called = request.partition(b" HTTP/")[0]
+                    connection.sendall(answers.get(called, said(404, b"")))
+
+            stub.url = stack.enter_context(listening(handle))
             return stub
 
         yield start
@@ -95,41 +79,12 @@ def test_a_full_server_is_alive(answering, capsys) -> None:
     [
         pytest.param(200, WRONG, 200, "wanted A123BC77, got A123BC71", id="wrong text"),
         pytest.param(200, NO_PLATE, 200, "wanted A123BC77, got no plate", id="no plate"),
-        pytest.param(
-            200,
-            b"welcome",
-            200,
-            "wanted the answer to an infer call, got b'welcome'",
-            id="no Triton",
-        ),
-        pytest.param(
-            400, {"error": "bad"}, 200, "wanted A123BC77, got HTTP 400: bad", id="refused"
-        ),
-        pytest.param(
-            500,
-            DEAD,
-            200,
-            "wanted A123BC77, got HTTP 500: lprnet: Stub process 'lprnet_0_0' is not healthy.",
-            id="dead worker",
-        ),
-        pytest.param(
-            503,
-            DEAD,
-            200,
-            "wanted A123BC77, got HTTP 503: lprnet: Stub process 'lprnet_0_0' is not healthy.",
-            id="dead worker that the model noticed",
-        ),
-        pytest.param(
-            503, FULL, 400, f"wanted A123BC77, got HTTP 503: {FULL['error']}", id="not loaded"
-        ),
-        pytest.param(
-            200,
-            RIGHT,
-            503,
-            "wanted every worker, got A123BC77 but a model that is not ready",
-            id="one worker of several dead",
-        ),
-        pytest.param(404, b"", 404, "wanted A123BC77, got HTTP 404: no reason", id="no model"),
+        pytest.param(200, b"welcome", 200, "an infer call, got b'welcome'", id="no Triton"),
+        pytest.param(500, DEAD, 200, "A123BC77, got HTTP 500: lprnet: Stub", id="dead worker"),
+        pytest.param(503, DEAD, 200, "A123BC77, got HTTP 503: lprnet: Stub", id="noticed"),
+        pytest.param(503, FULL, 400, "wanted A123BC77, got HTTP 503", id="not loaded"),
+        pytest.param(200, RIGHT, 503, "wanted every worker, got A123BC77", id="one of several"),
+        pytest.param(404, b"", 404, "A123BC77, got HTTP 404: no reason", id="no model"),
     ],
 )
 def test_anything_else_is_not_alive_and_one_sentence(
@@ -137,7 +92,10 @@ def test_anything_else_is_not_alive_and_one_sentence(
 ) -> None:
     stub = answering(status, body, ready)
     assert probe.main(["--url", stub.url]) == 1
-    assert capsys.readouterr().err == f"probe: {stub.url}: {sentence}\n"
+    told = capsys.readouterr().err
+    assert told.startswith(f"probe: {stub.url}: wanted ")
+    assert sentence in told
+    assert told.count("\n") == 1
 
 
 def test_nobody_listening_is_not_alive(capsys) -> None:
@@ -166,7 +124,7 @@ def test_a_server_that_says_nothing_in_time_is_not_alive(capsys, monkeypatch) ->
 def test_the_call_carries_the_picture_in_the_binary_form(answering) -> None:
     stub = answering(200, RIGHT)
     probe.probe(stub.url, 5)
-    ((headers, sent),) = stub.calls
+    headers, sent = parse(stub.calls[0])
     length = int(headers["Inference-Header-Content-Length"])
     call = json.loads(sent[:length])
     (encoded,) = call["inputs"]

@@ -66,6 +66,12 @@ def receive(connection: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
+def parse(request: bytes) -> tuple[dict[str, str], bytes]:
+    """Return the headers and the body of a request."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    return dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:]), body
+
+
 def said(status: int, body: bytes) -> bytes:
     return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
 

@@ -1,6 +1,5 @@
 """What a client may be given: addresses, timeouts, regions and other parameters."""
 
-import itertools
 import json
 import math
 import socket
@@ -13,7 +12,7 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ParameterError, PictureError, ServerError, SettingsError
-from tests.client.peers import NO_PLATES, listening, receive
+from tests.client.peers import NO_PLATES, listening, parse, receive
 
 PICTURE = b"a picture"
 
@@ -24,10 +23,7 @@ def recording() -> Iterator[tuple[str, list[bytes]]]:
     requests: list[bytes] = []
 
     def answer(connection: socket.socket) -> None:
-        for _ in itertools.count():
-            request = receive(connection)
-            if not request:
-                return
+        while request := receive(connection):
             requests.append(request)
             connection.sendall(NO_PLATES)
 
@@ -39,9 +35,8 @@ def sent(**options: object) -> dict[str, object]:
     """Return the JSON of the request that these arguments make."""
     with recording() as (url, requests), PlateClient(url, timeout_s=20) as client:
         client.recognize(**{"picture": PICTURE, **options})
-    head, _, body = requests[0].partition(b"\r\n\r\n")
-    fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:])
-    return json.loads(body[: int(fields[b"Inference-Header-Content-Length"])])
+    headers, body = parse(requests[0])
+    return json.loads(body[: int(headers["Inference-Header-Content-Length"])])
 
 
 @pytest.mark.parametrize(
@@ -77,29 +72,13 @@ def test_an_ipv6_address_is_called() -> None:
         client.recognize(PICTURE)
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "localhost",
-        "localhost:",
-        ":8000",
-        "grpc://localhost",
-        "localhost:99999",
-        "localhost:0",
-        "localhost:-1",
-        "localhost:http",
-        "https://localhost:8000",
-        "ftp://localhost:8000",
-        "http://",
-        "::1:8000",
-        "a host:8000",
-        "localhost:8000?x=1",
-        "grpc://localhost:8001/base",
-        None,
-        8000,
-    ],
-)
+NO_HOST_AND_PORT = ("", "localhost", "localhost:", ":8000", "grpc://localhost", "http://", None)
+NO_PORT = ("localhost:99999", "localhost:0", "localhost:-1", "localhost:http")
+NO_HOST = ("::1:8000", "a host:8000", "localhost:8000?x=1", "grpc://localhost:8001/base")
+NO_SCHEME = ("https://localhost:8000", "ftp://localhost:8000")
+
+
+@pytest.mark.parametrize("url", [*NO_HOST_AND_PORT, *NO_PORT, *NO_HOST, *NO_SCHEME])
 def test_what_is_no_url_of_a_server_is_refused(url) -> None:
     message = "^url: wanted host:port, http://host:port or grpc://host:port, got "
     with pytest.raises(ServerError, match=message):
@@ -118,21 +97,8 @@ def test_what_is_no_timeout_is_refused(timeout_s) -> None:
         PlateClient(timeout_s=timeout_s)
 
 
-@pytest.mark.parametrize("retries", [-1, 0.5, "3", None])
-def test_what_is_no_number_of_retries_is_refused(retries) -> None:
-    with pytest.raises(SettingsError, match=r"^retries: wanted a whole number from 0, got"):
-        PlateClient(retries=retries)
-
-
 @pytest.mark.parametrize(
-    "roi",
-    [
-        "0,10,640,480.5",
-        (0, 10, 640, 480.5),
-        [0.0, 10.0, 640.0, 480.5],
-        np.array([0, 10, 640, 480.5], np.float32),
-        ("0", "10", "640", "480.5"),
-    ],
+    "roi", ["0,10,640,480.5", (0, 10, 640, 480.5), np.array([0, 10, 640, 480.5], np.float32)]
 )
 def test_a_region_may_be_text_or_four_numbers(roi) -> None:
     assert sent(roi=roi)["parameters"] == {"roi": "0,10,640,480.5"}
@@ -142,9 +108,7 @@ def test_a_region_may_be_text_or_four_numbers(roi) -> None:
 def test_what_is_no_region_is_refused(roi) -> None:
     with (
         PlateClient("127.0.0.1:9") as client,
-        pytest.raises(
-            ParameterError, match=r'^roi: wanted four numbers or "x0,y0,x1,y1" in pixels'
-        ),
+        pytest.raises(ParameterError, match=r"^roi: wanted four numbers or"),
     ):
         client.recognize(PICTURE, roi=roi)
 
@@ -169,6 +133,11 @@ def test_numbers_of_numpy_are_parameters() -> None:
 def test_what_no_request_can_carry_is_refused(url: str, options, message: str) -> None:
     with PlateClient(url) as client, pytest.raises(ParameterError, match=message):
         client.recognize(PICTURE, **options)
+
+
+def test_an_unknown_output_is_refused_before_anybody_is_called() -> None:
+    with PlateClient("127.0.0.1:9") as client, pytest.raises(ParameterError, match=r"got text$"):
+        client.recognize(PICTURE, outputs=["text"])
 
 
 def test_a_request_names_the_call_and_asks_for_every_output() -> None:

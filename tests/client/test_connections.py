@@ -22,6 +22,7 @@ BEGINNINGS = (b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{")
 """Of an answer."""
 WITHOUT_END = struct.pack("ii", 1, 0)
 """Of SO_LINGER: close with a reset."""
+ENDS = pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
 
 
 class Server:
@@ -31,12 +32,16 @@ class Server:
         answers: To the first requests of a connection.
         goes_on: Whether the last answer is given to all further requests.
         listens_on: Whether, else, one more request is taken before the connection is closed.
+        resets: Whether it is closed with a reset.
     """
 
-    def __init__(self, *answers: bytes, goes_on: bool = True, listens_on: bool = True) -> None:
+    def __init__(
+        self, *answers: bytes, goes_on: bool = True, listens_on: bool = True, resets: bool = False
+    ) -> None:
         self.answers = answers
         self.goes_on = goes_on
         self.listens_on = listens_on
+        self.resets = resets
         self.connections = 0
         self.requests = 0
 
@@ -50,6 +55,8 @@ class Server:
             connection.sendall(answer)
         if self.listens_on and receive(connection):
             self.requests += 1
+        if self.resets:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, WITHOUT_END)
 
 
 @pytest.fixture
@@ -108,26 +115,14 @@ def test_a_connection_closed_between_calls_is_replaced(serve) -> None:
     assert (server.connections, server.requests) == (2, 2)
 
 
-def test_a_call_on_a_kept_connection_that_the_server_closes_is_sent_once_more(serve) -> None:
-    server = Server(NO_PLATES, goes_on=False)
+@ENDS
+def test_a_call_on_a_kept_connection_that_ends_is_sent_once_more(serve, resets: bool) -> None:
+    server = Server(NO_PLATES, goes_on=False, resets=resets)
     client = serve(server)
     client.recognize(PICTURE)
     client.recognize(PICTURE)  # the server takes the request and closes: on a new one it answers
     assert (server.connections, server.requests) == (2, 3)
     assert client.retried == 0
-
-
-def test_a_call_on_a_kept_connection_that_the_server_resets_is_sent_once_more(serve) -> None:
-    server = Server(NO_PLATES, goes_on=False)
-
-    def reset_after_one(connection: socket.socket) -> None:
-        server(connection)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, WITHOUT_END)
-
-    client = serve(reset_after_one)
-    client.recognize(PICTURE)
-    client.recognize(PICTURE)
-    assert (server.connections, server.requests) == (2, 3)
 
 
 def test_a_call_is_sent_no_more_than_once_more(serve) -> None:
@@ -151,25 +146,13 @@ def test_a_call_on_a_new_connection_is_not_sent_again(serve) -> None:
     assert server.requests == 1
 
 
+@ENDS
 @pytest.mark.parametrize("begin", BEGINNINGS)
-def test_a_call_of_whose_answer_a_byte_came_is_not_sent_again(serve, begin: bytes) -> None:
-    server = Server(NO_PLATES, begin, goes_on=False, listens_on=False)
+def test_a_call_of_whose_answer_a_byte_came_is_not_sent_again(
+    serve, begin: bytes, resets: bool
+) -> None:
+    server = Server(NO_PLATES, begin, goes_on=False, listens_on=False, resets=resets)
     client = serve(server)
-    client.recognize(PICTURE)
-    with pytest.raises(ServerError, match="wanted an answer, got"):
-        client.recognize(PICTURE)
-    assert server.requests == 2
-
-
-@pytest.mark.parametrize("begin", BEGINNINGS)
-def test_a_call_that_is_reset_in_its_answer_is_not_sent_again(serve, begin: bytes) -> None:
-    server = Server(NO_PLATES, begin, goes_on=False, listens_on=False)
-
-    def reset_after_two(connection: socket.socket) -> None:
-        server(connection)
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, WITHOUT_END)
-
-    client = serve(reset_after_two)
     client.recognize(PICTURE)
     with pytest.raises(ServerError, match="wanted an answer, got"):
         client.recognize(PICTURE)

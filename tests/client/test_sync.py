@@ -1,54 +1,35 @@
 """What a caller is told when a server, or a balancer before it, fails."""
 
-import itertools
 import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import grpc
 import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
-from tests.client.peers import answer_of, outputs
+from tests.client.peers import answer_of, listening, outputs, receive, said
 
 PICTURE = b"a picture"
 PAGE = b"<html><body><h1>No server is available to handle this request.</h1></body></html>"
 METHOD = "ModelInfer"
 
 
-def answer(status: int, body: bytes) -> bytes:
-    return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
-
-
 @pytest.fixture
 def http_server() -> Iterator:
     """Answers every call with the same bytes and closes the connection; returns its address."""
-    listeners: list[socket.socket] = []
+    with ExitStack() as stack:
 
-    def start(said: bytes) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        listeners.append(listener)
-        threading.Thread(target=serve, args=(listener, said), daemon=True).start()
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+        def start(answer: bytes) -> str:
+            def handle(connection: socket.socket) -> None:
+                receive(connection)
+                connection.sendall(answer)
 
-    def serve(listener: socket.socket, said: bytes) -> None:
-        for _ in itertools.count():
-            try:
-                connection, _ = listener.accept()
-            except OSError:  # the test has ended
-                return
-            with connection:
-                received = b""
-                while PICTURE not in received:
-                    received += connection.recv(65536)
-                connection.sendall(said)
+            return stack.enter_context(listening(handle))
 
-    yield start
-    for listener in listeners:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
+        yield start
 
 
 @pytest.fixture
@@ -85,37 +66,35 @@ def fault_of(url: str) -> PlateError:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("answer", "message"),
     [
         pytest.param(b"", "got Remote end closed connection without response", id="none"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got an empty answer", id="half-a-head"),
         pytest.param(b"SSH-2.0-OpenSSH", "got what is no HTTP; for gRPC", id="no-http"),
-        pytest.param(answer(200, b""), "got an empty answer", id="empty"),
-        pytest.param(answer(204, b""), "got HTTP 204", id="nothing-to-say"),
-        pytest.param(answer(302, PAGE), "got HTTP 302", id="elsewhere"),
-        pytest.param(answer(404, PAGE), "got HTTP 404", id="page-not-found"),
-        pytest.param(answer(500, PAGE), "got HTTP 500", id="page-of-an-error"),
-        pytest.param(answer(500, b""), "got HTTP 500", id="empty-error"),
-        pytest.param(answer(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
+        pytest.param(said(200, b""), "got an empty answer", id="empty"),
+        pytest.param(said(302, PAGE), "got HTTP 302", id="elsewhere"),
+        pytest.param(said(404, PAGE), "got HTTP 404", id="page-not-found"),
+        pytest.param(said(500, PAGE), "got HTTP 500", id="page-of-an-error"),
+        pytest.param(said(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
         pytest.param(
             b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", "got Incomplete", id="half-a-body"
         ),
-        pytest.param(answer(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
-        pytest.param(answer(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
+        pytest.param(said(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
+        pytest.param(said(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
         pytest.param(
-            answer(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
+            said(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
         ),
-        pytest.param(answer(504, PAGE), r"got HTTP 504 \(request", id="gateway-timeout"),
-        pytest.param(answer(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
+        pytest.param(said(504, PAGE), r"got HTTP 504 \(request", id="gateway-timeout"),
+        pytest.param(said(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
         pytest.param(
-            answer(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),
+            said(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),
             "got lprnet: Stub process",
             id="dead-worker",
         ),
     ],
 )
-def test_no_answer_over_http_is_the_servers_fault(http_server, said: bytes, message: str) -> None:
-    url = http_server(said)
+def test_no_answer_over_http_is_the_servers_fault(http_server, answer: bytes, message: str) -> None:
+    url = http_server(answer)
     fault = fault_of(url)
     assert type(fault) is ServerError
     assert fault.args[0].startswith(f"{url}: wanted an answer, got ")
@@ -136,7 +115,7 @@ def test_no_answer_over_http_is_the_servers_fault(http_server, said: bytes, mess
     ],
 )
 def test_answers_over_http_that_are_errors(http_server, status, body, kind, message) -> None:
-    fault = fault_of(http_server(answer(status, body)))
+    fault = fault_of(http_server(said(status, body)))
     assert type(fault) is kind
     assert message in str(fault)
 
@@ -154,24 +133,13 @@ def without(name: str) -> list[dict[str, object]]:
     ("body", "message"),
     [
         pytest.param(PAGE, "no answer of plate_recognition", id="page"),
-        pytest.param(b"[]", "no answer of plate_recognition", id="list"),
         pytest.param(b"{}", "got none named coordinates", id="no-outputs"),
         pytest.param(b'{"outputs": [{"name": "texts"', "no answer of", id="cut-short"),
         pytest.param(without("formats"), "got none named formats", id="no-formats"),
         pytest.param(
-            [*without("corners"), output("corners", shape=[0, 8])],
-            r"wanted corners as float32 \[0, 4, 2\], got float32 \[0, 8\]",
-            id="other-shape",
-        ),
-        pytest.param(
             [*without("texts"), output("texts", shape=[1, 1], data=["A001AA77"])],
             r"wanted texts as object \[0, 1\], got object \[1, 1\]",
             id="other-number-of-plates",
-        ),
-        pytest.param(
-            [*without("corners"), output("corners", datatype="INT64")],
-            r"wanted corners as float32 \[0, 4, 2\], got int64",
-            id="other-type",
         ),
         pytest.param(
             [*without("corners"), output("corners", shape=[1, 4, 2])],
@@ -181,7 +149,7 @@ def without(name: str) -> list[dict[str, object]]:
     ],
 )
 def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message: str) -> None:
-    url = http_server(answer(200, body) if isinstance(body, bytes) else answer_of(body))
+    url = http_server(said(200, body) if isinstance(body, bytes) else answer_of(body))
     fault = fault_of(url)
     assert type(fault) is ServerError
     assert fault.args[0].startswith(f"{url}: ")

@@ -1,20 +1,15 @@
 """What a client can ask a real server for beside everything about every plate."""
 
-from pathlib import Path
-
-import pytest
-
 from orchestrator.client import PlateClient
-from orchestrator.errors import ParameterError
 from orchestrator.plates import Plate
 from orchestrator.settings import Settings
-
-STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
+from tests.client.client_only import ClientOnly
+from tests.samples import STREET, TEXTS
 
 
 def test_texts_alone_come_with_boxes_and_nothing_else(client: PlateClient) -> None:
     whole, asked = client.recognize(STREET), client.recognize(STREET, outputs=["texts"])
-    assert asked.texts == whole.texts == ["A123BC77", "TO05577", "M456OP199"]
+    assert asked.texts == whole.texts == TEXTS
     assert [*asked] == [Plate(plate.xyxy, text=plate.text) for plate in whole]
 
 
@@ -23,9 +18,10 @@ def test_boxes_alone_are_there_without_reading(client: PlateClient) -> None:
     assert [*found] == [Plate(plate.xyxy) for plate in client.recognize(STREET)]
 
 
-def test_an_output_that_there_is_not_is_refused_before_anything_is_sent() -> None:
-    with PlateClient("localhost:1") as client, pytest.raises(ParameterError, match=r"got text$"):
-        client.recognize(STREET, outputs=["text"])
+def test_a_client_that_is_installed_alone_recognises(client_only: ClientOnly, wire) -> None:
+    done = client_only.plates("recognize", STREET, "--url", wire.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(text in done.stdout for text in TEXTS)
 
 
 def test_the_operators_settings_can_be_asked_for(client: PlateClient) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-PROJECT = Path(__file__).resolve().parents[1]
+from tests.samples import PROJECT
 
 
 class ClientOnly:

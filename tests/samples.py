@@ -1,0 +1,17 @@
+"""What many tests look at: the project's folders, and a picture with what is to be read in it."""
+
+import shutil
+import sys
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+PLATES = Path(sys.executable).with_name("plates")
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+TEXTS = ["A123BC77", "TO05577", "M456OP199"]
+"""On the street, best detection first."""
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    """Copy one of the project's folders, without what is built in it, into another folder."""
+    built = shutil.ignore_patterns("__pycache__", "model.[!p]*", "model.p[!y]*")
+    return Path(shutil.copytree(PROJECT / name, folder / name, ignore=built))
