@@ -192,14 +192,3 @@ def test_a_part_of_a_plate_that_was_not_asked_for_stays_empty() -> None:
     names = contract.complete(["texts"])
     arrays = contract.to_arrays(Plates((PLATE,)), names)
     assert contract.from_arrays(arrays, names) == Plates((Plate(PLATE.xyxy, text=PLATE.text),))
-
-
-def test_every_output_can_be_asked_for_alone() -> None:
-    alone = {
-        name: contract.from_arrays(contract.to_arrays(Plates((PLATE,)), names), names)
-        for name in contract.OUTPUTS
-        for names in [contract.complete([name])]
-    }
-    assert all(found[0].xyxy == PLATE.xyxy for found in alone.values())
-    assert alone["candidates"][0].candidates == PLATE.candidates
-    assert alone["corners"][0].corners == PLATE.corners

@@ -138,11 +138,6 @@ def test_the_lock_has_what_serving_needs(install) -> None:
     assert not serving & {"yolov5", "torchvision", "pytest"}
 
 
-def test_a_requirement_is_pinned_and_hashed(install) -> None:
-    line = install.requirement(package(files=[{"hash": "sha256:1"}, {"hash": "sha256:2"}]))
-    assert line == "a==1 --hash=sha256:1 --hash=sha256:2"
-
-
 @pytest.mark.parametrize(
     ("groups", "marker"),
     [(["main"], ""), (["main", "dev"], ""), (["dev"], f"({ALWAYS})"), (["train"], "")],

@@ -1,9 +1,6 @@
 import json
 from dataclasses import fields
 
-import pandas as pd
-import pytest
-
 from orchestrator.plates import Plate, Plates
 
 
@@ -30,25 +27,6 @@ READ = Plate(
     (0.99,) * 9, (("M456OP199", 0.99),) * 5, ((222.5, 336.5),) * 4, "ru_military",
 )  # fmt: skip
 UNREAD = Plate((1.4, 1.6, 3.0, 4.0), 0.6, "", 0.4, "A001AA7")
-
-
-@pytest.fixture
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal of 80 columns, as pandas finds it when nothing is set."""
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("LINES", "24")
-
-
-@pytest.mark.parametrize(
-    "terminal_columns", [pytest.param(0, id="shell"), pytest.param(20, id="file")]
-)
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_text_is_seen_in_a_narrow_terminal(narrow, count: int, terminal_columns: int) -> None:
-    with pd.option_context("display.max_columns", terminal_columns, "display.width", 80):
-        head, *rows = str(Plates((READ,) * count).to_dataframe()).splitlines()
-    assert head.split()[:2] == ["text", "text_score"]
-    assert all(row.split()[1] == "M456OP199" for row in rows[:count])
-    assert max(map(len, [head, *rows])) <= 80
 
 
 def test_plates_print_as_a_table_of_80_columns() -> None:
@@ -83,11 +61,8 @@ def test_plates_are_a_sequence() -> None:
 
 
 def test_plates_are_told_as_json_can_hold_them() -> None:
+    assert Plates().to_dict() == {"plates": []}
     told = json.dumps(Plates((Plate((1, 2, 3, 4), text="A001AA77"),)).to_dict())
     (plate,) = json.loads(told)["plates"]
     assert set(plate) == {f.name for f in fields(Plate)}
     assert (plate["xyxy"], plate["text"]) == ([1, 2, 3, 4], "A001AA77")
-
-
-def test_no_plates_are_an_empty_list() -> None:
-    assert Plates().to_dict() == {"plates": []}

@@ -1,6 +1,6 @@
 import pytest
 
-from evaluation.proportions import bin_names, bin_of, wilson_interval
+from evaluation.proportions import bin_of, wilson_interval
 from evaluation.scores import (
     Coverage,
     brier_score,
@@ -72,7 +72,3 @@ def test_nothing_has_no_proportion() -> None:
 @pytest.mark.parametrize(("value", "number"), [(0, 0), (39.9, 0), (40, 1), (60, 2), (1000, 2)])
 def test_an_edge_belongs_to_the_bin_above(value: float, number: int) -> None:
     assert bin_of(value, (40, 60)) == number
-
-
-def test_bins_are_named_by_their_edges() -> None:
-    assert bin_names((40, 60)) == ["<40", "40-60", ">=60"]

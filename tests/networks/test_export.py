@@ -1,6 +1,5 @@
 """What is served is what was trained."""
 
-import hashlib
 import resource
 import shutil
 from pathlib import Path
@@ -15,10 +14,12 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats, PlateFormat
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load, load_networks, write_network
+from orchestrator.networks.ir import Compiled
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.weights import list_sums
 from orchestrator.server import repository
 from orchestrator.server.capacity import Capacity
+from tests.samples import copy_of
 
 INPUTS = {
     "yolo": lambda g: torch.randint(0, 256, (2, 96, 160, 3), dtype=torch.uint8, generator=g),
@@ -49,6 +50,15 @@ def test_an_exported_file_answers_like_the_network(name: str, tmp_path) -> None:
     actual = torch.jit.load(str(path))(given)
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
     assert list(tmp_path.rglob("part.*")) == []
+
+
+@torch.inference_mode()
+def test_an_exported_file_of_openvino_answers_like_the_network(tmp_path) -> None:
+    path = tmp_path / "1" / "model.xml"
+    write_network("lprnet", path, engine=Engine.OPENVINO)
+    given = INPUTS["lprnet"](torch.Generator().manual_seed(0))
+    (actual,) = Compiled(path)(given.numpy())
+    torch.testing.assert_close(torch.from_numpy(actual), load("lprnet")(given), rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
@@ -120,13 +130,11 @@ class TestRepository:
 
     def test_other_weights_are_exported_again(self, folder, tmp_path) -> None:
         repository.export_networks(folder)
-        other = tmp_path / "weights"
-        shutil.copytree(WEIGHTS, other)
+        other = copy_of("weights", tmp_path)
         state = torch.load(other / "stn.pth", weights_only=True)
         state["fc_loc.2.bias"] += 0.25
         torch.save(state, other / "stn.pth")
-        sums = (hashlib.sha256(f.read_bytes()).hexdigest() + "  " + f.name for f in other.iterdir())
-        (other / "SHA256SUMS").write_text("\n".join(sums))
+        list_sums(other)
         assert repository.export_networks(folder, other) == [folder / "stn" / "1" / "model.pt"]
         assert repository.export_networks(folder) == [folder / "stn" / "1" / "model.pt"]
 

@@ -15,9 +15,12 @@ def test_the_weights_of_the_project_are_the_listed_ones() -> None:
 
 
 @pytest.mark.parametrize("network", sorted(NETWORKS))
-def test_the_weights_of_the_project_have_no_subnormal_numbers(network: str) -> None:
+def test_the_weights_of_the_project_are_plain_float32_and_not_subnormal(network: str) -> None:
     stored = torch.load(WEIGHTS / NETWORKS[network].weights, weights_only=True)
     loaded = load_state(network)
+    floats = [tensor for tensor in stored.values() if tensor.is_floating_point()]
+    assert {tensor.dtype for tensor in floats} == {torch.float32}
+    assert all(tensor.isfinite().all() for tensor in floats)
     assert stored.keys() == loaded.keys()
     assert all(torch.equal(stored[name], loaded[name]) for name in stored)
 

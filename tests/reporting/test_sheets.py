@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 import pytest
 
-from reporting.sheets import CAPTION_PX, GAP_PX, add_caption, arrange, cut_out, write_sheets
+from reporting.sheets import GAP_PX, arrange, cut_out, write_sheets
 
 RED = (0, 0, 255)
 
@@ -18,10 +18,6 @@ def test_tiles_are_laid_out_row_by_row() -> None:
     assert sheet.shape == (2 * 10 + 3 * GAP_PX, 2 * 20 + 3 * GAP_PX, 3)
     top, left = 10 + 2 * GAP_PX, GAP_PX
     assert (sheet[top : top + 10, left : left + 20] == RED).all()
-
-
-def test_few_tiles_make_a_narrow_sheet() -> None:
-    assert arrange([plain(RED)], columns=4).shape == (10 + 2 * GAP_PX, 20 + 2 * GAP_PX, 3)
 
 
 def test_sheets_hold_so_many_tiles(tmp_path: Path) -> None:
@@ -40,12 +36,6 @@ def test_sheets_of_an_earlier_run_are_removed_and_no_others(tmp_path: Path) -> N
 def test_a_sheet_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_sheets([plain(RED)], tmp_path / "nowhere", "misses")
-
-
-def test_a_caption_stands_over_the_tile() -> None:
-    captioned = add_caption(plain(RED), "a caption that is too long for the tile")
-    assert captioned.shape == (CAPTION_PX + 10, 20, 3)
-    assert (captioned[CAPTION_PX:] == RED).all()
 
 
 def test_a_view_is_centred_on_its_box() -> None:

@@ -3,15 +3,10 @@ import pytest
 from reporting.tables import (
     format_count,
     format_figure,
-    format_markdown,
     format_number,
     format_percent,
     format_table,
 )
-
-
-def test_a_table_without_rows_is_its_header() -> None:
-    assert format_table(("name", "plates")) == "name  plates"
 
 
 def test_the_first_column_is_left_and_the_others_are_right() -> None:
@@ -19,20 +14,9 @@ def test_the_first_column_is_left_and_the_others_are_right() -> None:
     assert table == "       plates    ms\nstd         7  1.25\nother       -  30.0"
 
 
-def test_a_table_of_markdown_is_aligned_alike() -> None:
-    table = format_markdown(("", "a"), [("plates", 3), ("read", None)])
-    assert table == "|  | a |\n| --- | ---: |\n| plates | 3 |\n| read | - |\n"
-
-
 @pytest.mark.parametrize("format_", [format_count, format_figure, format_number, format_percent])
 def test_a_missing_figure_is_a_dash(format_) -> None:
     assert format_(None) == "-"
-
-
-def test_figures_have_the_digits_of_their_kind() -> None:
-    assert format_count(12.0) == "12"
-    assert format_number(0.12345) == "0.123"
-    assert format_percent(0.98765) == "98.8 %"
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def logits(evidence: float) -> torch.Tensor:
     return torch.from_numpy(lattice).float()
 
 
-@pytest.mark.parametrize("boast", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("boast", [0.5, 2.0])
 def test_the_temperature_undoes_what_the_network_boasts(boast: float) -> None:
     rng = np.random.default_rng(0)
     chances = rng.uniform(0.55, 0.98, 500)

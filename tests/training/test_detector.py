@@ -9,7 +9,7 @@ import torch
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
-from training.detector import ANCHORS_WH, export_average, find_folders, run
+from training.detector import export_average, find_folders, run
 from training.recipes import DetectorData, DetectorRecipe, DetectorSchedule, cosine
 
 SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
@@ -32,12 +32,6 @@ def test_the_rate_climbs_then_falls_as_a_cosine(step: int, rate: float) -> None:
 
 def test_without_a_warm_up_training_starts_at_the_peak() -> None:
     assert cosine(0, 10, 0, SCHEDULE.rate, SCHEDULE.final_rate) == 0.01
-
-
-def test_anchors_are_wide_and_grow() -> None:
-    wh = torch.tensor(ANCHORS_WH).view(-1, 2)
-    assert (wh[:, 0] > 2 * wh[:, 1]).all()
-    assert (wh.diff(dim=0) > 0).all()
 
 
 def test_export_writes_the_moving_average_as_float32(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import torch
 from orchestrator.errors import SettingsError
 from orchestrator.formats import russian
 from orchestrator.networks.export import load
+from orchestrator.networks.weights import WEIGHTS
 from training import reader
 from training.pools import (
     RealCrop,
@@ -18,7 +19,6 @@ from training.reader_trainer import ReaderTrainer
 from training.recipes import CornerSchedule, ReaderData, ReaderRecipe, ReaderSchedule
 
 FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
-WEIGHTS = Path(__file__).parents[2] / "weights"
 RUSSIAN = russian()
 ALPHABET = RUSSIAN.alphabet
 QUICK = ReaderSchedule(

@@ -11,7 +11,7 @@ from orchestrator.networks.state_dicts import load_state
 from training.recipes import (
     ReaderRecipe,
 )
-from training.runs import Progress, complete, format_duration, open_run
+from training.runs import Progress, complete, open_run
 
 
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
@@ -60,10 +60,3 @@ def test_progress_tells_the_mean_loss_the_pace_and_the_time_left(caplog, monkeyp
         "step 7 of 8, loss 1.500, 10.00 s a step, 10 s left",
         "step 8 of 8, loss 4.000, 8.00 s a step, 0 s left",
     ]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0 s"), (59, "59 s"), (90, "2 min"), (3780, "1 h 03 min")]
-)
-def test_durations_read_well(seconds: float, text: str) -> None:
-    assert format_duration(seconds) == text

@@ -5,10 +5,10 @@ import torch
 
 from orchestrator.errors import WeightsError
 from orchestrator.formats import russian
+from orchestrator.networks.weights import WEIGHTS
 from training.reader_trainer import Reader
 from training.starts import CONTEXT, adapt, take_weights
 
-WEIGHTS = Path(__file__).parents[2] / "weights"
 ALPHABET = russian().alphabet
 
 

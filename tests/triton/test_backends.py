@@ -76,10 +76,6 @@ def answers(responses: list) -> list[dict[str, list[list[float]]]]:
     ]
 
 
-def test_one_request_is_answered_under_the_outputs_names(ask) -> None:
-    assert answers(ask([[1, 2]])) == [{"output__0": [[2, 4]], "output__1": [[1]]}]
-
-
 def test_requests_are_one_call_and_split_again(ask) -> None:
     assert answers(ask([[1, 2]], [[3, 4], [5, 6]])) == [
         {"output__0": [[2, 4]], "output__1": [[3]]},

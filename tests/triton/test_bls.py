@@ -66,16 +66,10 @@ def test_a_child_inherits_id_deadline_and_trace(bls, triton, called) -> None:
     assert child.trace() is trace
 
 
-@pytest.mark.parametrize(
-    ("model", "outputs"),
-    [("yolo", ["output__0"]), ("stn", ["output__0", "output__1"]), ("lprnet", ["output__0"])],
-)
-def test_a_child_is_asked_for_all_that_the_model_gives(
-    bls, triton, called, model: str, outputs: list[str]
-) -> None:
-    child = called(bls.infer_for(triton.InferenceRequest()), model)
-    assert child.model_name() == model
-    assert child.requested_output_names() == outputs
+def test_a_child_is_asked_for_all_that_the_model_gives(bls, triton, called) -> None:
+    child = called(bls.infer_for(triton.InferenceRequest()), "stn")
+    assert child.model_name() == "stn"
+    assert child.requested_output_names() == ["output__0", "output__1"]
     assert [tensor.name() for tensor in child.inputs()] == ["input__0"]
     assert child.inputs()[0].as_numpy().tolist() == [[[0, 1, 2], [3, 4, 5]]]
 
@@ -128,9 +122,8 @@ def test_a_model_that_is_away_is_want_of_capacity(
         bls.infer_for(triton.InferenceRequest())("yolo", NET)
 
 
-@pytest.mark.parametrize("code", ["INTERNAL", "INVALID_ARG", "NOT_FOUND"])
-def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused, code: str) -> None:
-    refused("lprnet", "cannot infer on [1, 2]: overflow", getattr(triton.TritonError, code))
+def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused) -> None:
+    refused("lprnet", "cannot infer on [1, 2]: overflow", triton.TritonError.INVALID_ARG)
     with pytest.raises(errors.ModelError, match=r"^lprnet: cannot infer on \[1, 2\]: overflow$"):
         bls.infer_for(triton.InferenceRequest())("lprnet", NET)
 

@@ -38,14 +38,6 @@ def test_a_failed_request_is_one_line(told) -> None:
     }
 
 
-def test_a_fault_of_ours_tells_where_it_happened(told) -> None:
-    with pytest.raises(ZeroDivisionError) as caught:
-        1 / 0  # noqa: B018
-    log_failure("", explain(caught.value))
-    (line,) = told()
-    assert "test_request_log.py" in line["traceback"]
-
-
 def test_a_long_message_is_cut(told) -> None:
     log_failure("", PictureError("x" * 10 * LONGEST))
     assert len(told()[0]["message"]) == LONGEST

@@ -1,6 +1,5 @@
 """The detector in 8-bit integers, made from its weights; needs the Poetry group `train`."""
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +7,15 @@ import pytest
 
 from orchestrator.networks import ir, quantized
 from orchestrator.networks.export import represent
-from orchestrator.networks.weights import WEIGHTS, check_listed
+from orchestrator.networks.weights import check_listed
+from tests.samples import copy_of
 
 
 def test_integers_find_the_plates_where_floats_find_them(tmp_path: Path) -> None:
     pytest.importorskip("nncf", reason="needs the Poetry group train", exc_type=ImportError)
     from training.quantization import render_inputs, write_quantized
 
-    weights = Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
+    weights = copy_of("weights", tmp_path)
     (weights / "yolo.int8.xml").unlink()
     (weights / "yolo.int8.bin").unlink()
     path = write_quantized(weights, pictures=4, seed=1)
