@@ -6,14 +6,14 @@ import json
 import shutil
 import subprocess
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
 import pytest
 import yaml
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.samples import PROJECT
+
 KUBERNETES = PROJECT / "deploy" / "kubernetes"
 CPU, GPU = "overlays/cpu", "overlays/gpu"
 OVERLAYS = [pytest.param(CPU, id="cpu"), pytest.param(GPU, id="gpu")]

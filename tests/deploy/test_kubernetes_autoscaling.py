@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.deploy.manifests import KUBERNETES, OVERLAYS, PROJECT, Manifest, one
+from tests.deploy.manifests import KUBERNETES, OVERLAYS, Manifest, one
+from tests.samples import PROJECT
 
 RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
 

@@ -12,7 +12,8 @@ from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server
 from orchestrator.server.repository import REPOSITORY
-from tests.deploy.manifests import CPU, GPU, OVERLAYS, PROJECT, one, pod, quantity, server
+from tests.deploy.manifests import CPU, GPU, OVERLAYS, one, pod, quantity, server
+from tests.samples import PROJECT
 
 MIB = 2**20
 IDLE = 1000 * MIB
@@ -95,13 +96,6 @@ def test_canaries_are_sent_and_given_the_time_they_ask_for(overlay: str, name: s
     assert python == ["python3", "-IS"]
     assert (PROJECT / PurePosixPath(script).relative_to("/opt/plates")).is_file()
     assert int(timeout.removeprefix("--timeout=")) < probe["timeoutSeconds"]
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_readiness_asks_the_model(overlay: str) -> None:
-    probe = server(overlay)["readinessProbe"]
-    assert probe["httpGet"] == {"path": f"/v2/models/{MODEL}/ready", "port": "http"}
-    assert probe["periodSeconds"] * probe["failureThreshold"] <= 5
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

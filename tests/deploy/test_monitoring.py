@@ -11,8 +11,8 @@ import yaml
 
 from orchestrator.triton.metrics import FAMILIES
 from tests.deploy.dashboard import DASHBOARD
+from tests.samples import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[2]
 MONITORING = PROJECT / "deploy" / "monitoring"
 DOCS = (PROJECT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 

@@ -4,13 +4,17 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
+from orchestrator.contract import ENCODED, PICTURE
 from orchestrator.loopback import without_proxy
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, run_server
+
+GREY = np.full((300, 400, 3), 128, np.uint8)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,6 +42,19 @@ class Wire:
     module: object
     address: str
     url: str
+
+    def pixels(self, array: np.ndarray, name: str = PICTURE) -> object:
+        """Return an array as an input: a picture, or what a network is given."""
+        kinds = {"uint8": "UINT8", "float32": "FP32"}
+        tensor = self.module.InferInput(name, list(array.shape), kinds[str(array.dtype)])
+        tensor.set_data_from_numpy(array)
+        return tensor
+
+    def file(self, *files: bytes) -> object:
+        """Return picture files as an input, which takes one."""
+        tensor = self.module.InferInput(ENCODED, [len(files)], "BYTES")
+        tensor.set_data_from_numpy(np.array(files, dtype=np.object_))
+        return tensor
 
 
 @pytest.fixture(params=["http", "grpc"])

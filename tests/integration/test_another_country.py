@@ -1,9 +1,7 @@
 """Plates of another country, read by weights for its alphabet, through a server of its own."""
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,17 +13,14 @@ from orchestrator.images import read_picture
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state
-from orchestrator.networks.weights import WEIGHTS, list_sums
+from orchestrator.networks.weights import list_sums
 from orchestrator.pipeline import recognize
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import run_server
-from orchestrator.server.repository import REPOSITORY
+from tests.samples import STREET, copy_of
 from training.starts import adapt
 
-pytestmark = pytest.mark.server
-
-STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
 LETTERS = "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant
 LATIN = str.maketrans(LETTERS, "ABEKMHOPCTYX")
 ALPHABET = f"{LETTERS}9876543210Ё"
@@ -39,19 +34,17 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     Its weights are ours with the classes in another order, and one more that is never sure.
     """
     folder = tmp_path_factory.mktemp("country")
-    exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*")
-    shutil.copytree(REPOSITORY, folder / "models", ignore=exported)
-    shutil.copytree(WEIGHTS, folder / "weights")
+    models, weights = copy_of("model_repository", folder), copy_of("weights", folder)
     fresh = {name: torch.zeros_like(t) for name, t in LPRNet(24).state_dict().items()}
     fresh["container.bias"][ALPHABET.index("Ё")] = -50
     latin = ALPHABET.translate(LATIN)
     state = adapt(load_state("lprnet"), fresh, russian().alphabet, latin)
-    torch.save(state, folder / "weights" / "lprnet.pth")
-    list_sums(folder / "weights")
+    torch.save(state, weights / "lprnet.pth")
+    list_sums(weights)
     layouts = ", ".join(f'"{layout}"' for layout in LAYOUTS)
     text = f'alphabet = "{ALPHABET}"\n[[format]]\nname = "at_home"\nlayouts = [{layouts}]\n'
     (folder / "formats.toml").write_text(text, encoding="utf-8")
-    return ServerOptions(folder / "models", folder / "weights", folder / "formats.toml")
+    return ServerOptions(models, weights, folder / "formats.toml")
 
 
 @pytest.fixture(scope="module")

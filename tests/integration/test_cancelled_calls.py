@@ -24,9 +24,9 @@ from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, lay_out_ours, run_server
 from orchestrator.server.repository import CONFIG
 from tests.integration.gate import Gate, pending
+from tests.samples import STREET
 from tests.waiting import until
 
-STREET = Path("tests/data/street.jpg")
 GATED = Path(__file__).with_name("gated_recognition.py")
 REACHED = "plates_pictures_total"
 CANCELLED = 'plates_errors_total{reason="cancelled"}'

@@ -1,16 +1,12 @@
-"""One client for many: threads, asyncio, a web application and forked processes."""
+"""One client for many: threads, asyncio and forked processes."""
 
 import asyncio
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import cycle, islice
 from pathlib import Path
-from threading import Thread
 
 import cv2
 import pytest
@@ -19,7 +15,13 @@ from orchestrator import PlateClient, Plates
 from rendering.scenery import scene
 from tests.integration.conftest import Wire
 
-TEXTS = ("A123BC77", "M456OP199", "K777KK77", "B840OK197")
+STREETS = {
+    "A123BC77": (640, 480),
+    "M456OP199": (1280, 720),
+    "K777KK77": (800, 800),
+    "B840OK197": (960, 1280),
+}
+"""The text on each picture's only plate, and the picture's width and height."""
 THREADS = 32
 CALLS = 192
 TIMEOUT_S = 60
@@ -27,8 +29,7 @@ TIMEOUT_S = 60
 
 @pytest.fixture(scope="module")
 def pictures() -> list[bytes]:
-    """A file for each text, which is on its only plate."""
-    drawn = (scene([text], (640, 480), seed=seed).picture for seed, text in enumerate(TEXTS))
+    drawn = (scene([text], size_wh, seed=2).picture for text, size_wh in STREETS.items())
     return [cv2.imencode(".jpg", picture)[1].tobytes() for picture in drawn]
 
 
@@ -36,17 +37,15 @@ def pictures() -> list[bytes]:
 def alone(wire: Wire, pictures: list[bytes]) -> list[Plates]:
     """What each picture gets when nobody else calls."""
     with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
-        return [client.recognize(picture) for picture in pictures]
+        plates = [client.recognize(picture) for picture in pictures]
+    assert [one.texts for one in plates] == [[text] for text in STREETS]
+    return plates
 
 
 @pytest.fixture
 def shared(wire: Wire) -> Iterator[PlateClient]:
     with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
         yield client
-
-
-def test_pictures_differ_in_what_they_get(alone: list[Plates]) -> None:
-    assert [plates.texts for plates in alone] == [[text] for text in TEXTS]
 
 
 def test_each_of_32_threads_gets_the_answer_to_its_own_picture(shared, pictures, alone) -> None:
@@ -62,39 +61,6 @@ def test_asyncio_may_call_from_its_threads(shared, pictures, alone) -> None:
         return await asyncio.gather(*waiting)
 
     assert asyncio.run(all_at_once()) == alone * 8
-
-
-@contextmanager
-def application(client: PlateClient) -> Iterator[str]:
-    """A web application, one thread a request, that shares a client; gives its URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            plates = client.recognize(self.rfile.read(int(self.headers["Content-Length"])))
-            body = ",".join(plates.texts).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def test_a_web_application_may_share_a_client_between_its_requests(shared, pictures) -> None:
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-    def post(picture: bytes) -> str:
-        with direct.open(urllib.request.Request(url, picture), timeout=TIMEOUT_S) as answer:
-            return answer.read().decode()
-
-    with application(shared) as url, ThreadPoolExecutor(8) as visitors:
-        assert list(visitors.map(post, pictures * 8)) == list(TEXTS) * 8
 
 
 FORKING = """
@@ -137,7 +103,7 @@ print([child.exitcode for child in children])
 @pytest.fixture
 def fork(wire: Wire, pictures, tmp_path: Path) -> Callable[[int], str]:
     """Gives what `FORKING` prints."""
-    files = [tmp_path / f"{text}.jpg" for text in TEXTS]
+    files = [tmp_path / f"{text}.jpg" for text in STREETS]
     for file, picture in zip(files, pictures, strict=True):
         file.write_bytes(picture)
 

@@ -3,37 +3,20 @@
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import cv2
 import pytest
 
 from evaluation.recognizers import RecognizerOptions
 from evaluation.results import Report
 from evaluation.run import Task, run
-from evaluation.yolo_labels import write_labels
-from rendering.scenery import scene
 from reporting.files import read_report
+from tests.evaluation.streets import write_streets
 
 TEXTS = ("A123BC77", "M456OP199", "B840OK197", "K903MM159")
-SIZE_WH = (960, 720)
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One rendered street of four cars, labelled both ways."""
-    folder = tmp_path_factory.mktemp("data")
-    (folder / "images" / "val").mkdir(parents=True)
-    (folder / "labels" / "val").mkdir(parents=True)
-    drawn = scene(TEXTS, SIZE_WH, seed=3)
-    for path in ("images/street.png", "images/val/street.png"):
-        cv2.imwrite(str(folder / path), drawn.picture)
-    boxes = drawn.xyxy.tolist()
-    rows = [
-        f"street.png,{text},std,{x0},{y0},{x1},{y1}"
-        for text, (x0, y0, x1, y1) in zip(TEXTS, boxes, strict=True)
-    ]
-    (folder / "labels.csv").write_text("\n".join(["image,text,type,x0,y0,x1,y1", *rows]) + "\n")
-    write_labels(folder / "labels/val/street.txt", boxes, SIZE_WH)
-    return folder
+    return write_streets(tmp_path_factory.mktemp("data"), TEXTS)
 
 
 def report_of(data: Path, out: Path, options: RecognizerOptions) -> Report:

@@ -24,10 +24,10 @@ from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, run_server
 from orchestrator.server.repository import lay_out
 from orchestrator.server.versions import add_version
+from tests.samples import STREET
 from tests.waiting import until
 
 KEY = "barrier-42"
-STREET = "tests/data/street.jpg"
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,18 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 
-import numpy as np
 import pytest
 
-from orchestrator import PlateClient, probe
+from orchestrator import PlateClient
 from orchestrator.contract import PROBE
 from orchestrator.errors import RequestError
 from orchestrator.server.process import Server
 from orchestrator.triton.metrics import ERRORS, FAMILIES, STAGE
+from tests.integration.conftest import GREY
+from tests.samples import STREET
 from tests.waiting import until
 
 SERIES = re.compile(r"^(plates_\w+(?:\{[^}]*\})?) (\S+)$", re.MULTILINE)
-GREY = np.full((300, 400, 3), 128, np.uint8)
-STREET = "tests/data/street.jpg"
 
 
 @pytest.fixture
@@ -90,11 +89,6 @@ def test_a_health_check_is_not_counted(client, grown, picture: str | bytes) -> N
     with suppress(RequestError):
         client.recognize(picture, request_id=PROBE)
     assert set(grown().values()) == {0}
-
-
-def test_the_probe_says_that_it_is_one() -> None:
-    body, headers = probe.request(b"")
-    assert json.loads(body[: int(headers["Inference-Header-Content-Length"])])["id"] == PROBE
 
 
 def test_a_good_request_is_not_logged(client, server) -> None:

@@ -8,18 +8,16 @@ from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-import numpy as np
-
 from orchestrator import PlateClient
 from orchestrator.errors import Overloaded
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, run_server
+from tests.integration.conftest import GREY
 from tests.integration.gate import IN_WORK, Gate, gated, pending
 from tests.waiting import until
 
 QUEUE = 64
-GREY = np.full((300, 400, 3), 128, np.uint8)
 
 
 def call(url: str) -> int | str:

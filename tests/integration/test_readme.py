@@ -12,10 +12,8 @@ import pytest
 import typer
 
 from orchestrator.cli.app import app
+from tests.samples import PROJECT, STREET, TEXTS, copy_of
 
-PROJECT = Path(__file__).resolve().parents[2]
-STREET = PROJECT / "tests" / "data" / "street.jpg"
-TEXTS = ["A123BC77", "TO05577", "M456OP199"]
 TRAINING = ".venv-train/bin/"
 """Commands of the other environment, which this one cannot run."""
 
@@ -152,8 +150,7 @@ def test_the_command_line_understands(command: str) -> None:
 
 def test_the_sums_of_the_weights_are_made_as_it_says(tmp_path: Path) -> None:
     (command,) = commands("cd weights")
-    shutil.copytree(PROJECT / "weights", tmp_path / "weights")
-    (tmp_path / "weights" / "SHA256SUMS").unlink()
+    (copy_of("weights", tmp_path) / "SHA256SUMS").unlink()
     run(["sh", "-c", command], tmp_path)
     made = (tmp_path / "weights" / "SHA256SUMS").read_text().splitlines()
     assert sorted(made) == sorted((PROJECT / "weights" / "SHA256SUMS").read_text().splitlines())

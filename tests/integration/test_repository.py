@@ -1,7 +1,6 @@
 """A repository that `plates export --out` writes is served as it is, by each engine."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 from orchestrator.server.process import run_server
-
-PLATES = Path(sys.executable).with_name("plates")
-STREET = Path(__file__).resolve().parents[1] / "data" / "street.jpg"
+from tests.samples import PLATES, STREET, TEXTS
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
@@ -32,4 +29,4 @@ def test_every_engine_serves_the_same_plates(engine: Engine, tmp_path: Path) -> 
         pictures=1,
     )
     with run_server(options), PlateClient(options.http_url) as client:
-        assert set(client.recognize(STREET).texts) == {"A123BC77", "TO05577", "M456OP199"}
+        assert set(client.recognize(STREET).texts) == set(TEXTS)

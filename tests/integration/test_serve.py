@@ -4,13 +4,11 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.processes import find_tree, find_workers
@@ -19,10 +17,9 @@ from orchestrator.errors import PlateError
 from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
+from tests.integration.conftest import GREY
+from tests.samples import PLATES
 from tests.waiting import until
-
-GREY = np.full((300, 400, 3), 128, np.uint8)
-PLATES = Path(sys.executable).with_name("plates")
 
 
 def remaining(pids: set[int]) -> set[int]:

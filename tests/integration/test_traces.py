@@ -18,8 +18,8 @@ from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import run_server
 from tests.integration.collector import Collector, Span, collecting
+from tests.samples import STREET
 
-STREET = "tests/data/street.jpg"
 WIRES = ("http", "grpc")
 
 

@@ -1,0 +1,101 @@
+"""What `plate_recognition` answers on a real Triton server, over HTTP and gRPC."""
+
+import base64
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orchestrator import PlateClient, load_networks, recognize
+from orchestrator.boxes import iou
+from orchestrator.contract import MODEL, OUTPUTS, from_arrays
+from rendering.scenery import scene
+from tests.integration.conftest import GREY
+from tests.samples import STREET, TEXTS
+
+
+def png_of(picture: np.ndarray) -> bytes:
+    return cv2.imencode(".png", picture)[1].tobytes()
+
+
+def test_the_sample_street_is_read(client: PlateClient) -> None:
+    assert client.recognize(STREET).texts == TEXTS
+
+
+def test_a_plain_picture_has_no_plates_and_every_output_the_right_rank(wire, triton) -> None:
+    answer = triton.infer(MODEL, [wire.pixels(GREY)])
+    shapes = {name: answer.as_numpy(name).shape for name in OUTPUTS}
+    assert shapes == {name: (0, *output.row_shape) for name, output in OUTPUTS.items()}
+
+
+def test_forty_plates_in_one_picture_are_all_found(client: PlateClient) -> None:
+    texts = [f"{'ABEKMHOPCTYX'[i % 12]}{i:03}MM{77 + i % 20}" for i in range(40)]
+    street = scene(texts, (1920, 1440), seed=5)
+    plates = client.recognize(street.picture)
+    overlaps = iou(torch.tensor([plate.xyxy for plate in plates]), torch.from_numpy(street.xyxy))
+    best, which = overlaps.max(dim=1)
+    assert len(plates) == 40
+    assert (best > 0.5).all()
+    assert sorted(which.tolist()) == list(range(40))
+    pairs = zip(plates, which.tolist(), strict=True)
+    right = sum(plate.text == street.texts[index] for plate, index in pairs)
+    assert right >= 36
+
+
+def test_the_same_picture_as_tensor_and_as_file_gives_the_same_answer(client: PlateClient) -> None:
+    bgr = scene(["A123BC77"], (800, 600), seed=2).picture
+    assert client.recognize(png_of(bgr)) == client.recognize(bgr)
+
+
+def test_the_server_answers_what_the_pipeline_answers_in_process(client: PlateClient) -> None:
+    bgr = scene(["A123BC77", "M456OP199", "E777KX78"], (1280, 960), seed=4).picture
+    served = client.recognize(bgr)
+    local = recognize(torch.from_numpy(bgr), load_networks())
+    assert served.texts == local.texts
+    for ours, theirs in zip(served, local, strict=True):
+        assert ours.xyxy == pytest.approx(theirs.xyxy, abs=0.05)
+        assert ours.text_score == pytest.approx(theirs.text_score, abs=1e-3)
+        assert np.allclose(ours.corners, theirs.corners, atol=0.1)
+
+
+def test_base64_text_is_read_as_the_file_it_stands_for(client: PlateClient) -> None:
+    text = b"data:image/jpeg;base64," + base64.encodebytes(STREET.read_bytes())
+    assert client.recognize(text) == client.recognize(STREET)
+
+
+def test_parameters_override_settings_for_one_request(client: PlateClient) -> None:
+    street = scene(["A123BC77", "M456OP199"], (1280, 960), seed=3)
+    assert len(client.recognize(street.picture, max_plates=1)) == 1
+    assert client.recognize(street.picture, text_threshold=1.0).texts == ["", ""]
+    assert len(client.recognize(street.picture, detection_threshold=1.0)) == 0
+    x0, y0, x1, y1 = street.xyxy[0].tolist()
+    around = (x0 - 100, y0 - 100, x1 + 100, y1 + 100)
+    assert client.recognize(street.picture, roi=around).texts == [street.texts[0]]
+    assert len(client.recognize(street.picture)) == 2
+
+
+@pytest.mark.parametrize("size_hw", [(1, 1), (1, 5000), (5000, 1)])
+def test_a_picture_of_an_odd_size_is_answered(client: PlateClient, size_hw) -> None:
+    assert len(client.recognize(np.full((*size_hw, 3), 90, np.uint8))) == 0
+
+
+def test_what_the_protocol_adds_to_a_request_is_no_unknown_parameter(wire, triton) -> None:
+    answer = triton.infer(
+        MODEL,
+        [wire.pixels(GREY)],
+        request_id="gate-7",
+        priority=1,
+        timeout=60_000_000,
+    )
+    assert answer.as_numpy("texts").shape == (0, 1)
+
+
+@pytest.mark.parametrize("wire", ["http"], indirect=True)
+def test_answers_survive_json(wire, triton) -> None:
+    """With binary_data=False texts come as str: the arrays are still the same plates."""
+    outputs = [wire.module.InferRequestedOutput(name, binary_data=False) for name in OUTPUTS]
+    bgr = scene(["A123BC77"], (800, 600), seed=2).picture
+    answer = triton.infer(MODEL, [wire.pixels(bgr)], outputs=outputs)
+    plates = from_arrays({name: answer.as_numpy(name) for name in OUTPUTS})
+    assert plates.texts == ["A123BC77"]
