@@ -14,8 +14,10 @@ from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, lay_out_ours
 from orchestrator.server.repository import CONFIG
 
-IN_WORK = 2
-GATED = Path(__file__).with_name("gated_detector.py")
+GATED = {
+    DETECTOR: Path(__file__).with_name("gated_detector.py"),
+    MODEL: Path(__file__).with_name("gated_recognition.py"),
+}
 PENDING = re.compile(rf'^nv_inference_pending_request_count{{model="{MODEL}",.*}} (\S+)$', re.M)
 
 
@@ -42,17 +44,17 @@ class Gate:
         return len(list(self.folder.glob("open.*-*")))
 
 
-def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
-    """Lay out our models, the detector replaced by one that waits for the gate."""
+def gated(options: ServerOptions, target: Path, gate: Gate, model: str = DETECTOR) -> Path:
+    """Lay out our models, one replaced by one that waits for the gate."""
     repository = lay_out_ours(options, target)
-    path = repository / DETECTOR / CONFIG
+    path = repository / model / CONFIG
     config = text_format.Parse(path.read_text(), ModelConfig())
     config.backend = "python"
-    config.instance_group[0].count = IN_WORK
-    config.parameters["gate"].string_value = str(gate.path)
+    config.instance_group[0].count = options.pictures
+    config.parameters["GATE"].string_value = str(gate.path)
     del config.model_warmup[:]
     path.write_text(text_format.MessageToString(config))
-    shutil.copy(GATED, repository / DETECTOR / "1" / "model.py")
+    shutil.copy(GATED[model], repository / model / "1" / "model.py")
     return repository
 
 

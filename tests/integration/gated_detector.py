@@ -13,7 +13,7 @@ class TritonPythonModel:
     """Keeps each call in work until the gate is open, and tells that it has one."""
 
     def initialize(self, args: dict[str, str]) -> None:
-        gate = json.loads(args["model_config"])["parameters"]["gate"]["string_value"]
+        gate = json.loads(args["model_config"])["parameters"]["GATE"]["string_value"]
         self.gate = Path(gate)
 
     def execute(self, requests: list) -> list:

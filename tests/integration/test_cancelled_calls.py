@@ -1,7 +1,6 @@
 """A caller who gives a call up, in the queue or in work, costs nobody else an answer."""
 
 import json
-import shutil
 import socket
 import urllib.request
 from collections import Counter
@@ -13,36 +12,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tritonclient.grpc
-from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, lay_out_ours, run_server
-from orchestrator.server.repository import CONFIG
-from tests.integration.gate import Gate, pending
+from orchestrator.server.process import Server, run_server
+from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
 from tests.waiting import until
 
-GATED = Path(__file__).with_name("gated_recognition.py")
 REACHED = "plates_pictures_total"
 CANCELLED = 'plates_errors_total{reason="cancelled"}'
 DROPPED = f'nv_inference_request_failure{{model="{MODEL}",reason="CANCELED",version="1"}}'
 GiveUp = Callable[[], object]
-
-
-def gated(options: ServerOptions, target: Path, gate: Gate) -> Path:
-    """Lay out our models, `plate_recognition` behind the gate."""
-    repository = lay_out_ours(options, target)
-    path = repository / MODEL / CONFIG
-    config = text_format.Parse(path.read_text(), ModelConfig())
-    config.parameters["GATE"].string_value = str(gate.path)
-    path.write_text(text_format.MessageToString(config))
-    shutil.copy(GATED, repository / MODEL / "1" / "model.py")
-    return repository
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def one_at_a_time(folder: Path) -> Iterator[Server]:
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
-    with run_server(options, partial(gated, gate=Gate(folder))) as server:
+    with run_server(options, partial(gated, gate=Gate(folder), model=MODEL)) as server:
         yield server
 
 

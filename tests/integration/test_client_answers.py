@@ -24,5 +24,9 @@ def test_a_client_that_is_installed_alone_recognises(client_only: ClientOnly, wi
     assert all(text in done.stdout for text in TEXTS)
 
 
+def test_a_server_that_answers_is_ready(client: PlateClient) -> None:
+    assert client.is_ready()
+
+
 def test_the_operators_settings_can_be_asked_for(client: PlateClient) -> None:
     assert client.server_settings() == Settings()

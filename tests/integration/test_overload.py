@@ -14,10 +14,10 @@ from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, run_server
 from tests.integration.conftest import GREY
-from tests.integration.gate import IN_WORK, Gate, gated, pending
+from tests.integration.gate import Gate, gated, pending
 from tests.waiting import until
 
-QUEUE = 64
+IN_WORK, QUEUE = 2, 64
 
 
 def call(url: str) -> int | str:

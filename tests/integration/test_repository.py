@@ -7,8 +7,8 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.networks.engines import Engine
+from orchestrator.server.local import on_free_ports
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
 from orchestrator.server.process import run_server
 from tests.samples import PLATES, STREET, TEXTS
 
@@ -19,14 +19,6 @@ def test_every_engine_serves_the_same_plates(engine: Engine, tmp_path: Path) -> 
     command = [PLATES, "export", "--engine", engine.value, "--out", out, "--pictures", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(out)
-    http, grpc, metrics = free_ports(3)
-    options = ServerOptions(
-        repository=out,
-        http_port=http,
-        grpc_port=grpc,
-        metrics_port=metrics,
-        engine=engine,
-        pictures=1,
-    )
+    options = on_free_ports(ServerOptions(repository=out, engine=engine, pictures=1))
     with run_server(options), PlateClient(options.http_url) as client:
         assert set(client.recognize(STREET).texts) == set(TEXTS)
