@@ -84,7 +84,7 @@ def fault_of(url: str) -> PlateError:
         pytest.param(
             said(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
         ),
-        pytest.param(said(504, PAGE), r"got HTTP 504 \(request", id="gateway-timeout"),
+        pytest.param(said(504, b'{"error": "late"}'), r"got late \(request", id="gateway-timeout"),
         pytest.param(said(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
         pytest.param(
             said(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),

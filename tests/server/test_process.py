@@ -95,6 +95,12 @@ def test_the_backends_are_laid_out_for_triton(distribution, tmp_path) -> None:
     }
 
 
+def test_triton_listens_where_it_is_asked_to(distribution) -> None:
+    flags = flags_of(distribution, host="127.0.0.2", http_port=1, grpc_port=2, metrics_port=3)
+    hosts = {f"--{name}-address=127.0.0.2" for name in ("http", "grpc", "metrics")}
+    assert hosts | {"--http-port=1", "--grpc-port=2", "--metrics-port=3"} <= set(flags)
+
+
 @pytest.mark.parametrize(
     ("asked_for", "is_kept"),
     [
@@ -134,8 +140,11 @@ def flags_of(distribution: wheel.Distribution, **asked_for: object) -> list[str]
 class Dies:
     """A server that is found dead each time it is looked at."""
 
+    def __init__(self) -> None:
+        self.stops = 0
+
     def stop(self, timeout_s: float = 0.0) -> None:
-        pass
+        self.stops += 1
 
     def is_whole(self) -> bool:
         return False
@@ -160,9 +169,10 @@ def test_a_start_that_fails_is_tried_again(monkeypatch, pauses) -> None:
         return outcome
 
     monkeypatch.setattr(supervisor, "start", start)
+    dead = Dies()
     with pytest.raises(KeyboardInterrupt):
-        supervisor.keep_running(Dies(), ServerOptions())
-    assert len(pauses) == 2
+        supervisor.keep_running(dead, ServerOptions())
+    assert (dead.stops, len(pauses)) == (1, 2)
 
 
 def test_a_server_that_never_starts_again_is_given_up(monkeypatch, pauses) -> None:
