@@ -228,4 +228,4 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: wanted to write the exported")
+    assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: the exported network")
