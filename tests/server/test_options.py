@@ -62,7 +62,7 @@ def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    with pytest.raises(ServerError, match="^localhost:8000: this machine does not know the name"):
+    with pytest.raises(ServerError, match=r"^localhost:8000: this machine does not know the name"):
         asked.check_localhost(ServerOptions())
 
 
