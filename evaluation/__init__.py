@@ -1,0 +1,1 @@
+"""Measures finding and reading on labelled pictures, in this process or through a server."""

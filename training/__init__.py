@@ -1,0 +1,1 @@
+"""Makes the weights: trains detector and reader, calibrates, quantises."""

@@ -1,0 +1,1 @@
+"""The networks: one registry, one module each, their weights, and what runs them."""

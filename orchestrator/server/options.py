@@ -124,6 +124,7 @@ def check(options: ServerOptions) -> ServerOptions:
     check_texts(options)
     check_device(options.device)
     options = replace(options, host=address_of(options.host))
+    check_localhost(options)
     check_ports(options)
     check_shared_memory(options)
     return options
@@ -142,6 +143,21 @@ def address_of(host: str) -> str:
             f"host: wanted an IPv4 address of this machine or a name of it, got {host!r}"
         ) from error
     return str(found[0][4][0])
+
+
+def check_localhost(options: ServerOptions) -> None:
+    """See that this machine knows the name that its own callers use; a bare container may not.
+
+    Raises:
+        ServerError: It does not.
+    """
+    try:
+        socket.getaddrinfo(options.http_url.rpartition(":")[0], options.http_port)
+    except OSError as error:
+        raise ServerError(
+            f"{options.http_url}: this machine does not know the name ({error.strerror}); "
+            "add the line 127.0.0.1 localhost to /etc/hosts"
+        ) from error
 
 
 def check_ports(options: ServerOptions) -> None:

@@ -24,6 +24,9 @@ ArrayT = TypeVar("ArrayT", bound=Batch)
 Shapes = tuple[tuple[int, ...], ...]
 """Of one row of each input."""
 
+MOST_SHAPES = 1000
+"""That are remembered; few pictures' sizes become other multiples of 32."""
+
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
 """Words of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
@@ -48,8 +51,8 @@ class BatchingModel(ABC, Generic[ArrayT]):
             default_file: Name of the model's file where config.pbtxt names none.
         """
         config = json.loads(args["model_config"])
-        self.inputs = sorted((entry["name"] for entry in config["input"]), key=_index)
-        self.outputs = sorted((entry["name"] for entry in config["output"]), key=_index)
+        self.inputs = in_order([entry["name"] for entry in config["input"]])
+        self.outputs = in_order([entry["name"] for entry in config["output"]])
         self.is_open = any(int(size) < 0 for entry in config["input"] for size in entry["dims"])
         self.answered: set[Shapes] = set()
         name = config["default_model_filename"] or default_file
@@ -95,7 +98,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     def _infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
         answer = self.infer(inputs)
-        if self.is_open:
+        if self.is_open and len(self.answered) < MOST_SHAPES:
             self.answered.add(_shapes_of_rows(inputs))
         return answer
 
@@ -126,9 +129,15 @@ def _shapes_of_rows(inputs: Iterable[Batch]) -> Shapes:
     return tuple(tuple(array.shape[1:]) for array in inputs)
 
 
-def _index(name: str) -> int:
-    """`output__1` is the second output."""
-    return int(name.rsplit("__", 1)[1])
+def in_order(names: Sequence[str]) -> list[str]:
+    """Return tensors in the order of a network: by number (`output__1`), else as config.pbtxt does.
+
+    Source: Triton Inference Server, "PyTorch Backend", naming convention.
+    """
+    numbered = {name: name.rpartition("__")[2] for name in names}
+    if all(number.isdecimal() for number in numbered.values()):
+        return sorted(names, key=lambda name: int(numbered[name]))
+    return [*names]
 
 
 def _is_out_of_memory(error: Exception) -> bool:

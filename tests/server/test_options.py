@@ -57,6 +57,15 @@ def test_a_port_that_somebody_has_on_both_families_is_refused() -> None:
         asked.check_ports(options)
 
 
+def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
+    def fail(*name: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(ServerError, match=r"^localhost:8000: this machine does not know the name"):
+        asked.check_localhost(ServerOptions())
+
+
 def test_an_address_of_another_machine_is_refused() -> None:
     with pytest.raises(ServerError, match=r"^host: wanted an address of this machine, got 192\."):
         asked.check_ports(ServerOptions(host="192.0.2.7"))  # RFC 5737: nobody's

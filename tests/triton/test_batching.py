@@ -105,6 +105,12 @@ def test_tensors_are_ordered_by_their_number(make) -> None:
     assert net.inputs == ["input__2", "input__10"]
 
 
+def test_tensors_without_numbers_keep_the_order_of_the_config(triton) -> None:
+    in_order = import_module("orchestrator.triton.batching").in_order
+    assert in_order(["pixels", "gain__0"]) == ["pixels", "gain__0"]
+    assert in_order(["OUTPUT0"]) == ["OUTPUT0"]
+
+
 def test_no_requests_are_no_answers(make) -> None:
     assert make(double, FIXED).execute([]) == []
 
