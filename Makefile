@@ -19,7 +19,7 @@ help:
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
 	@echo "make test-train  the tests that need the yolov5 package"
-	@echo "make workshop    what plates evaluate, bench and train reader need beside what serves"
+	@echo "make workshop    what plates evaluate and bench need beside what serves"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
 
 demo: .venv/.serve

@@ -20,6 +20,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.extras import check_packages
 from orchestrator.formats import RUSSIA
 from orchestrator.networks.engines import Engine
 
@@ -74,6 +75,7 @@ def evaluate(
     SCENES is a folder with images/ and labels.csv; docs/evaluation.md describes both kinds of data.
     """
     with show_errors(verbose=verbose):
+        check_packages("torch", "matplotlib")
         from evaluation.recognizers import RecognizerOptions, parse_assignments
         from evaluation.run import Task, run
 

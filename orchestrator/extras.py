@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import metadata
 
 from orchestrator.errors import ExtraError
 
 SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL")
 """Packages that serving needs, as they are imported or installed."""
-EXTRA = "-e '.[server]'"
+WORKSHOP = ("matplotlib", "psutil")
+"""Packages that measuring needs beside them."""
+EXTRA = "pip install -e '.[server]'"
 BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
-    "cv2": f"opencv-python-headless, or {EXTRA}",
-    "matplotlib": "matplotlib",
+    **dict.fromkeys(WORKSHOP, "make workshop"),
+    "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }
-"""What pip is to install for a missing package. No name of ours: another's may bear it."""
+"""What brings a missing package. No name of ours: on an index another's may bear it."""
 
 
 @contextmanager
@@ -23,7 +26,7 @@ def needs_told() -> Iterator[None]:
     """Say how to get it where a package is missing that a client alone does not need.
 
     Raises:
-        ExtraError: A package of the extra is not installed.
+        ExtraError: It is not installed.
     """
     try:
         yield
@@ -32,6 +35,17 @@ def needs_told() -> Iterator[None]:
         if package not in BRINGS:
             raise
         raise ExtraError(
-            f"wanted the package {package}, got an installation for clients alone; "
-            f"pip install {BRINGS[package]} in the checkout brings what is missing"
+            f"the package {package} is not installed, since a client needs none; "
+            f"{BRINGS[package]} in the checkout brings it"
         ) from error
+
+
+def check_packages(*names: str) -> None:
+    """See that packages are installed, without importing them: before work that ends with them.
+
+    Raises:
+        ExtraError: One is not.
+    """
+    with needs_told():
+        for name in names:
+            metadata.version(name)

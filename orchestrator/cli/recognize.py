@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,7 +25,7 @@ from orchestrator.cli.flags import (
     show_errors,
 )
 from orchestrator.errors import ExtraError, PictureError, PlateError
-from orchestrator.extras import needs_told
+from orchestrator.extras import check_packages, needs_told
 from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:
@@ -101,9 +100,9 @@ def _serve(options: Mapping[str, Any]) -> AbstractContextManager[str]:
             from orchestrator.server.local import own_server
             from orchestrator.server.options import ServerOptions
 
-            metadata.version("torch")  # without importing it
+            check_packages("torch")
     except ExtraError as error:
-        raise ExtraError(f"wanted --url host:port, or to serve: {error}") from error
+        raise ExtraError(f"without --url host:port a server is started: {error}") from error
     typer.echo("starting Triton ...", err=True)
     return own_server(ServerOptions.given(**options))
 

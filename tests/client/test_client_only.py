@@ -4,7 +4,7 @@ import pytest
 
 from tests.client.client_only import ClientOnly
 
-BRINGS = "-e '.[server]' in the checkout brings what is missing\n"
+BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
 
 
 def test_a_client_has_none_of_what_serving_needs(client_only: ClientOnly) -> None:
@@ -39,7 +39,7 @@ def test_a_command_that_needs_more_says_what(client_only: ClientOnly, arguments)
     done = client_only.in_checkout().plates(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     said = done.stderr.removeprefix("starting Triton ...\n")
-    assert "wanted the package " in said
+    assert " is not installed, since a client needs none; " in said
     assert said.endswith(BRINGS)
     assert said.count("\n") == 1
 
@@ -57,14 +57,14 @@ def test_drawing_says_what_it_needs_before_anything_is_sent(
     picture.touch()
     done = client_only.plates("recognize", picture, "--url", "nowhere:1", "--annotate", tmp_path)
     assert done.returncode == 2
-    assert done.stderr.startswith("plates: wanted the package cv2, got an installation for clients")
+    assert done.stderr.startswith("plates: the package cv2 is not installed, since a client")
     assert "pip install opencv-python-headless, or " in done.stderr
 
 
 def test_a_function_that_needs_more_says_what(client_only: ClientOnly) -> None:
     done = client_only.run("from orchestrator import load_networks")
     assert done.returncode == 1
-    assert "ExtraError: wanted the package " in done.stderr
+    assert "ExtraError: the package " in done.stderr
     assert done.stderr.endswith(BRINGS)
 
 
@@ -84,4 +84,6 @@ def test_a_client_is_there(client_only: ClientOnly) -> None:
 
 def test_who_recognises_is_asked_for_a_server_first(client_only: ClientOnly) -> None:
     done = client_only.plates("recognize", "/dev/null")
-    assert done.stderr.startswith("plates: wanted --url host:port, or to serve: wanted the package")
+    assert done.stderr.startswith(
+        "plates: without --url host:port a server is started: the package"
+    )
