@@ -14,6 +14,7 @@ BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     "cv2": f"opencv-python-headless, or {EXTRA}",
     "matplotlib": "matplotlib",
+    "psutil": "psutil",
 }
 """What pip is to install for a missing package. No name of ours: another's may bear it."""
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from benchmarks.processes import PROC
+import psutil
+
 from benchmarks.scale_out.balancer import Balancer
 from benchmarks.scale_out.callers import CheckedCall, Load
 from benchmarks.scale_out.replicas import Replica
@@ -58,7 +59,7 @@ def kill_a_worker(fleet: Fleet) -> None:
     replica = fleet.replicas[0]
     victim = replica.worker(READER)
     os.kill(victim, signal.SIGKILL)
-    _wait(lambda: not (PROC / str(victim)).exists(), "the supervisor to end the server")
+    _wait(lambda: not psutil.pid_exists(victim), "the supervisor to end the server")
     fleet.wait_until_up()
 
 
