@@ -1,4 +1,4 @@
-"""All rounds of a run: every cell and the bare networks, in turn."""
+"""All rounds of a run: every cell in turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
-from benchmarks.bounds import Bound
 from benchmarks.compositions import MODELS, OUTPUTS
 from benchmarks.compositions.answers import check
 from benchmarks.compositions.memory import Processes, measure_memory
@@ -29,11 +28,10 @@ SETTLED_S = 0.05
 
 @dataclass
 class Results:
-    """What was measured so far, by cell and by picture; a value for each round.
+    """What was measured so far.
 
     Attributes:
         rounds: Of each cell.
-        bounds: Of each picture.
         server: What was measured; None where no cell needs one.
         processes: Of the compositions, where they are compared.
         ended: Why the run ended early; empty when it did not.
@@ -41,7 +39,6 @@ class Results:
     """
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
-    bounds: dict[str, list[Sequence[Bound]]] = field(default_factory=dict)
     server: ServerFacts | None = None
     processes: tuple[Processes, ...] = ()
     ended: str = ""
@@ -157,9 +154,6 @@ def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
     cells = list_keys(plan, list(session.pictures))
     started, done, all_cells = time.monotonic(), 0, plan.rounds * len(cells)
     for round_ in range(plan.rounds):
-        for name, picture in session.pictures.items():
-            bounds = session.worker.time_alone(picture.encoded)
-            results.bounds.setdefault(name, []).append(bounds)
         for key in shuffle(cells, round_):
             measured = session.measure_cell(key, plan.seconds)
             results.rounds.setdefault(key, []).append(measured)

@@ -1,11 +1,10 @@
-"""A run as text: ratios first, then the cells, the stages and the bare networks."""
+"""A run as text: ratios first, then the cells and the stages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from benchmarks.against import COMPARED
-from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures
 from benchmarks.compositions.memory import Processes
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
@@ -29,7 +28,6 @@ def format_report(report: BenchReport) -> str:
         _cells(report),
         _stages(report.cells),
         _networks(report.cells),
-        _bounds(report.bounds),
         _processes(report.processes),
         "\n".join(report.notes),
     )
@@ -158,17 +156,6 @@ def _waiting(cell: CellFigures) -> tuple[str, ...]:
     for model in (cell.inside.networks[name] for name in NETWORKS):
         found += [model.queue_ms, model.compute_ms, model.batch if model.calls else None]
     return tuple(map(format_figure, found))
-
-
-def _bounds(bounds: Mapping[str, Sequence[Bound]]) -> str:
-    return _table(
-        ("alone, in process", "", "rows", "ms"),
-        (
-            (picture, one.stage, one.rows, format_figure(one.ms))
-            for picture, many in bounds.items()
-            for one in many
-        ),
-    )
 
 
 def _processes(processes: Sequence[Processes]) -> str:

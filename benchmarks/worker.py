@@ -1,4 +1,4 @@
-"""A process of its own for the bounds, which sleeps in a read while it is not asked."""
+"""A process of its own for the bound, which sleeps in a read while it is not asked."""
 
 from __future__ import annotations
 
@@ -12,15 +12,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from benchmarks.bounds import (
-    Bound,
-    Parameters,
-    Pipeline,
-    fit,
-    measure_alone,
-    measure_load,
-    open_pipeline,
-)
+from benchmarks.bounds import Parameters, fit, measure_load, open_pipeline
 from benchmarks.load import Round
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.server.options import ServerOptions
@@ -34,13 +26,13 @@ class Job:
 
     Attributes:
         encoded: The bytes of a picture's file.
-        concurrency: Calls at once; with 0 the stages are timed alone.
+        concurrency: Calls at once.
         seconds: Least time of the load.
     """
 
     encoded: bytes
-    concurrency: int = 0
-    seconds: float = 0.0
+    concurrency: int
+    seconds: float
 
 
 def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> None:
@@ -50,17 +42,12 @@ def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> 
         pipeline = open_pipeline(options, parameters)
         asked.send(None)
         while True:
-            asked.send(_do(pipeline, asked.recv()))
+            job: Job = asked.recv()
+            asked.send(measure_load(pipeline, job.encoded, job.concurrency, job.seconds))
     except (EOFError, BrokenPipeError):
         return
     except PlateError as error:
         asked.send(error)
-
-
-def _do(pipeline: Pipeline, job: Job) -> Round | tuple[Bound, ...]:
-    if not job.concurrency:
-        return measure_alone(pipeline, job.encoded)
-    return measure_load(pipeline, job.encoded, job.concurrency, job.seconds)
 
 
 @dataclass(frozen=True)
@@ -78,15 +65,6 @@ class Worker:
         """
         measured: Round = self.ask(Job(encoded, concurrency, seconds))
         return measured
-
-    def time_alone(self, encoded: bytes) -> tuple[Bound, ...]:
-        """Time each stage of a picture alone.
-
-        Raises:
-            ServerError: The process ended.
-        """
-        bounds: tuple[Bound, ...] = self.ask(Job(encoded))
-        return bounds
 
     def ask(self, job: Job | None) -> Any:
         """Send a job, or nothing when it is about to start, and wait for the answer."""
