@@ -29,9 +29,6 @@ class ModelTimes:
     """A model's part in each picture; a request counts the whole time of its batch.
 
     Attributes:
-        calls: Of the model.
-        queue_ms: Waiting for it.
-        compute_ms: In it.
         batch: Requests that ran together, on mean.
         rows: Pictures or plates that ran together, on mean.
     """
@@ -58,7 +55,7 @@ class Inside:
     stages_ms: Mapping[str, float]
 
 
-def scrape(url: str, timeout_s: float = 10.0) -> Counters:
+def scrape(url: str) -> Counters:
     """Read a server's counters; none without a URL.
 
     Raises:
@@ -67,7 +64,7 @@ def scrape(url: str, timeout_s: float = 10.0) -> Counters:
     if not url:
         return {}
     try:
-        with open_url(url, timeout_s) as answer:
+        with open_url(url, timeout_s=10) as answer:
             return parse(answer.read().decode())
     except (OSError, ValueError) as error:
         raise ServerError(f"{url}: wanted the server's metrics, got {error}") from error
@@ -82,8 +79,8 @@ def parse(text: str) -> Counters:
 
 def read_stopwatch(watch: Stopwatch) -> Counters:
     """Return one picture's counters, as a server would have them."""
-    sums = {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
-    return sums | {f"{stage} stage_count": 1.0 for stage in watch.seconds}
+    counts = {f"{stage} stage_count": 1.0 for stage in watch.seconds}
+    return counts | {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
 
 
 def add_up(many: Iterable[Counters]) -> Counters:
@@ -110,16 +107,13 @@ def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
     """
     pictures = counted.get(f"{model} request_success", 0.0)
     watched = counted.get(f"{PICTURE} stage_count", 0.0)
-    if pictures <= 0 and watched <= 0:
+    if not pictures and not watched:
         return None
+    stages = STAGES if watched else ()
     return Inside(
         whole=_times(model, counted, pictures) if pictures else None,
         networks={n: _times(n, counted, pictures) for n in NETWORKS} if pictures else {},
-        stages_ms=(
-            {name: 1e3 * counted.get(f"{name} stage_sum", 0.0) / watched for name in STAGES}
-            if watched
-            else {}
-        ),
+        stages_ms={n: 1e3 * counted.get(f"{n} stage_sum", 0.0) / watched for n in stages},
     )
 
 

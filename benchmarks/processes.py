@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -51,6 +52,18 @@ def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterat
     for pid in pids:
         with suppress(psutil.Error):  # it may end while we look
             yield question(psutil.Process(pid))
+
+
+@contextmanager
+def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables for what is started in a `with` block."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run beside a stored one.
-
-    Attributes:
-        date: Of the stored one.
-        differences: In machine, conditions, server and pictures.
-        medians: Of all common cells, by way.
-        cells: That both have.
-    """
+    """A run beside a stored one, of this date: the cells of both, and their medians by way."""
 
     date: str
     differences: tuple[str, ...]
@@ -70,17 +63,11 @@ class BenchReport:
 
     Attributes:
         date: When it ended.
-        machine: What it ran on.
         conditions: What was asked for.
         server: What was measured; None where no cell needed one.
-        rounds_done: Complete rounds.
         ended_early: Why; empty when it did not.
-        pictures: What was sent.
-        ratios: Of the cells.
-        cells: In the order of the grid.
         processes: Of the compositions, where they were compared.
         notes: What a reader of the tables must know.
-        against: A stored run beside it; None without.
     """
 
     date: str

@@ -28,9 +28,8 @@ class ServerFacts:
     Attributes:
         version: Triton's.
         parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
-        device: That it was started for; empty, like the next two, when it is not ours.
-        engine: That runs the networks.
-        capacity: How it shares the CPU; None on a GPU.
+        device: That it was started for; empty, like the engine, when it is not ours.
+        capacity: How it shares the CPU; None on a GPU, or when it is not ours.
     """
 
     version: str
@@ -42,13 +41,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class MeasuredServer:
-    """A server under load.
-
-    Attributes:
-        address: Where it listens.
-        facts: For the report.
-        own: Our own; None when it is not ours.
-    """
+    """A server under load; `own` is None when it is not ours."""
 
     address: Address
     facts: ServerFacts

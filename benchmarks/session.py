@@ -28,15 +28,7 @@ SETTLED_S = 0.05
 
 @dataclass
 class Results:
-    """What was measured so far.
-
-    Attributes:
-        rounds: Of each cell.
-        server: What was measured; None where no cell needs one.
-        processes: Of the compositions, where they are compared.
-        ended: Why the run ended early; empty when it did not.
-        rounds_done: How many rounds are complete.
-    """
+    """What was measured so far; `ended` says why that is not all."""
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
@@ -51,8 +43,6 @@ class Session:
 
     Attributes:
         server: The server under load; None where no cell needs one.
-        worker: The pipeline in process.
-        pictures: By name.
         is_narrow: Ask for no more than every composition answers.
     """
 
@@ -124,11 +114,6 @@ Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
 
 def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session) -> Results:
     """Measure every round; Ctrl-C or a server's end stops it and keeps what there is.
-
-    Args:
-        plan: What to measure.
-        pictures: What to send.
-        start: Starts what is measured.
 
     Raises:
         PlateError: What is measured cannot be started, or ended before anything was measured.

@@ -16,10 +16,7 @@ SHARED = "networks"
 class Processes:
     """The processes of a composition alone, or of the networks that BLS and ensemble share.
 
-    Attributes:
-        name: Of the composition, or `SHARED`.
-        processes: How many.
-        memory_bytes: Of all of them; a page that several have counts once (PSS).
+    Of a page that several processes have, each counts its part (PSS).
     """
 
     name: str

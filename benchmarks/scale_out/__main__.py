@@ -29,7 +29,7 @@ from benchmarks.scale_out.report import (
     compare_ways,
     find_impacts,
 )
-from benchmarks.scale_out.scaling import Crowd, Options, measure_cost, measure_crowds
+from benchmarks.scale_out.scaling import Options, measure_cost, measure_crowds
 from benchmarks.scale_out.text import format_report
 from orchestrator.errors import PlateError
 from reporting.files import explain_write_errors, prepare_folder, write_report
@@ -58,8 +58,7 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
         load = Load(fleet.balancer.urls, options.callers, pictures, options.retries)
         impacts += find_impacts(observe(name, fleet, load, options.margin))
         print(f"{name}: done", file=sys.stderr)
-    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
-    crowded = measure_crowds(crowds, fleet, pictures, options)
+    crowded = measure_crowds(fleet, pictures, options)
     ways = measure_cost(fleet, pictures[0], options.rounds)
     return ScaleOutReport(
         machine=describe_machine(),

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.load import Cpu, Round
 from benchmarks.scale_out import __main__ as command
 from benchmarks.scale_out import balancer
-from benchmarks.scale_out.balancer import SHIPPED, Ports, configure
+from benchmarks.scale_out.balancer import SHIPPED, configure
 from benchmarks.scale_out.callers import CheckedCall, CheckedCaller, Known, known_pictures
 from benchmarks.scale_out.incidents import Incident
 from benchmarks.scale_out.replicas import deal
@@ -20,7 +20,7 @@ from benchmarks.scale_out.report import (
     compare_ways,
     find_impacts,
 )
-from benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options, Way
+from benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options
 from benchmarks.scale_out.text import format_report
 from orchestrator.errors import ModelError, ServerError
 from orchestrator.plates import Plate, Plates
@@ -32,7 +32,7 @@ REPLICAS = {
     "one": ServerOptions(http_port=1101, grpc_port=1102),
     "two": ServerOptions(http_port=1201, grpc_port=1202),
 }
-PORTS = Ports(http=2001, grpc=2002, metrics=2003)
+PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
 PLACED = ("bind ", "server ", "stats socket ")
 """How the lines begin that say where something is."""
 
@@ -185,13 +185,13 @@ def test_replicas_are_compared_round_by_round() -> None:
     assert one.to_fewest == 1.0
     assert two.to_fewest == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
     assert two.load.cpu_ms.server == pytest.approx(100.0)
-    assert (one.lost, two.lost) == (1, 1)
+    assert (one.load.lost, two.load.lost) == (1, 1)
 
 
 def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
     ways = {
-        Way("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
-        Way("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
+        ("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
+        ("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
     }
     (cost,) = compare_ways(ways)
     assert (cost.direct_ms, cost.balanced_ms, cost.more_ms) == (4.0, 6.0, 1.0)
@@ -199,7 +199,7 @@ def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
 
 
 def report() -> ScaleOutReport:
-    ways = {Way("http", DIRECT): [loop(3.0)], Way("http", BALANCED): [loop(4.0)]}
+    ways = {("http", DIRECT): [loop(3.0)], ("http", BALANCED): [loop(4.0)]}
     return ScaleOutReport(
         machine=Machine("A", 1, 10**9, None, "Linux", "3.12", None, {}),
         options=Options(replicas=(1, 2)),
