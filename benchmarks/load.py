@@ -86,14 +86,8 @@ def run_closed_loop(
 
     Time begins when every caller has made a call and runs for `seconds`, longer where fewer calls
     than callers have ended by then. It ends with the end of a call, while the others go on: a queue
-    that fills or drains is not part of it.
-
-    Args:
-        caller: Opens the connection of one caller, in its thread.
-        concurrency: Callers.
-        seconds: Least time.
-        usage: Reads the CPU seconds so far; read at both ends.
-        look: Called every `LOOK_S` under load; must be quick.
+    that fills or drains is not part of it. `usage` reads the CPU seconds so far, at both ends;
+    `look` is called every `LOOK_S` under load and must be quick.
     """
     crowd = _Crowd(concurrency)
     with crowd.at_work(caller):

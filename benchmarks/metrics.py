@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
@@ -18,6 +19,7 @@ STAGE_LINE = re.compile(
     rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
 )
 COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")
+T = TypeVar("T")
 
 Counters = Mapping[str, float]
 """By a model and Triton's name of the counter, without its `nv_inference_`: `yolo exec_count`. By a
@@ -61,13 +63,20 @@ def scrape(url: str) -> Counters:
     Raises:
         ServerError: Nobody answers there.
     """
-    if not url:
-        return {}
+    return read_url(url, parse) if url else {}
+
+
+def read_url(url: str, parse: Callable[[str], T]) -> T:
+    """Read what a server tells about itself.
+
+    Raises:
+        ServerError: Nobody answers there, or something else.
+    """
     try:
         with open_url(url, timeout_s=10) as answer:
             return parse(answer.read().decode())
     except (OSError, ValueError) as error:
-        raise ServerError(f"{url}: wanted the server's metrics, got {error}") from error
+        raise ServerError(f"{url}: wanted an answer, got {error}") from error
 
 
 def parse(text: str) -> Counters:

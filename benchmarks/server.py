@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from benchmarks.bounds import Parameters
 from benchmarks.compositions.repository import lay_out
+from benchmarks.metrics import read_url
 from benchmarks.plan import Address, Plan
 from orchestrator.contract import MODEL
-from orchestrator.errors import ServerError
-from orchestrator.loopback import open_url
 from orchestrator.networks.engines import Engine
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.local import on_free_ports, prepare
@@ -93,15 +91,6 @@ def choose_options(plan: Plan) -> ServerOptions:
 
 def _ask_facts(address: Address) -> ServerFacts:
     """Ask the server about itself."""
-    config = _get(address, f"v2/models/{MODEL}/config")
-    version = str(_get(address, "v2").get("version", ""))
-    return ServerFacts(version, config.get("parameters", {}))
-
-
-def _get(address: Address, path: str) -> dict[str, Any]:
-    url = f"http://{address.http}/{path}"
-    try:
-        with open_url(url, timeout_s=10) as answer:
-            return dict(json.loads(answer.read()))
-    except (OSError, ValueError) as error:
-        raise ServerError(f"{url}: wanted an answer, got {error}") from error
+    url = f"http://{address.http}/v2"
+    config = read_url(f"{url}/models/{MODEL}/config", json.loads)
+    return ServerFacts(read_url(url, json.loads)["version"], config.get("parameters", {}))

@@ -69,18 +69,6 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
     )
 
 
-HELP = {
-    "replicas": "how many to compare",
-    "cores": "of each replica",
-    "concurrency": "calls at once",
-    "seconds": "of each cell in each round",
-    "rounds": "how often everything is measured",
-    "callers": "of each protocol, in an incident",
-    "margin": "seconds before and after one",
-    "retries": "of PlateClient",
-}
-
-
 def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
     """Parse the command line: what to do, and where every figure goes.
 
@@ -91,9 +79,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
     for field in fields(Options):
         is_list = isinstance(field.default, tuple)
         kind = partial(parse_numbers, name=field.name) if is_list else type(field.default)
-        parser.add_argument(
-            f"--{field.name}", type=kind, default=field.default, help=HELP[field.name]
-        )
+        parser.add_argument(f"--{field.name}", type=kind, default=field.default, **field.metadata)
     parser.add_argument("--json", type=Path, help="file for every figure")
     found = vars(parser.parse_args(arguments))
     path = found.pop("json")

@@ -11,6 +11,7 @@ from functools import partial
 
 import psutil
 
+from benchmarks.processes import find_workers
 from benchmarks.scale_out.balancer import Balancer
 from benchmarks.scale_out.callers import CheckedCall, Load
 from benchmarks.scale_out.replicas import Replica
@@ -54,8 +55,7 @@ def kill(fleet: Fleet) -> None:
 
 def kill_a_worker(fleet: Fleet) -> None:
     """Lose one worker process; the supervisor replaces the server."""
-    replica = fleet.replicas[0]
-    victim = replica.worker(READER)
+    victim, *_ = find_workers(fleet.replicas[0].pid, READER)
     os.kill(victim, signal.SIGKILL)
     wait(lambda: not psutil.pid_exists(victim), "the supervisor to end the server")
     fleet.wait_until_up()

@@ -13,9 +13,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import SHM, find_tree, find_workers
+from benchmarks.processes import SHM, find_tree
 from benchmarks.scale_out.waiting import wait
-from orchestrator.errors import ServerError
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import is_ready
@@ -75,17 +74,6 @@ class Replica:
             process=self._process,
             log=self.log,
         )
-
-    def worker(self, model: str) -> int:
-        """Return the process of a model's first worker.
-
-        Raises:
-            ServerError: There is none.
-        """
-        found = find_workers(self.pid, model)
-        if not found:
-            raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
-        return found[0]
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from benchmarks.scale_out.incidents import Fleet
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
 
+T = TypeVar("T")
 DIRECT, BALANCED = "direct", "balanced"
 COST_S = 1.0
 """Of each way in each round."""
@@ -25,18 +26,22 @@ NO_PLATES = 0
 """As `max_plates` it is refused, before the picture is looked at."""
 
 
+def _option(default: T, explained: str) -> T:
+    return field(default=default, metadata={"help": explained})
+
+
 @dataclass(frozen=True)
 class Options:
-    """What is asked for; the command's help explains each."""
+    """What is asked for."""
 
-    replicas: tuple[int, ...] = (1, 2, 3)
-    cores: int = 1
-    concurrency: tuple[int, ...] = (1, 4, 8, 16)
-    seconds: float = 1.5
-    rounds: int = 3
-    callers: int = 2
-    margin: float = 3.0
-    retries: int = 5
+    replicas: tuple[int, ...] = _option((1, 2, 3), "how many to compare")
+    cores: int = _option(1, "of each replica")
+    concurrency: tuple[int, ...] = _option((1, 4, 8, 16), "calls at once")
+    seconds: float = _option(1.5, "of each cell in each round")
+    rounds: int = _option(3, "how often everything is measured")
+    callers: int = _option(2, "of each protocol, in an incident")
+    margin: float = _option(3.0, "seconds before and after one")
+    retries: int = _option(5, "of PlateClient")
 
 
 @dataclass(frozen=True, order=True)
@@ -49,7 +54,6 @@ class Crowd:
 
 Way = tuple[str, str]
 """How a call that is refused at once travels: protocol, and `DIRECT` or `BALANCED`."""
-T = TypeVar("T")
 Rounds = dict[T, list[Round]]
 
 

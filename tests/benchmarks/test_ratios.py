@@ -25,14 +25,8 @@ def cell(
     return sum_up(
         Key("street", transport, concurrency, target),
         [
-            Round(
-                1.0,
-                (100.0,) * many,
-                plates=plates,
-                cpu_s=Cpu(server=0.02 * many),
-                counters=counters,
-            )
-            for many in calls
+            Round(1.0, (100.0,) * n, plates=plates, cpu_s=Cpu(0.02 * n), counters=counters)
+            for n in calls
         ],
     )
 

@@ -1,7 +1,7 @@
 """The rounds of a run, with a worker that answers at once."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -39,14 +39,10 @@ class FakeStart:
         self.worker = worker
         self.is_stopped = False
 
-    def __call__(self, plan: Plan, pictures: list[Picture]) -> AbstractContextManager[Session]:
-        return self.opened(pictures)
-
     @contextmanager
-    def opened(self, pictures: list[Picture]) -> Iterator[Session]:
-        by_name = {picture.name: picture for picture in pictures}
+    def __call__(self, plan: Plan, pictures: list[Picture]) -> Iterator[Session]:
         try:
-            yield Session(None, self.worker, by_name)
+            yield Session(None, self.worker, {picture.name: picture for picture in pictures})
         finally:
             self.is_stopped = True
 
@@ -64,26 +60,12 @@ def test_every_round_measures_every_cell() -> None:
     assert (results.rounds_done, results.ended, results.server) == (2, "", None)
 
 
-def test_progress_is_told(capsys) -> None:
-    measure(plan(rounds=1), PICTURES, FakeStart(FakeWorker()))
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 4
-    assert told[-1].startswith("4/4  ")
-    assert told[-1].endswith("1.0 pictures/s; about 0 s left")
-
-
 def test_an_interrupt_keeps_what_there_is_and_stops_everything() -> None:
     start = FakeStart(FakeWorker(fails_at=3, failure=KeyboardInterrupt()))
     results = measure(plan(), PICTURES, start)
     assert results.ended == "interrupted"
     assert sum(map(len, results.rounds.values())) == 2
     assert results.rounds_done == 0
-    assert start.is_stopped
-
-
-def test_an_early_interrupt_leaves_no_results() -> None:
-    start = FakeStart(FakeWorker(fails_at=1, failure=KeyboardInterrupt()))
-    assert measure(plan(), PICTURES, start).rounds == {}
     assert start.is_stopped
 
 
