@@ -50,7 +50,7 @@ def count_bytes(pids: Iterable[int]) -> int:
 
 def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterator[T]:
     for pid in pids:
-        with suppress(psutil.Error):  # it may end while we look
+        with suppress(psutil.NoSuchProcess):  # it may end while we look
             yield question(psutil.Process(pid))
 
 
