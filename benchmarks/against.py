@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import Any
 
 from benchmarks.cells import CellFigures
@@ -32,13 +32,9 @@ def set_against(new: BenchReport, old: BenchReport) -> Comparison:
 def take_medians(cells: Sequence[CellChange]) -> dict[str, Change]:
     """Return each ratio's median by way."""
     return {
-        way: Change(
-            _median(one.throughput for one in changes),
-            _median(one.p50_ms for one in changes),
-            _median(one.cpu_ms for one in changes),
-        )
+        way: Change(*map(_median, zip(*changes, strict=True)))
         for way in dict.fromkeys(cell.key.way for cell in cells)
-        for changes in [[cell.change for cell in cells if cell.key.way == way]]
+        for changes in [[astuple(cell.change) for cell in cells if cell.key.way == way]]
     }
 
 

@@ -1,14 +1,12 @@
-"""The bounds: the same pipeline under the same load, and its stages alone, without a server."""
+"""The bound: the same pipeline under the same load, without a server."""
 
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from queue import LifoQueue
 
 import torch
@@ -16,29 +14,17 @@ import torch
 from benchmarks.load import Cpu, Round, run_closed_loop
 from benchmarks.metrics import Counters, add_up, read_stopwatch
 from benchmarks.processes import Watch
-from orchestrator.contract import DETECTOR, INPUT, READER, RECTIFIER
-from orchestrator.images import crop_plates, decode, letterbox
+from orchestrator.images import decode
 from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import Infer, Tensors, find, read, recognize, straighten
+from orchestrator.pipeline import Infer, Tensors, recognize
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.options import ServerOptions
 from orchestrator.settings import Settings
-from orchestrator.stages import LETTERBOX, PICTURE, Stopwatch
+from orchestrator.stages import PICTURE, Stopwatch
 
 Parameters = Mapping[str, Mapping[str, str]]
 """The settings of `plate_recognition`, as its config.pbtxt has them."""
-REPEATS = 5
-"""Of each bare stage in a round; the median counts."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A stage on its own; rows are pictures or plates at once."""
-
-    stage: str
-    rows: int
-    ms: float
 
 
 @dataclass(frozen=True)
@@ -116,34 +102,3 @@ def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> i
     watch.finish()
     counted.append(read_stopwatch(watch))
     return len(plates)
-
-
-@torch.inference_mode()
-def measure_alone(pipeline: Pipeline, encoded: bytes) -> tuple[Bound, ...]:
-    """Time each stage of a picture alone."""
-    picture = decode(encoded).to(pipeline.device)
-    side_px = pipeline.settings.detector_side_px
-    net = letterbox(picture, side_px).net
-    runs: list[tuple[str, int, Callable[[], object]]] = [
-        (PICTURE, 1, lambda: decode(encoded)),
-        (LETTERBOX, 1, lambda: letterbox(picture, side_px)),
-        (DETECTOR, 1, lambda: pipeline.infer(DETECTOR, {INPUT: net})),
-    ]
-    plates = crop_plates(picture, find(picture, pipeline.infer, pipeline.settings).xyxy)
-    for rows in sorted({min(1, len(plates)), len(plates)} - {0}):
-        crops = plates[:rows]
-        runs.append((RECTIFIER, rows, partial(straighten, crops, pipeline.infer)))
-        runs.append((READER, rows, partial(read, crops, pipeline.infer)))
-    return tuple(Bound(name, rows, _time_ms(pipeline, run)) for name, rows, run in runs)
-
-
-def _time_ms(pipeline: Pipeline, run: Callable[[], object]) -> float:
-    run()
-    times = []
-    for _ in range(REPEATS):
-        began = time.perf_counter()
-        run()
-        if pipeline.device.type == "cuda":
-            torch.cuda.synchronize()
-        times.append(1e3 * (time.perf_counter() - began))
-    return statistics.median(times)

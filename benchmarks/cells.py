@@ -18,9 +18,7 @@ class CellFigures:
     """A cell, all its rounds together.
 
     Attributes:
-        key: Which one.
         plates: In the answers; None where there was none.
-        load: Throughput, latency, errors and CPU time.
         peaks: The most memory of any round.
         inside: Where the time of a picture goes; None where nobody counted.
     """

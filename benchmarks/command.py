@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -21,52 +21,39 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.extras import check_packages
 from orchestrator.networks.engines import Engine
 
+Text: TypeAlias = str | None
+Names: TypeAlias = list[str] | None
 # Everything heavy is imported when the command runs, so that --help is quick.
 
 
 def bench(
     *,
-    plates: Annotated[
-        str, typer.Option(help="Plates of the rendered pictures, one picture each.")
-    ] = "0,1,4,20",
+    plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,1,4,20",
     file: Annotated[
         list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
     ] = None,
     target: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="bls (the service), ensemble or monolith; repeatable; compares compositions."
-        ),
+        Names, typer.Option(help="bls (the service), ensemble or monolith; repeatable.")
     ] = None,
     transport: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="http-raw, http-encoded, grpc, grpc-shm or in-process; repeatable; default: all."
-        ),
+        Names, typer.Option(help=f"{', '.join(plan.TRANSPORTS)}; repeatable; default: all.")
     ] = None,
-    concurrency: Annotated[
-        str | None, typer.Option(help="Calls at once; default: 1,2,4,8,16.")
-    ] = None,
+    concurrency: Annotated[Text, typer.Option(help="Calls at once; default: 1,2,4,8,16.")] = None,
     full: Annotated[
-        bool,
-        typer.Option("--full", help="Every transport at every concurrency, where none is named."),
+        bool, typer.Option("--full", help="Every transport at every concurrency.")
     ] = False,
     seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/bench"),
-    against: Annotated[
-        Path | None, typer.Option(help="The report.json of another run to compare with.")
-    ] = None,
+    against: Annotated[Path | None, typer.Option(help="report.json of another run.")] = None,
     url: Annotated[
-        str | None,
-        typer.Option(help="host:port of a running server; starts one of its own without."),
+        Text, typer.Option(help="host:port of a running server; starts one of its own without.")
     ] = None,
-    grpc_url: Annotated[str | None, typer.Option(help="host:port of the same, gRPC.")] = None,
-    metrics_url: Annotated[
-        str | None, typer.Option(help="http://host:port/metrics of the same.")
-    ] = None,
+    grpc_url: Annotated[Text, typer.Option(help="host:port of the same, gRPC.")] = None,
+    metrics_url: Annotated[Text, typer.Option(help="http://host:port/metrics of the same.")] = None,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -75,11 +62,12 @@ def bench(
     weights: WeightsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Measure throughput, latency and cost of the server, and of its parts without a server.
+    """Measure throughput, latency and cost of the server, and of the pipeline without one.
 
     docs/benchmark.md explains every column.
     """
     with show_errors(verbose=verbose):
+        check_packages("torch", "matplotlib", "psutil")
         from benchmarks.run import run
 
         address = plan.locate(url, grpc_url, metrics_url)

@@ -8,11 +8,9 @@ Exit codes: 0 all is well, 1 something is not, 2 there is no NVIDIA GPU.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import cv2
@@ -20,6 +18,7 @@ import numpy as np
 import typer
 
 from benchmarks.pictures import Picture, read, render
+from benchmarks.processes import set_variables
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
@@ -85,12 +84,6 @@ def find_astray(placements: Sequence[Placement]) -> list[Placement]:
     ]
 
 
-def format_placements(placements: Sequence[Placement]) -> str:
-    """Show where each tensor was, each place once."""
-    rows = list(dict.fromkeys(placements))
-    return format_table(("hop", "seen by", "tensor", "where"), rows)
-
-
 def draw_large() -> Picture:
     """Return a picture that is halved before it is letterboxed, its sides odd on purpose."""
     bgr = cv2.resize(render(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
@@ -109,19 +102,14 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
         ServerError: It cannot be started, or fails.
     """
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
-    with _traced(), run_server(options) as server, PlateClient(options.http_url) as client:
+    with (
+        set_variables({VARIABLE: "1"}),
+        run_server(options) as server,
+        PlateClient(options.http_url) as client,
+    ):
         server.log.clear()  # of the warm-up
         answers = [client.recognize(picture.encoded) for picture in pictures]
     return answers, parse([*server.log])
-
-
-@contextmanager
-def _traced() -> Iterator[None]:
-    os.environ[VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[VARIABLE]
 
 
 def check(device: str = "gpu") -> bool:
@@ -134,7 +122,8 @@ def check(device: str = "gpu") -> bool:
         found = differ(theirs, ours)
         typer.echo(f"{picture.name}: {len(theirs)} plates, {len(found)} differences from the CPU")
         wrong += [f"{picture.name}: {one}" for one in found]
-    typer.echo(f"\n{format_placements(placements)}\n")
+    places = list(dict.fromkeys(placements))
+    typer.echo(f"\n{format_table(('hop', 'seen by', 'tensor', 'where'), places)}\n")
     lost = dict.fromkeys(find_astray(placements))
     wrong += [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
     wrong += [] if placements else ["placement: wanted a line for each tensor, got none"]

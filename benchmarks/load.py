@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
 from benchmarks.processes import Peaks
@@ -33,10 +33,7 @@ class _Mark(NamedTuple):
 class Cpu:
     """CPU time of each side, in the unit of the field that holds it; None where it is not measured.
 
-    Attributes:
-        server: Of the server, or the servers, and all their processes.
-        client: Of the load itself.
-        balancer: Of what stands between them.
+    The client is the load itself, the balancer what stands between.
     """
 
     server: float | None = None
@@ -45,15 +42,8 @@ class Cpu:
 
     def minus(self, before: Cpu) -> Cpu:
         """Return what was used up since an earlier reading."""
-        return Cpu(
-            server=_minus(self.server, before.server),
-            client=_minus(self.client, before.client),
-            balancer=_minus(self.balancer, before.balancer),
-        )
-
-
-def _minus(after: float | None, before: float | None) -> float | None:
-    return None if after is None or before is None else after - before
+        sides = zip(astuple(self), astuple(before), strict=True)
+        return Cpu(*(None if None in (now, then) else now - then for now, then in sides))
 
 
 @dataclass(frozen=True)
@@ -61,14 +51,11 @@ class Round:
     """What one round saw of a cell.
 
     Attributes:
-        seconds: From the first moment that counts to the last.
+        seconds: From the first moment that counts to the last; CPU time is that used up between.
         latencies_ms: Of the calls that ended in this time.
         refused: Calls that the server had no capacity for.
         errors: Calls that failed, those of the warm-up too.
-        first_error: What the first of them said.
         plates: In the last answer; None where there was none.
-        cpu_s: What was used up in this time.
-        peaks: The most memory that was seen.
         counters: The server's own, over the whole load.
     """
 
@@ -84,7 +71,6 @@ class Round:
 
     @property
     def throughput(self) -> float:
-        """Pictures a second."""
         return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
 
 
@@ -100,14 +86,8 @@ def run_closed_loop(
 
     Time begins when every caller has made a call and runs for `seconds`, longer where fewer calls
     than callers have ended by then. It ends with the end of a call, while the others go on: a queue
-    that fills or drains is not part of it.
-
-    Args:
-        caller: Opens the connection of one caller, in its thread.
-        concurrency: Callers at once, a thread each.
-        seconds: Least time.
-        usage: Reads the CPU seconds so far; read at both ends.
-        look: Called every `LOOK_S` under load; must be quick.
+    that fills or drains is not part of it. `usage` reads the CPU seconds so far, at both ends;
+    `look` is called every `LOOK_S` under load and must be quick.
     """
     crowd = _Crowd(concurrency)
     with crowd.at_work(caller):

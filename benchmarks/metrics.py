@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
@@ -18,6 +19,7 @@ STAGE_LINE = re.compile(
     rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
 )
 COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_output_duration_us")
+T = TypeVar("T")
 
 Counters = Mapping[str, float]
 """By a model and Triton's name of the counter, without its `nv_inference_`: `yolo exec_count`. By a
@@ -29,9 +31,6 @@ class ModelTimes:
     """A model's part in each picture; a request counts the whole time of its batch.
 
     Attributes:
-        calls: Of the model.
-        queue_ms: Waiting for it.
-        compute_ms: In it.
         batch: Requests that ran together, on mean.
         rows: Pictures or plates that ran together, on mean.
     """
@@ -58,19 +57,26 @@ class Inside:
     stages_ms: Mapping[str, float]
 
 
-def scrape(url: str, timeout_s: float = 10.0) -> Counters:
+def scrape(url: str) -> Counters:
     """Read a server's counters; none without a URL.
 
     Raises:
         ServerError: Nobody answers there.
     """
-    if not url:
-        return {}
+    return read_url(url, parse) if url else {}
+
+
+def read_url(url: str, parse: Callable[[str], T]) -> T:
+    """Read what a server tells about itself.
+
+    Raises:
+        ServerError: Nobody answers there, or something else.
+    """
     try:
-        with open_url(url, timeout_s) as answer:
+        with open_url(url, timeout_s=10) as answer:
             return parse(answer.read().decode())
     except (OSError, ValueError) as error:
-        raise ServerError(f"{url}: wanted the server's metrics, got {error}") from error
+        raise ServerError(f"{url}: wanted an answer, got {error}") from error
 
 
 def parse(text: str) -> Counters:
@@ -82,8 +88,8 @@ def parse(text: str) -> Counters:
 
 def read_stopwatch(watch: Stopwatch) -> Counters:
     """Return one picture's counters, as a server would have them."""
-    sums = {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
-    return sums | {f"{stage} stage_count": 1.0 for stage in watch.seconds}
+    counts = {f"{stage} stage_count": 1.0 for stage in watch.seconds}
+    return counts | {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
 
 
 def add_up(many: Iterable[Counters]) -> Counters:
@@ -110,16 +116,13 @@ def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
     """
     pictures = counted.get(f"{model} request_success", 0.0)
     watched = counted.get(f"{PICTURE} stage_count", 0.0)
-    if pictures <= 0 and watched <= 0:
+    if not pictures and not watched:
         return None
+    stages = STAGES if watched else ()
     return Inside(
         whole=_times(model, counted, pictures) if pictures else None,
         networks={n: _times(n, counted, pictures) for n in NETWORKS} if pictures else {},
-        stages_ms=(
-            {name: 1e3 * counted.get(f"{name} stage_sum", 0.0) / watched for name in STAGES}
-            if watched
-            else {}
-        ),
+        stages_ms={n: 1e3 * counted.get(f"{n} stage_sum", 0.0) / watched for n in stages},
     )
 
 

@@ -22,14 +22,7 @@ JPEG_QUALITY = 90
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture to bench with, as a file and unpacked.
-
-    Attributes:
-        name: In the report.
-        encoded: The bytes of its file.
-        bgr: uint8 [H, W, 3], unpacked from them.
-        plates: How many plates it shows; None where nobody counted.
-    """
+    """A picture's file, and the picture; `plates` is None where nobody counted."""
 
     name: str
     encoded: bytes

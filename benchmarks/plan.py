@@ -40,13 +40,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a running server listens; empty where that is not known.
-
-    Attributes:
-        http: host:port.
-        grpc: host:port.
-        metrics: URL of the Prometheus metrics.
-    """
+    """Where a running server listens: twice host:port, and a URL; empty where it is not known."""
 
     http: str
     grpc: str = ""
@@ -60,15 +54,9 @@ class Conditions:
     Attributes:
         plates: Plates of the rendered pictures, one picture each.
         targets: The service, `bls`, and the compositions to compare it with.
-        transports: Ways in; `in-process` is the bound without a server.
-        concurrencies: Calls at once.
         thin: Leave out the cells that tell least.
         seconds: Of each cell in each round, without warm-up.
-        rounds: How often the whole grid is repeated.
         address: A running server; one of our own when None.
-        device: `auto`, `cpu` or `gpu`.
-        engine: What runs the networks; `auto` fits the machine.
-        threads: CPU threads of one inference; what fits the machine when 0.
         pictures: Pictures in work at once in the own server; what fits the machine when 0.
     """
 
@@ -93,15 +81,7 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Conditions):
-    """What to measure, how long and where to write.
-
-    Attributes:
-        out: Folder for the report.
-        files: Picture files to measure with instead of rendered ones.
-        repository: Model repository of the own server, ours when None.
-        weights: Folder of the weights, ours when None.
-        against: Report of another run to compare with.
-    """
+    """What to measure, how long and where to write; the command's help explains the rest."""
 
     out: Path
     files: tuple[Path, ...] = ()

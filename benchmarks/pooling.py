@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -27,14 +27,10 @@ class LoadFigures:
 
     Attributes:
         calls: That were answered.
-        errors: Calls that failed.
-        refused: Calls that the server had no capacity for.
-        first_error: What the first failure said; empty without one.
+        refused: Calls that the server had no capacity for; no errors.
         throughput: Pictures a second, the median of the rounds.
-        p50_ms: Of the latencies of all rounds together.
-        p99_ms: Likewise.
+        p50_ms: Of the latencies of all rounds together, like `p99_ms`.
         cpu_ms: For each call.
-        by_round: In order.
     """
 
     calls: int
@@ -46,6 +42,11 @@ class LoadFigures:
     p99_ms: float | None
     cpu_ms: Cpu
     by_round: tuple[RoundFigures, ...]
+
+    @property
+    def lost(self) -> int:
+        """Calls that were not answered, for whatever reason."""
+        return self.errors + self.refused
 
 
 def pool(rounds: Sequence[Round]) -> LoadFigures:
@@ -86,13 +87,5 @@ def _of_a_round(one: Round) -> RoundFigures:
 
 def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
     calls = sum(len(one.latencies_ms) for one in rounds)
-
-    def for_each_call(seconds: Iterator[float | None]) -> float | None:
-        known = [one for one in seconds if one is not None]
-        return 1e3 * sum(known) / calls if calls and known else None
-
-    return Cpu(
-        server=for_each_call(one.cpu_s.server for one in rounds),
-        client=for_each_call(one.cpu_s.client for one in rounds),
-        balancer=for_each_call(one.cpu_s.balancer for one in rounds),
-    )
+    sides = zip(*(astuple(one.cpu_s) for one in rounds), strict=True)
+    return Cpu(*(1e3 * sum(s) / calls if calls and None not in s else None for s in sides))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
 from benchmarks.pooling import divide_by_round
@@ -33,17 +32,15 @@ Cells = Mapping[Key, CellFigures]
 Found = Iterator[tuple[str, int, float | None]]
 
 
-def find_ratios(
-    cells: Sequence[CellFigures], bounds: Mapping[str, Sequence[Bound]]
-) -> tuple[Ratio, ...]:
-    """Return every ratio that the cells and the bounds of the pictures allow."""
+def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
+    """Return every ratio that the cells allow."""
     by_key = {cell.key: cell for cell in cells}
     return tuple(
         Ratio(title, picture, concurrency, value)
         for picture in dict.fromkeys(key.picture for key in by_key)
         for title, concurrency, value in (
             *_under_load(by_key, picture),
-            *_one_call(by_key, picture, bounds.get(picture, ())),
+            *_one_call(by_key, picture),
             *_between_targets(by_key, picture),
         )
         if value is not None
@@ -72,11 +69,11 @@ def _divide(cells: Cells, above: Key, below: Key) -> float | None:
     return divide_by_round(cells[above].load, cells[below].load, lambda one: one.throughput)
 
 
-def _one_call(cells: Cells, picture: str, bounds: Sequence[Bound]) -> Found:
-    single = cells.get(Key(picture, HTTP_ENCODED, 1))
-    parts = {bound.stage: bound.ms for bound in bounds}
-    if single and single.load.p50_ms is not None and single.plates == 0 and DETECTOR in parts:
-        yield TAX, 1, single.load.p50_ms - parts[DETECTOR] - parts[PICTURE]
+def _one_call(cells: Cells, picture: str) -> Found:
+    served, bare = (cells.get(Key(picture, way, 1)) for way in (HTTP_ENCODED, IN_PROCESS))
+    if served and served.load.p50_ms is not None and served.plates == 0 and bare and bare.inside:
+        parts = bare.inside.stages_ms
+        yield TAX, 1, served.load.p50_ms - parts[DETECTOR] - parts[PICTURE]
 
 
 def _between_targets(cells: Cells, picture: str) -> Found:

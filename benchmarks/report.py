@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
-from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures, sum_up
 from benchmarks.compositions.memory import Processes
 from benchmarks.pictures import Picture
@@ -51,14 +49,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run beside a stored one.
-
-    Attributes:
-        date: Of the stored one.
-        differences: In machine, conditions, server and pictures.
-        medians: Of all common cells, by way.
-        cells: That both have.
-    """
+    """A run beside a stored one, of this date: the cells of both, and their medians by way."""
 
     date: str
     differences: tuple[str, ...]
@@ -72,18 +63,11 @@ class BenchReport:
 
     Attributes:
         date: When it ended.
-        machine: What it ran on.
         conditions: What was asked for.
         server: What was measured; None where no cell needed one.
-        rounds_done: Complete rounds.
         ended_early: Why; empty when it did not.
-        pictures: What was sent.
-        ratios: Of the cells.
-        cells: In the order of the grid.
-        bounds: Each stage alone, the median of the rounds, by picture.
         processes: Of the compositions, where they were compared.
         notes: What a reader of the tables must know.
-        against: A stored run beside it; None without.
     """
 
     date: str
@@ -95,7 +79,6 @@ class BenchReport:
     pictures: tuple[PictureFacts, ...]
     ratios: tuple[Ratio, ...]
     cells: tuple[CellFigures, ...]
-    bounds: Mapping[str, tuple[Bound, ...]]
     processes: tuple[Processes, ...]
     notes: tuple[str, ...]
     against: Comparison | None = None
@@ -112,7 +95,6 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         for key in list_keys(plan, [picture.name for picture in pictures])
         if key in results.rounds
     ]
-    bounds = {name: take_medians(rounds) for name, rounds in results.bounds.items()}
     server = results.server
     return BenchReport(
         date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -122,20 +104,11 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         rounds_done=results.rounds_done,
         ended_early=results.ended,
         pictures=tuple(map(_describe, pictures)),
-        ratios=find_ratios(cells, bounds),
+        ratios=find_ratios(cells),
         cells=tuple(cells),
-        bounds=bounds,
         processes=results.processes,
         notes=tuple(find_notes(plan, pictures, cells, results.ended)),
     )
-
-
-def take_medians(rounds: Sequence[Sequence[Bound]]) -> tuple[Bound, ...]:
-    """Return each bare stage's median over the rounds, in the order of the first."""
-    times: dict[tuple[str, int], list[float]] = {}
-    for bound in (bound for one in rounds for bound in one):
-        times.setdefault((bound.stage, bound.rows), []).append(bound.ms)
-    return tuple(Bound(*stage, statistics.median(several)) for stage, several in times.items())
 
 
 def find_notes(

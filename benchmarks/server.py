@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from benchmarks.bounds import Parameters
 from benchmarks.compositions.repository import lay_out
+from benchmarks.metrics import read_url
 from benchmarks.plan import Address, Plan
 from orchestrator.contract import MODEL
-from orchestrator.errors import ServerError
-from orchestrator.loopback import open_url
 from orchestrator.networks.engines import Engine
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.local import on_free_ports, prepare
@@ -28,9 +26,8 @@ class ServerFacts:
     Attributes:
         version: Triton's.
         parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
-        device: That it was started for; empty, like the next two, when it is not ours.
-        engine: That runs the networks.
-        capacity: How it shares the CPU; None on a GPU.
+        device: That it was started for; empty, like the engine, when it is not ours.
+        capacity: How it shares the CPU; None on a GPU, or when it is not ours.
     """
 
     version: str
@@ -42,13 +39,7 @@ class ServerFacts:
 
 @dataclass(frozen=True)
 class MeasuredServer:
-    """A server under load.
-
-    Attributes:
-        address: Where it listens.
-        facts: For the report.
-        own: Our own; None when it is not ours.
-    """
+    """A server under load; `own` is None when it is not ours."""
 
     address: Address
     facts: ServerFacts
@@ -100,15 +91,6 @@ def choose_options(plan: Plan) -> ServerOptions:
 
 def _ask_facts(address: Address) -> ServerFacts:
     """Ask the server about itself."""
-    config = _get(address, f"v2/models/{MODEL}/config")
-    version = str(_get(address, "v2").get("version", ""))
-    return ServerFacts(version, config.get("parameters", {}))
-
-
-def _get(address: Address, path: str) -> dict[str, Any]:
-    url = f"http://{address.http}/{path}"
-    try:
-        with open_url(url, timeout_s=10) as answer:
-            return dict(json.loads(answer.read()))
-    except (OSError, ValueError) as error:
-        raise ServerError(f"{url}: wanted an answer, got {error}") from error
+    url = f"http://{address.http}/v2"
+    config = read_url(f"{url}/models/{MODEL}/config", json.loads)
+    return ServerFacts(read_url(url, json.loads)["version"], config.get("parameters", {}))

@@ -1,4 +1,4 @@
-"""All rounds of a run: every cell and the bare networks, in turn."""
+"""All rounds of a run: every cell in turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
-from benchmarks.bounds import Bound
 from benchmarks.compositions import MODELS, OUTPUTS
 from benchmarks.compositions.answers import check
 from benchmarks.compositions.memory import Processes, measure_memory
@@ -29,19 +28,9 @@ SETTLED_S = 0.05
 
 @dataclass
 class Results:
-    """What was measured so far, by cell and by picture; a value for each round.
-
-    Attributes:
-        rounds: Of each cell.
-        bounds: Of each picture.
-        server: What was measured; None where no cell needs one.
-        processes: Of the compositions, where they are compared.
-        ended: Why the run ended early; empty when it did not.
-        rounds_done: How many rounds are complete.
-    """
+    """What was measured so far; `ended` says why that is not all."""
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
-    bounds: dict[str, list[Sequence[Bound]]] = field(default_factory=dict)
     server: ServerFacts | None = None
     processes: tuple[Processes, ...] = ()
     ended: str = ""
@@ -54,8 +43,6 @@ class Session:
 
     Attributes:
         server: The server under load; None where no cell needs one.
-        worker: The pipeline in process.
-        pictures: By name.
         is_narrow: Ask for no more than every composition answers.
     """
 
@@ -128,11 +115,6 @@ Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
 def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session) -> Results:
     """Measure every round; Ctrl-C or a server's end stops it and keeps what there is.
 
-    Args:
-        plan: What to measure.
-        pictures: What to send.
-        start: Starts what is measured.
-
     Raises:
         PlateError: What is measured cannot be started, or ended before anything was measured.
     """
@@ -157,9 +139,6 @@ def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
     cells = list_keys(plan, list(session.pictures))
     started, done, all_cells = time.monotonic(), 0, plan.rounds * len(cells)
     for round_ in range(plan.rounds):
-        for name, picture in session.pictures.items():
-            bounds = session.worker.time_alone(picture.encoded)
-            results.bounds.setdefault(name, []).append(bounds)
         for key in shuffle(cells, round_):
             measured = session.measure_cell(key, plan.seconds)
             results.rounds.setdefault(key, []).append(measured)

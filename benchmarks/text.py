@@ -1,16 +1,17 @@
-"""A run as text: ratios first, then the cells, the stages and the bare networks."""
+"""A run as text: ratios first, then the cells and the stages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 
 from benchmarks.against import COMPARED
-from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures
 from benchmarks.compositions.memory import Processes
+from benchmarks.metrics import ModelTimes
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from benchmarks.ratios import Ratio
-from benchmarks.report import BenchReport, Change, Comparison
+from benchmarks.report import BenchReport, Comparison
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import STAGES
 from reporting.tables import format_figure, format_table
@@ -29,16 +30,17 @@ def format_report(report: BenchReport) -> str:
         _cells(report),
         _stages(report.cells),
         _networks(report.cells),
-        _bounds(report.bounds),
         _processes(report.processes),
         "\n".join(report.notes),
     )
     return "\n\n".join(filter(None, parts))
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:
-    """Return a table, or nothing where it has no rows."""
-    lines = list(rows)
+def format_rows(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return a table, or nothing where it has no rows; what is no whole number is a figure."""
+    lines = [
+        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
+    ]
     return format_table(header, lines) if lines else ""
 
 
@@ -58,14 +60,10 @@ def _head(report: BenchReport) -> str:
 def _ratios(ratios: Sequence[Ratio]) -> str:
     pictures = list(dict.fromkeys(one.picture for one in ratios))
     values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
-
-    def shown(title: str, count: int, picture: str) -> str:
-        return format_figure(values.get((title, count, picture)))
-
-    return _table(
+    return format_rows(
         ("ratios", *pictures),
         (
-            (f"{title}, x{count}", *(shown(title, count, picture) for picture in pictures))
+            (f"{title}, x{count}", *(values.get((title, count, picture)) for picture in pictures))
             for title in dict.fromkeys(one.title for one in ratios)
             for count in sorted({one.concurrency for one in ratios if one.title == title})
         ),
@@ -76,29 +74,23 @@ def _against(against: Comparison | None) -> str:
     if against is None:
         return ""
     header = (f"new / {against.date}, median of the cells", *(row.title for row in COMPARED))
-    table = _table(header, ((way, *_change(one)) for way, one in against.medians.items()))
+    table = format_rows(header, ((way, *astuple(one)) for way, one in against.medians.items()))
     warnings = [f"differs: {line}" for line in against.differences]
     return "\n".join([table or "no cell in common", *warnings])
 
 
-def _change(change: Change | None) -> tuple[str, ...]:
-    values = (change.throughput, change.p50_ms, change.cpu_ms) if change else [None] * len(COMPARED)
-    return tuple(map(format_figure, values))
-
-
 def _cells(report: BenchReport) -> str:
-    changes = {one.key: one.change for one in report.against.cells} if report.against else {}
+    against = report.against.cells if report.against else ()
+    changes = {one.key: astuple(one.change) for one in against}
     header = (
         "picture", "transport", "", "found", "calls", "errors", "refused", "pictures/s",
         "p50 ms", "p99 ms", "CPU ms", "client ms", "MB", "shm MB",
     )  # fmt: skip
-    more = tuple(f"{row.title} n/o" for row in COMPARED) if changes else ()
-    return _table(
+    more = [f"{row.title} n/o" for row in COMPARED] if changes else []
+    nothing = (None,) * len(more)
+    return format_rows(
         (*header, *more),
-        (
-            (*_cell(cell), *(_change(changes.get(cell.key)) if changes else ()))
-            for cell in report.cells
-        ),
+        ((*_cell(cell), *changes.get(cell.key, nothing)) for cell in report.cells),
     )
 
 
@@ -106,16 +98,11 @@ def _place(cell: CellFigures) -> tuple[str, str, str]:
     return cell.key.picture, cell.key.way, f"x{cell.key.concurrency}"
 
 
-def _cell(cell: CellFigures) -> tuple[str | int | None, ...]:
-    load, peaks = cell.load, cell.peaks
+def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
+    load, sizes = cell.load, (cell.peaks.memory_bytes, cell.peaks.shm_bytes)
     times = (load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, load.cpu_ms.client)
     counts = (cell.plates, load.calls, load.errors, load.refused)
-    sizes = (_mb(peaks.memory_bytes), _mb(peaks.shm_bytes))
-    return (*_place(cell), *counts, *map(format_figure, (*times, *sizes)))
-
-
-def _mb(value: int | None) -> float | None:
-    return None if value is None else value / MB
+    return (*_place(cell), *counts, *times, *(None if s is None else s / MB for s in sizes))
 
 
 def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
@@ -130,49 +117,36 @@ def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
 
 
 def _stages(cells: Sequence[CellFigures]) -> str:
-    return _table(
+    return format_rows(
         ("stages, ms a picture", "", "", *STAGES, "all"),
         (
-            (*_place(cell), *map(format_figure, (*times, sum(times))))
+            (*_place(cell), *(times[name] for name in STAGES), sum(times.values()))
             for cell in _shown(cells)
-            if cell.inside
-            for times in [[cell.inside.stages_ms[name] for name in STAGES if cell.inside.stages_ms]]
-            if times
+            if cell.inside and (times := cell.inside.stages_ms)
         ),
     )
 
 
 def _networks(cells: Sequence[CellFigures]) -> str:
     columns = [column for name in NETWORKS for column in (f"{name} queue", "run", "batch")]
-    return _table(
+    return format_rows(
         ("served, ms a picture", "", "", "queue", "run", *columns),
-        ((*_place(cell), *_waiting(cell)) for cell in _shown(cells) if _waiting(cell)),
-    )
-
-
-def _waiting(cell: CellFigures) -> tuple[str, ...]:
-    if not (cell.inside and cell.inside.whole):
-        return ()
-    whole = cell.inside.whole
-    found: list[float | None] = [whole.queue_ms, whole.compute_ms]
-    for model in (cell.inside.networks[name] for name in NETWORKS):
-        found += [model.queue_ms, model.compute_ms, model.batch if model.calls else None]
-    return tuple(map(format_figure, found))
-
-
-def _bounds(bounds: Mapping[str, Sequence[Bound]]) -> str:
-    return _table(
-        ("alone, in process", "", "rows", "ms"),
         (
-            (picture, one.stage, one.rows, format_figure(one.ms))
-            for picture, many in bounds.items()
-            for one in many
+            (*_place(cell), *_times(cell.inside.whole, cell.inside.networks))
+            for cell in _shown(cells)
+            if cell.inside and cell.inside.whole
         ),
     )
 
 
+def _times(whole: ModelTimes, networks: Mapping[str, ModelTimes]) -> Iterator[float | None]:
+    yield from (whole.queue_ms, whole.compute_ms)
+    for model in (networks[name] for name in NETWORKS):
+        yield from (model.queue_ms, model.compute_ms, model.batch if model.calls else None)
+
+
 def _processes(processes: Sequence[Processes]) -> str:
-    return _table(
+    return format_rows(
         ("own processes", "", "PSS MB"),
-        ((one.name, one.processes, format_figure(one.memory_bytes / MB)) for one in processes),
+        ((one.name, one.processes, one.memory_bytes / MB) for one in processes),
     )

@@ -49,13 +49,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True)
 class Question:
-    """What every call asks.
-
-    Attributes:
-        picture: To recognise.
-        model: To call; takes the inputs of `plate_recognition`.
-        outputs: To ask for; the first one has a row a plate.
-    """
+    """What every call asks; the first of the outputs has a row a plate."""
 
     picture: Picture
     model: str = MODEL

@@ -1,4 +1,4 @@
-"""A process of its own for the bounds, which sleeps in a read while it is not asked."""
+"""A process of its own for the bound, which sleeps in a read while it is not asked."""
 
 from __future__ import annotations
 
@@ -12,35 +12,13 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from benchmarks.bounds import (
-    Bound,
-    Parameters,
-    Pipeline,
-    fit,
-    measure_alone,
-    measure_load,
-    open_pipeline,
-)
+from benchmarks.bounds import Parameters, fit, measure_load, open_pipeline
 from benchmarks.load import Round
+from benchmarks.processes import set_variables
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.server.options import ServerOptions
 
 GOODBYE_S = 5.0
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is asked for.
-
-    Attributes:
-        encoded: The bytes of a picture's file.
-        concurrency: Calls at once; with 0 the stages are timed alone.
-        seconds: Least time of the load.
-    """
-
-    encoded: bytes
-    concurrency: int = 0
-    seconds: float = 0.0
 
 
 def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> None:
@@ -50,17 +28,11 @@ def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> 
         pipeline = open_pipeline(options, parameters)
         asked.send(None)
         while True:
-            asked.send(_do(pipeline, asked.recv()))
+            asked.send(measure_load(pipeline, *asked.recv()))
     except (EOFError, BrokenPipeError):
         return
     except PlateError as error:
         asked.send(error)
-
-
-def _do(pipeline: Pipeline, job: Job) -> Round | tuple[Bound, ...]:
-    if not job.concurrency:
-        return measure_alone(pipeline, job.encoded)
-    return measure_load(pipeline, job.encoded, job.concurrency, job.seconds)
 
 
 @dataclass(frozen=True)
@@ -76,19 +48,10 @@ class Worker:
         Raises:
             ServerError: The process ended.
         """
-        measured: Round = self.ask(Job(encoded, concurrency, seconds))
+        measured: Round = self.ask(encoded, concurrency, seconds)
         return measured
 
-    def time_alone(self, encoded: bytes) -> tuple[Bound, ...]:
-        """Time each stage of a picture alone.
-
-        Raises:
-            ServerError: The process ended.
-        """
-        bounds: tuple[Bound, ...] = self.ask(Job(encoded))
-        return bounds
-
-    def ask(self, job: Job | None) -> Any:
+    def ask(self, *job: object) -> Any:
         """Send a job, or nothing when it is about to start, and wait for the answer."""
         try:
             if job:
@@ -107,40 +70,26 @@ class Worker:
 def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worker]:
     """Run the pipeline in a process of its own, as a server runs it, for a `with` block.
 
-    Args:
-        options: Of the server.
-        parameters: The service's settings.
-
     Raises:
         PlateError: The networks cannot be loaded.
     """
     spawn = multiprocessing.get_context("spawn")  # what it imports sees the variables
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=serve, args=(theirs, options, parameters), daemon=True)
-    with _set_variables(options):
+    variables = {"OMP_NUM_THREADS": str(fit(options).threads)}
+    if "OMP_WAIT_POLICY" not in os.environ:
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle means idle
+    if options.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    with set_variables(variables):
         process.start()
     theirs.close()
     try:
         worker = Worker(process, ours)
-        worker.ask(None)
+        worker.ask()
         yield worker
     finally:
         ours.close()  # which ends it
         process.join(GOODBYE_S)
         process.kill()
         process.join()
-
-
-@contextmanager
-def _set_variables(options: ServerOptions) -> Iterator[None]:
-    """Set what the libraries of a process that starts now will see."""
-    before = dict(os.environ)
-    os.environ["OMP_NUM_THREADS"] = str(fit(options).threads)
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # idle means idle
-    if options.device == "cpu":
-        os.environ["CUDA_VISIBLE_DEVICES"] = ""
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)

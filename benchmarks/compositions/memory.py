@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from benchmarks.compositions import WORKERS
-from benchmarks.processes import count_pss_bytes, find_workers
+from benchmarks.processes import count_bytes, find_workers
 from orchestrator.networks.registry import NETWORKS
 
 SHARED = "networks"
@@ -16,10 +16,7 @@ SHARED = "networks"
 class Processes:
     """The processes of a composition alone, or of the networks that BLS and ensemble share.
 
-    Attributes:
-        name: Of the composition, or `SHARED`.
-        processes: How many.
-        memory_bytes: Of all of them; a page that several have counts once (PSS).
+    Of a page that several processes have, each counts its part (PSS).
     """
 
     name: str
@@ -34,6 +31,4 @@ def measure_memory(server_pid: int, targets: Iterable[str]) -> tuple[Processes, 
         name: [pid for model in models for pid in find_workers(server_pid, model)]
         for name, models in groups.items()
     }
-    return tuple(
-        Processes(name, len(pids), sum(map(count_pss_bytes, pids))) for name, pids in found.items()
-    )
+    return tuple(Processes(name, len(pids), count_bytes(pids)) for name, pids in found.items())

@@ -20,14 +20,9 @@ CONFIG = "config.pbtxt"
 
 
 def lay_out(options: ServerOptions, target: Path) -> Path:
-    """Write the repository of all compositions, with the same settings and pictures in work.
+    """Write the repository of all compositions, for the CPU; return its folder.
 
-    Args:
-        options: Of the server, on the CPU.
-        target: Folder to write to.
-
-    Returns:
-        The folder.
+    All have the same settings and as many pictures in work.
     """
     engine = options.choose_engine()
     repository.lay_out(options.repository, target, engine, options.capacity())

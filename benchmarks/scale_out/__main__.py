@@ -29,7 +29,7 @@ from benchmarks.scale_out.report import (
     compare_ways,
     find_impacts,
 )
-from benchmarks.scale_out.scaling import Crowd, Options, measure_cost, measure_crowds
+from benchmarks.scale_out.scaling import Options, measure_cost, measure_crowds
 from benchmarks.scale_out.text import format_report
 from orchestrator.errors import PlateError
 from reporting.files import explain_write_errors, prepare_folder, write_report
@@ -58,8 +58,7 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
         load = Load(fleet.balancer.urls, options.callers, pictures, options.retries)
         impacts += find_impacts(observe(name, fleet, load, options.margin))
         print(f"{name}: done", file=sys.stderr)
-    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
-    crowded = measure_crowds(crowds, fleet, pictures, options)
+    crowded = measure_crowds(fleet, pictures, options)
     ways = measure_cost(fleet, pictures[0], options.rounds)
     return ScaleOutReport(
         machine=describe_machine(),
@@ -68,18 +67,6 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
         scales=tuple(compare_scales(crowded)),
         costs=tuple(compare_ways(ways)),
     )
-
-
-HELP = {
-    "replicas": "how many to compare",
-    "cores": "of each replica",
-    "concurrency": "calls at once",
-    "seconds": "of each cell in each round",
-    "rounds": "how often everything is measured",
-    "callers": "of each protocol, in an incident",
-    "margin": "seconds before and after one",
-    "retries": "of PlateClient",
-}
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
@@ -92,9 +79,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
     for field in fields(Options):
         is_list = isinstance(field.default, tuple)
         kind = partial(parse_numbers, name=field.name) if is_list else type(field.default)
-        parser.add_argument(
-            f"--{field.name}", type=kind, default=field.default, help=HELP[field.name]
-        )
+        parser.add_argument(f"--{field.name}", type=kind, default=field.default, **field.metadata)
     parser.add_argument("--json", type=Path, help="file for every figure")
     found = vars(parser.parse_args(arguments))
     path = found.pop("json")

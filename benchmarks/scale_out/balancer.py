@@ -9,12 +9,12 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.scale_out.waiting import wait
 from orchestrator.errors import ServerError
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
@@ -27,37 +27,24 @@ PROTOCOLS = {HTTP: "http", GRPC: "grpc"}
 TIMEOUT_S = 10.0
 
 
-@dataclass(frozen=True)
-class Ports:
-    """Where the balancer listens."""
-
-    http: int
-    grpc: int
-    metrics: int
-
-
 def configure(
-    shipped: str, replicas: Mapping[str, ServerOptions], ports: Ports, admin: Path
+    shipped: str, replicas: Mapping[str, ServerOptions], ports: Mapping[str, int], admin: Path
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
-    Args:
-        shipped: The text of `deploy/haproxy.cfg`. The first server of a back end is repeated for
-            each replica, in place of all of them.
-        replicas: By name, where each listens.
-        ports: Where the balancer is to listen.
-        admin: Socket of its runtime API.
+    The first server of a back end is repeated for each replica, in place of all of them. `ports`
+    are the balancer's own, by front end, `admin` is the socket of its runtime API.
     """
-    listens = {HTTP: ports.http, GRPC: ports.grpc, METRICS: ports.metrics}
 
     def frontend(found: re.Match[str]) -> str:
-        return f"frontend {found[1]}\n    bind 127.0.0.1:{listens[found[1]]}"
+        return f"frontend {found[1]}\n    bind 127.0.0.1:{ports[found[1]]}"
 
     def backend(found: re.Match[str]) -> str:
         line, name, address = found.groups()
         return "".join(
-            line.replace(address, f"127.0.0.1:{_port(line, options)}").replace(name, replica)
+            line.replace(address, f"127.0.0.1:{port}").replace(name, replica)
             for replica, options in replicas.items()
+            for port in [options.grpc_port if " proto h2" in line else options.http_port]
         )
 
     text = re.sub(r"(?<=stats socket )\S+", str(admin), shipped)
@@ -66,31 +53,19 @@ def configure(
     return re.sub(servers, backend, text, flags=re.MULTILINE)
 
 
-def _port(server: str, options: ServerOptions) -> int:
-    return options.grpc_port if " proto h2" in server else options.http_port
-
-
 @dataclass(frozen=True)
 class Balancer:
-    """A running HAProxy; use `run_balancer`.
-
-    Attributes:
-        pid: Of its process.
-        ports: Where it listens.
-        admin: Socket of its runtime API.
-    """
+    """A running HAProxy, its ports by front end and its runtime API; use `run_balancer`."""
 
     pid: int
-    ports: Ports
+    ports: Mapping[str, int]
     admin: Path
 
     @property
     def urls(self) -> Mapping[str, str]:
         """What a `PlateClient` takes, by protocol."""
-        return {
-            "http": f"localhost:{self.ports.http}",
-            "grpc": f"grpc://localhost:{self.ports.grpc}",
-        }
+        http, grpc = self.ports[HTTP], self.ports[GRPC]
+        return {"http": f"localhost:{http}", "grpc": f"grpc://localhost:{grpc}"}
 
     def set_state(self, replica: str, state: str) -> None:
         """Let a replica be `ready`, take no more calls (`drain`), or be out of service (`maint`).
@@ -148,7 +123,7 @@ def run_balancer(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
     with tempfile.TemporaryDirectory(prefix="plates-haproxy-") as name:
         folder = Path(name)
         admin, log = folder / "admin.sock", folder / "log"
-        ports = Ports(*free_ports(3))
+        ports = dict(zip((HTTP, GRPC, METRICS), free_ports(3), strict=True))
         file = folder / "haproxy.cfg"
         file.write_text(configure(SHIPPED.read_text(), replicas, ports, admin))
         with log.open("wb") as said:
@@ -156,7 +131,7 @@ def run_balancer(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
                 [find_program(), "-db", "-f", file], stdout=said, stderr=said
             )
         try:
-            _wait_until_it_listens(process, admin, log)
+            wait(admin.exists, "haproxy to listen", TIMEOUT_S, process=process, log=log)
             yield Balancer(process.pid, ports, admin)
         finally:
             process.terminate()
@@ -173,12 +148,3 @@ def find_program() -> str:
     if found is None:
         raise ServerError("haproxy: wanted the program, got none; install the package haproxy")
     return found
-
-
-def _wait_until_it_listens(process: subprocess.Popen[bytes], admin: Path, log: Path) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
-    while not admin.exists():
-        if process.poll() is not None or time.monotonic() > deadline:
-            lines = log.read_text(errors="replace").splitlines()
-            raise ServerError(f"haproxy: wanted it to listen, got {lines[-1:] or 'no message'}")
-        time.sleep(0.02)

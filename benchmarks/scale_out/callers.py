@@ -23,13 +23,7 @@ STREET = "street.jpg"
 
 @dataclass(frozen=True)
 class Known:
-    """A picture of which we know what it shows.
-
-    Attributes:
-        name: For messages.
-        encoded: The bytes of its file.
-        texts: Of its plates, sorted.
-    """
+    """A picture's file, and the texts of the plates in it, sorted."""
 
     name: str
     encoded: bytes
@@ -75,12 +69,10 @@ def connect(url: str, pictures: Sequence[Known], retries: int) -> Iterator[Check
 
 @dataclass(frozen=True)
 class CheckedCall:
-    """What became of a call.
+    """What became of a call; moments are seconds of the monotonic clock.
 
     Attributes:
         protocol: `http` or `grpc`.
-        began: When it was made, seconds of the monotonic clock.
-        ended: When its caller had the answer or the error.
         retried: How often the client sent it again.
         failure: What its caller was told instead of the right answer; empty when all is well.
     """
@@ -93,21 +85,12 @@ class CheckedCall:
 
     @property
     def ms(self) -> float:
-        """How long the caller waited."""
         return 1e3 * (self.ended - self.began)
 
 
 @dataclass
 class Load:
-    """A closed loop of callers, for as long as it takes.
-
-    Attributes:
-        urls: Where to call, by protocol.
-        each: Callers at once of each protocol.
-        pictures: What they send, in turn.
-        retries: How often the client may send a call again.
-        calls: What became of them so far.
-    """
+    """A closed loop of callers, for as long as it takes; `each` protocol has so many at once."""
 
     urls: Mapping[str, str]
     each: int

@@ -6,19 +6,19 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.processes import PROC
+import psutil
+
+from benchmarks.processes import find_workers
 from benchmarks.scale_out.balancer import Balancer
 from benchmarks.scale_out.callers import CheckedCall, Load
 from benchmarks.scale_out.replicas import Replica
+from benchmarks.scale_out.waiting import wait
 from orchestrator.contract import READER
-from orchestrator.errors import ServerError
 
-UP_TIMEOUT_S = 60.0
 DRAIN_TIMEOUT_S = 30.0
-LOOK_S = 0.05
 STEADY_S = 4.0
 
 
@@ -37,7 +37,7 @@ class Fleet:
         """
         for replica in self.replicas[:count]:
             replica.wait_until_ready()
-            _wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
+            wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
 
 
 def do_nothing(fleet: Fleet) -> None:
@@ -55,10 +55,9 @@ def kill(fleet: Fleet) -> None:
 
 def kill_a_worker(fleet: Fleet) -> None:
     """Lose one worker process; the supervisor replaces the server."""
-    replica = fleet.replicas[0]
-    victim = replica.worker(READER)
+    victim, *_ = find_workers(fleet.replicas[0].pid, READER)
     os.kill(victim, signal.SIGKILL)
-    _wait(lambda: not (PROC / str(victim)).exists(), "the supervisor to end the server")
+    wait(lambda: not psutil.pid_exists(victim), "the supervisor to end the server")
     fleet.wait_until_up()
 
 
@@ -66,7 +65,7 @@ def restart_all(fleet: Fleet) -> None:
     """Restart one replica after the other: no new calls, the last ones answered, stop, start."""
     for replica in fleet.replicas:
         fleet.balancer.set_state(replica.name, "drain")
-        _wait(
+        wait(
             partial(fleet.balancer.is_idle, replica.name),
             f"{replica.name} to answer its last calls",
             DRAIN_TIMEOUT_S,
@@ -91,10 +90,6 @@ class Incident:
     """What happened under load; moments are seconds of the monotonic clock.
 
     Attributes:
-        name: Of the incident.
-        calls: All of them, from before it until after it.
-        load_began: When the callers began.
-        began: When the incident did.
         ended: When every replica was at work again.
         load_ended: When the callers were told to stop.
         resent: Calls that the balancer sent again by itself.
@@ -107,18 +102,12 @@ class Incident:
     began: float
     ended: float
     load_ended: float
-    resent: int = 0
-    taken: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    resent: int
+    taken: Mapping[str, Mapping[str, int]]
 
 
 def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
-    """Make an incident happen under load.
-
-    Args:
-        name: One of `INCIDENTS`.
-        fleet: What it happens to; whole before and after.
-        load: The callers, not yet at work.
-        margin_s: How long they call before it and after it.
+    """Make one of `INCIDENTS` happen under a load that begins `margin_s` before and ends after it.
 
     Raises:
         ServerError: The fleet is not whole again in time.
@@ -137,17 +126,9 @@ def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
     return Incident(
         name, load.calls, load_began, began, ended, load_ended,
         resent=fleet.balancer.resent(names) - resent,
-        taken={name: _more(fleet.balancer.taken(name), taken[name]) for name in names},
+        taken={
+            name: {wire: count - taken[name][wire] for wire, count in now.items()}
+            for name in names
+            for now in [fleet.balancer.taken(name)]
+        },
     )  # fmt: skip
-
-
-def _more(after: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    return {name: count - before[name] for name, count in after.items()}
-
-
-def _wait(is_so: Callable[[], bool], wanted: str, timeout_s: float = UP_TIMEOUT_S) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got no change")
-        time.sleep(LOOK_S)

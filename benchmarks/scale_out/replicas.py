@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import SHM, find_tree, find_workers
-from orchestrator.errors import ServerError
+from benchmarks.processes import SHM, find_tree
+from benchmarks.scale_out.waiting import wait
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import is_ready
@@ -27,14 +26,7 @@ PLATES = Path(sys.executable).with_name("plates")
 
 @dataclass
 class Replica:
-    """One supervised server; it may be down.
-
-    Attributes:
-        name: As the balancer knows it.
-        options: Where it listens.
-        cores: The cores it may use; they decide how many workers it has.
-        folder: Its temporary files and its log.
-    """
+    """One supervised server; it may be down. Its cores decide how many workers it has."""
 
     name: str
     options: ServerOptions
@@ -47,21 +39,21 @@ class Replica:
         """The supervisor's; 0 while it is down."""
         return self._process.pid if self._process else 0
 
+    @property
+    def log(self) -> Path:
+        return self.folder / "log"
+
     def start(self) -> None:
         """Start it; it answers later."""
-        temporary = self.folder / "tmp"
+        temporary, options = self.folder / "tmp", self.options
         temporary.mkdir(parents=True)
-        ports = {
-            "http-port": self.options.http_port,
-            "grpc-port": self.options.grpc_port,
-            "metrics-port": self.options.metrics_port,
-        }
-        with (self.folder / "log").open("ab") as log:
+        with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
                     *("taskset", "--cpu-list", ",".join(map(str, sorted(self.cores)))),
-                    *(PLATES, "serve"),
-                    *(f"--{name}={port}" for name, port in ports.items()),
+                    *(PLATES, "serve", f"--http-port={options.http_port}"),
+                    f"--grpc-port={options.grpc_port}",
+                    f"--metrics-port={options.metrics_port}",
                 ],
                 env={**os.environ, "TMPDIR": str(temporary)},
                 stdout=log,
@@ -75,36 +67,26 @@ class Replica:
         Raises:
             ServerError: It ended, or is not ready in time.
         """
-        deadline = time.monotonic() + START_TIMEOUT_S
-        while not is_ready(self.options):
-            if self._process is None or self._process.poll() is not None:
-                raise ServerError(
-                    f"{self.name}: wanted it running, got its end; {self._last_line()}"
-                )
-            if time.monotonic() > deadline:
-                raise ServerError(
-                    f"{self.name}: wanted it ready within {START_TIMEOUT_S:.0f} s, got no answer; "
-                    f"{self._last_line()}"
-                )
-            time.sleep(0.1)
-
-    def worker(self, model: str) -> int:
-        """Return the process of a model's first worker.
-
-        Raises:
-            ServerError: There is none.
-        """
-        found = find_workers(self.pid, model)
-        if not found:
-            raise ServerError(f"{self.name}: wanted a worker of {model}, got none")
-        return found[0]
+        wait(
+            lambda: is_ready(self.options),
+            f"{self.name} ready",
+            START_TIMEOUT_S,
+            process=self._process,
+            log=self.log,
+        )
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""
+        if self._process is None:
+            return
         for pid in find_tree(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        self._clean_up()
+        self._process.wait()
+        for left in SHM.glob(f"plates_{self.pid}_*"):
+            left.unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+        self._process = None
 
     def stop(self) -> None:
         """End it as an operator does, calls in work first."""
@@ -114,20 +96,6 @@ class Replica:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_TIMEOUT_S)
         self.kill()
-
-    def _clean_up(self) -> None:
-        """Remove what a killed server leaves behind."""
-        if self._process is None:
-            return
-        self._process.wait()
-        for region in SHM.glob(f"plates_{self.pid}_*"):
-            region.unlink(missing_ok=True)
-        shutil.rmtree(self.folder / "tmp", ignore_errors=True)
-        self._process = None
-
-    def _last_line(self) -> str:
-        lines = (self.folder / "log").read_text(errors="replace").splitlines()
-        return lines[-1] if lines else "it left no message"
 
 
 def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:

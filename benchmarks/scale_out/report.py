@@ -20,17 +20,11 @@ class Impact:
     """What the callers of one protocol noticed of an incident.
 
     Attributes:
-        incident: Its name.
-        protocol: `http` or `grpc`.
-        calls: All, before and after it too.
-        answered: Rightly.
+        calls: All, before and after it too; those `answered` rightly, and those `lost`.
         retried: How often the client sent one again.
-        lost: Without a right answer.
-        first_failure: What the first of them was told; empty without one.
+        first_failure: What the first one lost was told; empty without one.
         longest_ms: That a caller waited.
-        before: Answers a second before it.
-        during: Likewise.
-        after: Likewise.
+        before: Answers a second, like `during` and `after`.
         seconds: That it took.
         resent: Calls that the balancer sent again by itself.
         taken: Calls given to each replica.
@@ -57,18 +51,12 @@ class Scale:
     """So many replicas under so many callers.
 
     Attributes:
-        crowd: How many.
-        load: What they did.
         to_fewest: Throughput divided by that of the fewest replicas, round by round.
     """
 
     crowd: Crowd
     load: LoadFigures
     to_fewest: float | None
-
-    @property
-    def lost(self) -> int:
-        return self.load.errors + self.load.refused
 
 
 @dataclass(frozen=True)
@@ -96,9 +84,8 @@ class ScaleOutReport:
     @property
     def lost(self) -> int:
         """Calls of the whole run that had no right answer."""
-        parts: tuple[Sequence[Impact | Scale | Cost], ...]
-        parts = (self.impacts, self.scales, self.costs)
-        return sum(one.lost for part in parts for one in part)
+        crowds = sum(one.load.lost for one in self.scales)
+        return crowds + sum(one.lost for one in self.impacts) + sum(o.lost for o in self.costs)
 
 
 def find_impacts(incident: Incident) -> list[Impact]:
@@ -150,16 +137,19 @@ def compare_scales(rounds: Mapping[Crowd, Sequence[Round]]) -> list[Scale]:
 
 def compare_ways(rounds: Mapping[Way, Sequence[Round]]) -> list[Cost]:
     """Return a row for each protocol."""
-    return [_cost(protocol, rounds) for protocol in dict.fromkeys(way.protocol for way in rounds)]
+    return [
+        _compare(protocol, *(rounds[protocol, by] for by in (DIRECT, BALANCED)))
+        for protocol in dict.fromkeys(protocol for protocol, _ in rounds)
+    ]
 
 
-def _cost(protocol: str, rounds: Mapping[Way, Sequence[Round]]) -> Cost:
-    direct, balanced = (rounds[Way(protocol, by)] for by in (DIRECT, BALANCED))
+def _compare(protocol: str, direct: Sequence[Round], balanced: Sequence[Round]) -> Cost:
     medians = [[statistics.median(one.latencies_ms) for one in many] for many in (direct, balanced)]
+    both = pool([*direct, *balanced])
     return Cost(
         protocol=protocol,
-        calls=sum(len(one.latencies_ms) for one in (*direct, *balanced)),
-        lost=sum(one.errors + one.refused for one in (*direct, *balanced)),
+        calls=both.calls,
+        lost=both.lost,
         direct_ms=statistics.median(medians[0]),
         balanced_ms=statistics.median(medians[1]),
         more_ms=statistics.median(b - a for a, b in zip(*medians, strict=True)),

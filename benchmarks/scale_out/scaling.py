@@ -7,9 +7,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import TypeVar
 
 from benchmarks.load import Cpu, Round, run_closed_loop
 from benchmarks.processes import find_tree, read_cpu_s
@@ -18,6 +18,7 @@ from benchmarks.scale_out.incidents import Fleet
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
 
+T = TypeVar("T")
 DIRECT, BALANCED = "direct", "balanced"
 COST_S = 1.0
 """Of each way in each round."""
@@ -25,18 +26,22 @@ NO_PLATES = 0
 """As `max_plates` it is refused, before the picture is looked at."""
 
 
+def _option(default: T, explained: str) -> T:
+    return field(default=default, metadata={"help": explained})
+
+
 @dataclass(frozen=True)
 class Options:
-    """What is asked for; the command's help explains each."""
+    """What is asked for."""
 
-    replicas: tuple[int, ...] = (1, 2, 3)
-    cores: int = 1
-    concurrency: tuple[int, ...] = (1, 4, 8, 16)
-    seconds: float = 1.5
-    rounds: int = 3
-    callers: int = 2
-    margin: float = 3.0
-    retries: int = 5
+    replicas: tuple[int, ...] = _option((1, 2, 3), "how many to compare")
+    cores: int = _option(1, "of each replica")
+    concurrency: tuple[int, ...] = _option((1, 4, 8, 16), "calls at once")
+    seconds: float = _option(1.5, "of each cell in each round")
+    rounds: int = _option(3, "how often everything is measured")
+    callers: int = _option(2, "of each protocol, in an incident")
+    margin: float = _option(3.0, "seconds before and after one")
+    retries: int = _option(5, "of PlateClient")
 
 
 @dataclass(frozen=True, order=True)
@@ -47,46 +52,68 @@ class Crowd:
     callers: int
 
 
-class Way(NamedTuple):
-    """How a call that is refused at once travels."""
-
-    protocol: str
-    by: str
+Way = tuple[str, str]
+"""How a call that is refused at once travels: protocol, and `DIRECT` or `BALANCED`."""
+Rounds = dict[T, list[Round]]
 
 
-def measure_crowds(
-    crowds: Sequence[Crowd],
-    fleet: Fleet,
-    pictures: Sequence[Known],
-    options: Options,
-) -> dict[Crowd, list[Round]]:
-    """Measure every crowd in every round, over HTTP, each round in another order.
-
-    Args:
-        crowds: The first replicas of the fleet get the calls, the others stay idle.
-        fleet: Has at least as many replicas as any crowd.
-        pictures: What each caller sends, in turn.
-        options: How long and how often, and how often the client may send a call again.
+def measure_crowds(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Rounds[Crowd]:
+    """Measure every crowd in every round, over HTTP; replicas that are not in it stay idle.
 
     Raises:
         ServerError: A crowd had no answer at all.
     """
-    measured: dict[Crowd, list[Round]] = {crowd: [] for crowd in crowds}
-    for round_ in range(options.rounds):
-        for crowd in random.Random(round_).sample(crowds, len(crowds)):
-            _use(fleet, crowd.replicas)
-            caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
-            loop = run_closed_loop(caller, crowd.callers, options.seconds, usage=_usage(fleet))
-            measured[crowd].append(_check_answered(loop))
-        print(f"scaling: round {round_ + 1} of {options.rounds} done", file=sys.stderr)
+    usage = _usage(fleet)
+    caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
+
+    def measure(crowd: Crowd) -> Round:
+        _use(fleet, crowd.replicas)
+        return run_closed_loop(caller, crowd.callers, options.seconds, usage=usage)
+
+    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
+    measured = _measure("scaling", crowds, options.rounds, measure)
     _use(fleet, len(fleet.replicas))
     return measured
 
 
-def _check_answered(loop: Round) -> Round:
-    if not loop.latencies_ms:
-        raise ServerError(f"load: wanted answers, got {loop.first_error or 'none'}")
-    return loop
+def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
+    """Measure calls that carry a picture and are refused at once, with the balancer and without.
+
+    Such a call is all of a call but the recognition, whose time would hide the difference. One
+    caller, one replica.
+
+    Raises:
+        ServerError: There was no answer at all.
+    """
+    _use(fleet, 1)
+    options = fleet.replicas[0].options
+    urls = {
+        ("http", DIRECT): options.http_url,
+        ("grpc", DIRECT): f"grpc://{options.grpc_url}",
+        ("http", BALANCED): fleet.balancer.urls["http"],
+        ("grpc", BALANCED): fleet.balancer.urls["grpc"],
+    }
+
+    def measure(way: Way) -> Round:
+        return run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
+
+    measured = _measure("cost of the balancer", list(urls), rounds, measure)
+    _use(fleet, len(fleet.replicas))
+    return measured
+
+
+def _measure(
+    name: str, cells: Sequence[T], rounds: int, measure: Callable[[T], Round]
+) -> Rounds[T]:
+    """Measure everything in every round, each round in another order."""
+    measured: Rounds[T] = {cell: [] for cell in cells}
+    for round_ in range(rounds):
+        for cell in random.Random(round_).sample(cells, len(cells)):
+            measured[cell].append(measure(cell))
+            if not measured[cell][-1].latencies_ms:
+                raise ServerError(f"load: wanted answers, got {measured[cell][-1].first_error}")
+        print(f"{name}: round {round_ + 1} of {rounds} done", file=sys.stderr)
+    return measured
 
 
 def _use(fleet: Fleet, replicas: int) -> None:
@@ -99,37 +126,8 @@ def _use(fleet: Fleet, replicas: int) -> None:
 def _usage(fleet: Fleet) -> Callable[[], Cpu]:
     """Return what reads the CPU seconds of the servers, of the balancer and of the callers."""
     servers = frozenset[int]().union(*(find_tree(replica.pid) for replica in fleet.replicas))
-    balancer = frozenset({fleet.balancer.pid})
-    return lambda: Cpu(
-        server=read_cpu_s(servers), client=time.process_time(), balancer=read_cpu_s(balancer)
-    )
-
-
-def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> dict[Way, list[Round]]:
-    """Measure calls that carry a picture and are refused at once, with the balancer and without.
-
-    Such a call is all of a call but the recognition, whose time would hide the difference. One
-    caller, one replica.
-
-    Raises:
-        ServerError: There was no answer at all.
-    """
-    _use(fleet, 1)
-    options = fleet.replicas[0].options
-    urls = {
-        Way("http", DIRECT): options.http_url,
-        Way("grpc", DIRECT): f"grpc://{options.grpc_url}",
-        Way("http", BALANCED): fleet.balancer.urls["http"],
-        Way("grpc", BALANCED): fleet.balancer.urls["grpc"],
-    }
-    measured: dict[Way, list[Round]] = {way: [] for way in urls}
-    for round_ in range(rounds):
-        for way in random.Random(round_).sample(list(urls), len(urls)):
-            loop = run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
-            measured[way].append(_check_answered(loop))
-    _use(fleet, len(fleet.replicas))
-    print("cost of the balancer: done", file=sys.stderr)
-    return measured
+    balancer = [fleet.balancer.pid]
+    return lambda: Cpu(read_cpu_s(servers), time.process_time(), read_cpu_s(balancer))
 
 
 @contextmanager

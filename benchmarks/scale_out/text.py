@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 
 from benchmarks.scale_out.report import Cost, Impact, Scale, ScaleOutReport
-from reporting.tables import Rows, format_figure, format_table
+from benchmarks.text import format_rows
 
 
 def format_report(report: ScaleOutReport) -> str:
@@ -25,22 +26,24 @@ def _impacts(impacts: Sequence[Impact]) -> str:
         "under load", "", "calls", "answered", "retried", "lost", "longest ms",
         "before /s", "during", "after", "took s",
     )  # fmt: skip
-    rows: Rows = [
+    return format_rows(
+        header,
         (
-            *(one.incident, one.protocol, one.calls, one.answered, one.retried, one.lost),
-            *map(format_figure, (one.longest_ms, one.before, one.during, one.after, one.seconds)),
-        )
-        for one in impacts
-    ]
-    return format_table(header, rows)
+            (
+                *(one.incident, one.protocol, one.calls, one.answered, one.retried, one.lost),
+                *(one.longest_ms, one.before, one.during, one.after, one.seconds),
+            )
+            for one in impacts
+        ),
+    )
 
 
 def _spread(impacts: Sequence[Impact]) -> str:
     replicas = list(impacts[0].taken) if impacts else []
-    rows: Rows = [
-        (one.incident, one.protocol, *(one.taken[name] for name in replicas)) for one in impacts
-    ]
-    return format_table(("calls given to", "", *replicas), rows)
+    return format_rows(
+        ("calls given to", "", *replicas),
+        ((one.incident, one.protocol, *(one.taken[name] for name in replicas)) for one in impacts),
+    )
 
 
 def _scales(scales: Sequence[Scale]) -> str:
@@ -48,29 +51,23 @@ def _scales(scales: Sequence[Scale]) -> str:
         "replicas", "callers", "calls", "lost", "pictures/s", "to fewest", "p50 ms", "p99 ms",
         "CPU ms: servers", "balancer", "callers",
     )  # fmt: skip
-    rows: Rows = [
+    return format_rows(
+        header,
         (
-            *(one.crowd.replicas, one.crowd.callers, one.load.calls, one.lost),
-            *map(format_figure, (one.load.throughput, one.to_fewest)),
-            *map(format_figure, (one.load.p50_ms, one.load.p99_ms)),
-            *map(format_figure, (cpu_ms.server, cpu_ms.balancer, cpu_ms.client)),
-        )
-        for one in scales
-        for cpu_ms in [one.load.cpu_ms]
-    ]
-    return format_table(header, rows)
+            (
+                *(one.crowd.replicas, one.crowd.callers, load.calls, load.lost),
+                *(load.throughput, one.to_fewest, load.p50_ms, load.p99_ms),
+                *(load.cpu_ms.server, load.cpu_ms.balancer, load.cpu_ms.client),
+            )
+            for one in scales
+            for load in [one.load]
+        ),
+    )
 
 
 def _costs(costs: Sequence[Cost]) -> str:
     header = ("a call refused at once", "calls", "lost", "direct p50 ms", "balanced", "more")
-    rows: Rows = [
-        (
-            *(one.protocol, one.calls, one.lost),
-            *map(format_figure, (one.direct_ms, one.balanced_ms, one.more_ms)),
-        )
-        for one in costs
-    ]
-    return format_table(header, rows)
+    return format_rows(header, map(astuple, costs))
 
 
 def find_notes(report: ScaleOutReport) -> Iterator[str]:
@@ -88,10 +85,10 @@ def find_notes(report: ScaleOutReport) -> Iterator[str]:
     resent = {one.incident: one.resent for one in report.impacts if one.resent}
     for incident, count in resent.items():
         yield f"{incident}: the balancer sent {count} calls again by itself"
-    for impact in report.impacts:
-        if impact.first_failure:
-            yield f"{impact.incident}: the first call lost: {impact.first_failure}"
+    failures = [(one.incident, one.first_failure) for one in report.impacts]
     for one in report.scales:
-        if one.load.first_error:
-            where = f"{one.crowd.replicas} replicas x{one.crowd.callers}"
-            yield f"{where}: the first call lost: {one.load.first_error}"
+        where = f"{one.crowd.replicas} replicas x{one.crowd.callers}"
+        failures.append((where, one.load.first_error))
+    for where, failure in failures:
+        if failure:
+            yield f"{where}: the first call lost: {failure}"

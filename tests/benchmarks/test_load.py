@@ -69,7 +69,7 @@ def test_calls_after_the_warm_up_are_counted() -> None:
     assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
     assert len(loop.latencies_ms) >= 10
     assert next(service.calls) >= 1 + len(loop.latencies_ms)
-    assert (loop.errors, loop.refused, loop.first_error) == (0, 0, "")
+    assert (loop.plates, loop.errors, loop.refused, loop.first_error) == (3, 0, 0, "")
 
 
 def test_time_is_that_between_the_ends_of_two_calls() -> None:
@@ -89,10 +89,6 @@ def test_usage_is_what_has_grown_between_the_two_ends() -> None:
 
     assert run_closed_loop(service.caller, 2, 0.1, usage=usage).cpu_s == Cpu(server=7.0)
     assert at == [True, True], "everybody is at work"
-
-
-def test_the_plates_of_an_answer_are_told() -> None:
-    assert measured(Service()).plates == 3
 
 
 def test_every_caller_calls_and_is_closed_in_the_end() -> None:

@@ -20,6 +20,7 @@ from benchmarks.plan import (
 from orchestrator.errors import SettingsError
 
 OUT = Path("bench")
+THERE = Address("a:1", "a:2")
 
 
 def test_numbers_are_parsed() -> None:
@@ -41,31 +42,15 @@ def test_other_text_than_numbers_is_refused(text: str) -> None:
         pytest.param({"transports": ("pigeon",)}, "transport: wanted .*, got pigeon", id="pigeon"),
         pytest.param({"seconds": 0.0}, "seconds: wanted 0.1 to 3600, got 0", id="no time"),
         pytest.param({"rounds": 0}, "rounds: wanted 1 to 1000, got 0", id="no rounds"),
-        pytest.param(
-            {"address": Address("a:1", "a:2"), "repository": OUT},
-            "model-repository, pictures: wanted without",
-            id="whose models",
-        ),
-        pytest.param(
-            {"address": Address("a:1", "a:2"), "pictures": 2},
-            "pictures: wanted without --url",
-            id="whose pictures",
-        ),
-        pytest.param(
-            {"address": Address("a:1"), "transports": (GRPC,)},
-            "grpc-url: wanted host:port",
-            id="gRPC where",
-        ),
+        pytest.param({"address": THERE, "repository": OUT}, "repository, .* wanted", id="models"),
+        pytest.param({"address": THERE, "pictures": 2}, "pictures: wanted without", id="whose"),
+        pytest.param({"address": Address("a:1"), "transports": (GRPC,)}, "grpc-url:", id="where"),
         pytest.param({"targets": ("fork",)}, "target: wanted some of bls, .*, got fork", id="fork"),
         pytest.param(
-            {"targets": ("monolith",), "device": "gpu"},
-            "target: wanted monolith on a server of our own on the CPU, got --device gpu",
-            id="composition on a GPU",
+            {"targets": ("monolith",), "device": "gpu"}, "monolith .*, got --device gpu", id="GPU"
         ),
         pytest.param(
-            {"targets": ("bls", "ensemble"), "address": Address("a:1", "a:2")},
-            "target: wanted ensemble .*, got --url",
-            id="composition elsewhere",
+            {"targets": ("bls", "ensemble"), "address": THERE}, "ensemble .*, got --url", id="away"
         ),
     ],
 )
@@ -119,11 +104,8 @@ def test_only_the_bound_needs_no_server() -> None:
     assert Plan(out=OUT, transports=(IN_PROCESS,), targets=("ensemble",)).is_served
 
 
-def test_without_urls_there_is_no_running_server() -> None:
-    assert locate(None, None, None) is None
-
-
 def test_urls_make_an_address() -> None:
+    assert locate(None, None, None) is None
     metrics = "http://here:3/metrics"
     assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
     assert locate("here:1", None, None) == Address("here:1")
@@ -144,6 +126,6 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
 
 def test_transports_are_those_that_address_and_targets_allow() -> None:
     assert choose_transports(None, ["bls"]) == TRANSPORTS
-    assert choose_transports(Address("a:1", "a:2"), ["bls"]) == TRANSPORTS
+    assert choose_transports(THERE, ["bls"]) == TRANSPORTS
     assert choose_transports(Address("a:1"), ["bls"]) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
     assert choose_transports(None, ["bls", "ensemble"]) == (HTTP_ENCODED, IN_PROCESS)

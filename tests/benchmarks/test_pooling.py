@@ -36,14 +36,9 @@ def test_what_was_not_measured_is_none() -> None:
 
 
 def test_failures_are_added_up() -> None:
-    load = pool(
-        [
-            Round(1.0, (), refused=1),
-            Round(1.0, (), refused=2, errors=3, first_error="a"),
-            Round(1.0, (), errors=1, first_error="b"),
-        ]
-    )
-    assert (load.refused, load.errors, load.first_error) == (3, 4, "a")
+    failed = Round(1.0, (), refused=2, errors=3, first_error="a")
+    load = pool([Round(1.0, (), refused=1), failed, Round(1.0, (), errors=1, first_error="b")])
+    assert (load.refused, load.errors, load.lost, load.first_error) == (3, 4, 7, "a")
 
 
 def test_percentiles_lie_between_values() -> None:
@@ -61,10 +56,7 @@ def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
 
 
 def test_a_cell_has_the_highest_peaks_and_the_plates_of_an_answer() -> None:
-    rounds = [
-        Round(1.0, (), peaks=Peaks(5, 3)),
-        Round(1.0, (), peaks=Peaks(10, 2), plates=1),
-    ]
+    rounds = [Round(1.0, (), peaks=Peaks(5, 3)), Round(1.0, (), peaks=Peaks(10, 2), plates=1)]
     cell = sum_up(KEY, rounds)
     assert (cell.key, cell.peaks, cell.plates) == (KEY, Peaks(10, 3), 1)
     assert sum_up(KEY, [Round(1.0, ())]).peaks == Peaks()

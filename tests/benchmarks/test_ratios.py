@@ -2,7 +2,6 @@
 
 import pytest
 
-from benchmarks.bounds import Bound
 from benchmarks.cells import CellFigures, sum_up
 from benchmarks.load import Cpu, Round
 from benchmarks.plan import Key
@@ -10,54 +9,63 @@ from benchmarks.ratios import SCALING, SERVED, SPREAD, TAX, find_ratios
 
 
 def cell(
-    transport: str, concurrency: int, *calls: int, target: str = "bls", plates: int = 0
+    transport: str,
+    concurrency: int,
+    *calls: int,
+    target: str = "bls",
+    plates: int = 0,
+    **seconds: float,
 ) -> CellFigures:
-    """A cell with so many calls of 100 ms in each round of a second; a call takes 20 ms of CPU."""
+    """A cell with so many calls of 100 ms in each round of a second; a call takes 20 ms of CPU.
+
+    Of its two pictures' time inside, the stages take so many `seconds`.
+    """
+    counters = {f"{stage} stage_sum": both for stage, both in seconds.items()}
+    counters |= {"picture stage_count": 2.0} if seconds else {}
     return sum_up(
         Key("street", transport, concurrency, target),
         [
-            Round(1.0, (100.0,) * many, plates=plates, cpu_s=Cpu(server=0.02 * many))
-            for many in calls
+            Round(1.0, (100.0,) * n, plates=plates, cpu_s=Cpu(0.02 * n), counters=counters)
+            for n in calls
         ],
     )
 
 
-def found(cells: list[CellFigures], bounds: tuple[Bound, ...] = ()) -> dict:
-    ratios = find_ratios(cells, {"street": bounds, "other": (Bound("yolo", 1, 70.0),)})
-    return {(one.title, one.concurrency): one.value for one in ratios}
+def found(*cells: CellFigures) -> dict:
+    return {(one.title, one.concurrency): one.value for one in find_ratios(cells)}
 
 
 def test_nothing_has_no_ratios() -> None:
-    assert found([]) == {}
+    assert found() == {}
 
 
 def test_served_is_divided_by_the_bound_round_by_round() -> None:
     cells = [cell("http-encoded", 1, 8, 5, 9), cell("in-process", 1, 10, 10, 10)]
-    assert found(cells) == {(SERVED, 1): 0.8}
+    assert found(*cells) == {(SERVED, 1): 0.8}
 
 
 def test_spread_and_scaling_are_against_four_at_once() -> None:
     cells = [cell("http-encoded", 4, 10), cell("http-encoded", 16, 12)]
-    assert found(cells) == {(SPREAD, 4): 1.0, (SCALING, 16): 1.2}
+    assert found(*cells) == {(SPREAD, 4): 1.0, (SCALING, 16): 1.2}
 
 
 def test_other_transports_have_none() -> None:
-    assert found([cell("grpc", 4, 10), cell("in-process", 4, 10)]) == {}
+    assert found(cell("grpc", 4, 10), cell("in-process", 4, 10)) == {}
 
 
 def test_one_call_without_plates_is_set_against_its_parts() -> None:
-    bounds = (Bound("picture", 1, 5.0), Bound("yolo", 1, 60.0))
-    assert found([cell("http-encoded", 1, 10)], bounds) == {(TAX, 1): 35.0}
-    assert found([cell("http-encoded", 1, 10, plates=2)], bounds) == {}
+    bare = cell("in-process", 1, 10, picture=0.01, yolo=0.12)
+    assert found(cell("http-encoded", 1, 10), bare) == {(SERVED, 1): 1.0, (TAX, 1): 35.0}
+    assert found(cell("http-encoded", 1, 10, plates=2), bare) == {(SERVED, 1): 1.0}
 
 
 def test_a_cell_where_nothing_worked_has_none() -> None:
-    assert found([cell("http-encoded", 4, 0), cell("in-process", 4, 0)]) == {}
+    assert found(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}
 
 
 def test_a_composition_is_set_against_the_service_round_by_round() -> None:
     cells = [cell("http-encoded", 2, 10, 20), cell("http-encoded", 2, 5, 10, target="monolith")]
-    assert found(cells) == {
+    assert found(*cells) == {
         ("monolith / bls, pictures/s", 2): 0.5,
         ("monolith / bls, p50", 2): 1.0,
         ("monolith / bls, CPU", 2): pytest.approx(1.0),

@@ -41,13 +41,6 @@ def test_the_stages_of_a_load_are_the_services_own(worker: Worker) -> None:
     assert min(inside.stages_ms.values()) > 0
 
 
-def test_stages_are_timed_alone(worker: Worker) -> None:
-    bounds = worker.time_alone(PICTURE)
-    names = ("picture", "letterbox", "yolo", "stn", "lprnet")
-    assert [(one.stage, one.rows) for one in bounds] == [(name, 1) for name in names]
-    assert all(one.ms > 0 for one in bounds)
-
-
 def test_a_worker_that_cannot_start_says_why(tmp_path: Path) -> None:
     with (
         pytest.raises(WeightsError, match=str(tmp_path)),
@@ -60,7 +53,7 @@ def test_a_worker_that_ended_is_an_error() -> None:
     with run_worker(CPU, {}) as worker:
         worker.process.kill()
         with pytest.raises(ServerError, match="in-process: wanted an answer, got its end"):
-            worker.time_alone(PICTURE)
+            worker.load(PICTURE, concurrency=1, seconds=0.1)
 
 
 def test_a_worker_is_gone_after_the_block() -> None:

@@ -69,7 +69,7 @@ def test_callers_reach_what_they_need_and_nothing_else(
 
 
 def test_the_balancer_tells_its_own_metrics(balanced: Balancer) -> None:
-    assert status_of(f"http://localhost:{balanced.ports.metrics}/metrics") == 200
+    assert status_of(f"http://localhost:{balanced.ports['metrics']}/metrics") == 200
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])

@@ -1,0 +1,37 @@
+"""Waiting for what comes by itself."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from orchestrator.errors import ServerError
+
+LOOK_S = 0.05
+
+
+def wait(
+    is_so: Callable[[], bool],
+    wanted: str,
+    timeout_s: float = 60.0,
+    *,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+) -> None:
+    """Return when it is so.
+
+    Raises:
+        ServerError: It is not in time, or the process that it depends on has ended; the last line
+            of its log is told.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        is_over = process is not None and process.poll() is not None
+        if is_over or time.monotonic() > deadline:
+            got = "its end" if is_over else "no change"
+            lines = log.read_text(errors="replace").splitlines() if log else []
+            said = f"; {lines[-1]}" if lines else ""
+            raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got {got}{said}")
+        time.sleep(LOOK_S)
