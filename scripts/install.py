@@ -36,7 +36,6 @@ BROUGHT = "3.11"  # the one that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
 UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
-GROUPS = ["dev", "workshop", "train"]
 EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
 
 DESCRIBE = """
@@ -54,7 +53,7 @@ def main() -> None:
     if sys.version_info < OLDEST_HERE:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--group", action="append", default=[], choices=GROUPS)
+    parser.add_argument("--group", action="append", choices=["dev", "workshop", "train"])
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()
@@ -64,7 +63,7 @@ def main() -> None:
         if fault_of(python) or not (venv / "bin" / "pip").exists():
             create(venv, choose_python())
         os.execv(python, [str(python), *sys.argv])
-    install(["main", *given.group], given.torch)
+    install(["main", *(given.group or ())], given.torch)
     print(f"installed in {venv}")
 
 
