@@ -74,7 +74,7 @@ def test_a_server_of_its_own_is_measured_and_stopped(tmp_path: Path) -> None:
     result = bench(tmp_path, "--transport", "http-encoded", "--transport", "grpc-shm")
     assert result.exit_code == 0, result.output
     for cell in report_of(tmp_path).cells:
-        assert cell.load.cpu_ms.server > cell.load.cpu_ms.client > 0
+        assert min(cell.load.cpu_ms.server, cell.load.cpu_ms.client) > 0
         assert cell.peaks.memory_bytes > 100_000_000
         assert cell.peaks.shm_bytes > 0
     assert regions() == before
