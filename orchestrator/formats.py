@@ -111,21 +111,21 @@ class Formats:
 
     def format_of(self, text: str) -> str:
         """Return the name of the first format that a text has, `""` for none."""
-        kinds = self._kinds_of(text)
-        return next((one.name for one in self.format if kinds in one.kinds), "")
+        return self._match(text)[0]
 
     def region_of(self, text: str) -> Region | None:
         """Return the region whose code a text bears; None where it bears none that is known."""
-        kinds = self._kinds_of(text)
+        layout = self._match(text)[1]
+        code = "".join(char for char, kind in zip(text, layout, strict=False) if kind == "R")
+        return next((region for region in self.region if code in region.codes), None)
+
+    def _match(self, text: str) -> tuple[str, str]:
+        """Return the name and the layout of the first format that a text has, `""` for none."""
+        kinds = "".join(kind_of(char) if char in self.alphabet else "?" for char in text)
         for one in self.format:
             if kinds in one.kinds:
-                layout = one.layouts[one.kinds.index(kinds)]
-                code = "".join(c for c, kind in zip(text, layout, strict=True) if kind == "R")
-                return next((region for region in self.region if code in region.codes), None)
-        return None
-
-    def _kinds_of(self, text: str) -> str:
-        return "".join(kind_of(char) if char in self.alphabet else "?" for char in text)
+                return one.name, one.layouts[one.kinds.index(kinds)]
+        return "", ""
 
 
 def kind_of(char: str) -> str:
