@@ -16,6 +16,7 @@ help:
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
+	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
 	@echo "make test-train  the tests that need the yolov5 package"
@@ -46,6 +47,9 @@ gpu-check: .venv/.workshop
 scale-out: .venv/.workshop
 	$(BIN)/python -m benchmarks.scale_out
 
+example-%: .venv/.examples
+	$(BIN)/python -m examples.$*
+
 image-check: .venv/.dev
 	$(BIN)/python -m deploy.check_image
 
@@ -67,10 +71,14 @@ clean:
 	$(INSTALL) --group workshop
 	@touch .venv/.serve $@
 
+.venv/.examples: $(LOCK)
+	$(INSTALL) --group examples
+	@touch .venv/.serve $@
+
 .venv/.dev: $(LOCK)
-	$(INSTALL) --group dev --group workshop
-	@touch .venv/.serve .venv/.workshop $@
+	$(INSTALL) --group dev --group workshop --group examples
+	@touch .venv/.serve .venv/.workshop .venv/.examples $@
 
 .venv-train/.train: $(LOCK)
-	$(INSTALL) --group dev --group workshop --group train --venv .venv-train
+	$(INSTALL) --group dev --group workshop --group examples --group train --venv .venv-train
 	@touch $@

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
-usage: install.py [--group dev|workshop|train] ... [--venv .venv] [--torch cpu|cuda]
+usage: install.py [--group dev|workshop|examples|train] ... [--venv .venv] [--torch cpu|cuda]
 
 The server needs Python 3.10 to 3.12 with its shared library. The first of these that is one makes
 `.venv`: what PLATES_PYTHON names, the Python that runs this script, and python3.12, python3.11 and
@@ -53,7 +53,7 @@ def main() -> None:
     if sys.version_info < OLDEST_HERE:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--group", action="append", choices=["dev", "workshop", "train"])
+    parser.add_argument("--group", action="append", choices=["dev", "workshop", "examples", "train"])
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()
