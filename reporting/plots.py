@@ -70,6 +70,7 @@ class Diagram:
         x_limits: Of the x axis; None: what fits.
         y_limits: Of the y axis; None: what fits.
         x_ticks: Places on the x axis, which they make logarithmic.
+        x_names: What stands at 0, 1, 2 ... of the x axis instead of numbers.
         is_log: The y axis is logarithmic.
     """
 
@@ -80,6 +81,7 @@ class Diagram:
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float | None] | None = None
     x_ticks: tuple[float, ...] = ()
+    x_names: tuple[str, ...] = ()
     is_log: bool = False
 
 
@@ -136,6 +138,8 @@ def _scale(axes: Axes, diagram: Diagram) -> None:
     if diagram.x_ticks:
         axes.set_xscale("log", base=2)
         axes.set_xticks(diagram.x_ticks, [f"{tick:g}" for tick in diagram.x_ticks])
+    if diagram.x_names:
+        axes.set_xticks(range(len(diagram.x_names)), diagram.x_names)
     if diagram.is_log:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
