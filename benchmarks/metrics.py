@@ -14,7 +14,9 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import PICTURE, STAGES, Stopwatch
 from orchestrator.triton.metrics import STAGE
 
-MODEL_LINE = re.compile(r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
+MODEL_LINE = re.compile(
+    r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE
+)
 STAGE_LINE = re.compile(
     rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
 )
@@ -22,8 +24,9 @@ COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_ou
 T = TypeVar("T")
 
 Counters = Mapping[str, float]
-"""By a model and Triton's name of the counter, without its `nv_inference_` or `nv_cache_`: `yolo exec_count`. By a
-stage, its seconds `yolo stage_sum` and how often it was come to, `yolo stage_count`."""
+"""By a model and Triton's name of the counter, without its `nv_inference_` or `nv_cache_`: `yolo
+exec_count`. By a stage, its seconds `yolo stage_sum` and how often it was come to, `yolo
+stage_count`."""
 
 
 @dataclass(frozen=True)

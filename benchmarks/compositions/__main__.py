@@ -18,7 +18,10 @@ from orchestrator.cli.flags import show_errors
 from reporting.files import explain_write_errors, prepare_folder, write_report
 from reporting.machine import describe_machine
 
+app = typer.Typer(add_completion=False)
 
+
+@app.command()
 def main(
     *,
     workload: Annotated[
@@ -74,4 +77,4 @@ def _write_up(plan: Plan, results: Results) -> CompositionsReport:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

@@ -56,8 +56,8 @@ def _cpu(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
         parts = [1e3 * sum(one.spent[name].cpu_s for name in names) for names in groups]
         heights = (sum(parts), sum(parts[:2]), parts[0])
         for label, height, colour in zip(labels, heights, COLOURS[3:], strict=False):
-            bars.append(Bars([place], [height], 0.7, label if not place else "", colour))
-    names = ", ".join(form.name for form in workload.forms)
+            bars.append(Bars([place - 0.35], [height], 0.7, label if not place else "", colour))
     return Diagram(
-        f"CPU of a call, x{most}, {middle} instances", names, "ms", tuple(bars), y_limits=(0, None)
-    )
+        f"CPU of a call, x{most}, {middle} instances", "", "ms", tuple(bars), y_limits=(0, None),
+        x_names=tuple(form.name for form in workload.forms),
+    )  # fmt: skip

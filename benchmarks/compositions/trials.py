@@ -24,13 +24,7 @@ from tritonclient.utils import InferenceServerException
 from benchmarks.compositions.figures import Sample
 from benchmarks.compositions.measurement import measure_cell
 from benchmarks.compositions.repository import edit, lay_out_plates
-from benchmarks.compositions.workloads import (
-    BLS,
-    ENSEMBLE,
-    SMALL_WH,
-    Form,
-    list_workloads,
-)
+from benchmarks.compositions.workloads import SMALL_WH, Form, list_workloads
 from benchmarks.load import Round
 from benchmarks.metrics import add_up, times_of
 from benchmarks.pictures import Picture, render
@@ -47,7 +41,8 @@ from reporting.tables import format_figure, format_markdown
 SECONDS, ROUNDS, PICTURES = 0.7, 5, 4
 PATIENCE_S = 10.0
 PLATES = list_workloads()["plates"]
-FORMS = {form.name: form for form in PLATES.forms if form.name in (BLS, ENSEMBLE)}
+FORMS = {form.name: form for form in PLATES.forms[1::-1]}
+"""Ensemble, then BLS model, which may take the server down."""
 Change = Callable[[str, Any], None]
 
 
@@ -174,7 +169,8 @@ def _figures(form: Form, rounds: Sequence[Round], first: Any) -> list[float | No
     load, counted = pool(rounds), add_up(one.counters for one in rounds)
     called = counted[f"{form.model} request_success"]
     hits = sum(value for key, value in counted.items() if key.endswith("num_hits_per_model"))
-    together = [times_of(name, counted, called).batch for name in ("yolo", "lprnet")]
+    models = [times_of(name, counted, called) for name in ("yolo", "lprnet")]
+    together = [None if hits else model.batch for model in models]
     ratio = divide_by_round(load, first, lambda one: one.throughput)
     times = (load.p50_ms, load.p99_ms, load.cpu_ms.server)
     return [load.throughput, ratio, *times, hits / called, *together]

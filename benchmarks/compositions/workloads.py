@@ -1,4 +1,4 @@
-"""What is composed in several ways: models that answer alike, and the pictures they are asked of."""
+"""What is composed in several ways: models that answer alike, and the pictures that are sent."""
 
 from __future__ import annotations
 

@@ -37,7 +37,6 @@ def report(*cells: CellFigures) -> BenchReport:
         pictures=(STREET,),
         ratios=(),
         cells=cells,
-        processes=(),
         notes=(),
     )
 

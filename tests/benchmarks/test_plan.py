@@ -45,13 +45,6 @@ def test_other_text_than_numbers_is_refused(text: str) -> None:
         pytest.param({"address": THERE, "repository": OUT}, "repository, .* wanted", id="models"),
         pytest.param({"address": THERE, "pictures": 2}, "pictures: wanted without", id="whose"),
         pytest.param({"address": Address("a:1"), "transports": (GRPC,)}, "grpc-url:", id="where"),
-        pytest.param({"targets": ("fork",)}, "target: wanted some of bls, .*, got fork", id="fork"),
-        pytest.param(
-            {"targets": ("monolith",), "device": "gpu"}, "monolith .*, got --device gpu", id="GPU"
-        ),
-        pytest.param(
-            {"targets": ("bls", "ensemble"), "address": THERE}, "ensemble .*, got --url", id="away"
-        ),
     ],
 )
 def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
@@ -89,19 +82,9 @@ def test_the_ways_of_a_block_are_neighbours() -> None:
     assert [len({(key.picture, key.concurrency) for key in block}) for block in blocks] == [1] * 4
 
 
-def test_compositions_take_encoded_pictures_alone() -> None:
-    cells = grid("a", concurrencies=(1,), targets=("bls", "ensemble"), transports=(GRPC,))
-    assert [key.way for key in cells] == ["grpc", "ensemble, http-encoded"]
-    assert [key.way for key in grid("a", concurrencies=(1,), targets=("monolith",))] == [
-        "in-process",
-        "monolith, http-encoded",
-    ]
-
-
 def test_only_the_bound_needs_no_server() -> None:
     assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
     assert Plan(out=OUT, transports=(IN_PROCESS, HTTP_RAW)).is_served
-    assert Plan(out=OUT, transports=(IN_PROCESS,), targets=("ensemble",)).is_served
 
 
 def test_urls_make_an_address() -> None:
@@ -124,8 +107,7 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
         locate(*urls)
 
 
-def test_transports_are_those_that_address_and_targets_allow() -> None:
-    assert choose_transports(None, ["bls"]) == TRANSPORTS
-    assert choose_transports(THERE, ["bls"]) == TRANSPORTS
-    assert choose_transports(Address("a:1"), ["bls"]) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
-    assert choose_transports(None, ["bls", "ensemble"]) == (HTTP_ENCODED, IN_PROCESS)
+def test_transports_are_those_that_the_address_allows() -> None:
+    assert choose_transports(None) == TRANSPORTS
+    assert choose_transports(THERE) == TRANSPORTS
+    assert choose_transports(Address("a:1")) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)

@@ -1,7 +1,5 @@
 """Ratios within a run, worked out by hand."""
 
-import pytest
-
 from benchmarks.cells import CellFigures, sum_up
 from benchmarks.load import Cpu, Round
 from benchmarks.plan import Key
@@ -12,7 +10,6 @@ def cell(
     transport: str,
     concurrency: int,
     *calls: int,
-    target: str = "bls",
     plates: int = 0,
     **seconds: float,
 ) -> CellFigures:
@@ -23,7 +20,7 @@ def cell(
     counters = {f"{stage} stage_sum": both for stage, both in seconds.items()}
     counters |= {"picture stage_count": 2.0} if seconds else {}
     return sum_up(
-        Key("street", transport, concurrency, target),
+        Key("street", transport, concurrency),
         [
             Round(1.0, (100.0,) * n, plates=plates, cpu_s=Cpu(0.02 * n), counters=counters)
             for n in calls
@@ -61,12 +58,3 @@ def test_one_call_without_plates_is_set_against_its_parts() -> None:
 
 def test_a_cell_where_nothing_worked_has_none() -> None:
     assert found(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}
-
-
-def test_a_composition_is_set_against_the_service_round_by_round() -> None:
-    cells = [cell("http-encoded", 2, 10, 20), cell("http-encoded", 2, 5, 10, target="monolith")]
-    assert found(*cells) == {
-        ("monolith / bls, pictures/s", 2): 0.5,
-        ("monolith / bls, p50", 2): 1.0,
-        ("monolith / bls, CPU", 2): pytest.approx(1.0),
-    }

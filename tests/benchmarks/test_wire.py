@@ -4,6 +4,7 @@ import json
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -72,6 +73,15 @@ def test_an_encoded_picture_goes_as_its_file(http) -> None:
     assert [one["name"] for one in request["inputs"]] == ["encoded_image"]
     assert [one["name"] for one in request["outputs"]] == list(OUTPUTS)
     assert data[4:] == b"JPEG"
+
+
+def test_new_pictures_differ_in_their_last_bytes_alone(http) -> None:
+    handler, address = http
+    with connect("http-encoded", replace(QUESTION, is_new=True), address) as call:
+        assert [call(), call()] == [3, 3]
+    first, second = (data[4:] for _, _, data in handler.asked)
+    assert first != second
+    assert (first[:1], len(first)) == (second[:1], len(second)) == (b"J", 4)
 
 
 def test_a_raw_picture_goes_as_its_pixels(http) -> None:

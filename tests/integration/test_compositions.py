@@ -1,4 +1,4 @@
-"""BLS model, ensemble and monolith give the same answers, and are measured side by side."""
+"""The compositions of the plate chain give the same answers, and are measured side by side."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,50 +6,62 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.compositions import BLS, MODELS
-from benchmarks.compositions.answers import ask, differ
+from benchmarks.compositions.__main__ import app
+from benchmarks.compositions.answers import differ, inputs_of
+from benchmarks.compositions.figures import CompositionsReport
+from benchmarks.compositions.measurement import count_traffic
+from benchmarks.compositions.traffic import ask_over_http
+from benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, list_workloads
 from benchmarks.pictures import Picture, render
-from benchmarks.plan import Plan
-from benchmarks.report import BenchReport
-from benchmarks.server import MeasuredServer, open_server
-from orchestrator.cli.app import app
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, run_server
 from reporting.files import read_report
 
-OTHERS = sorted(set(MODELS) - {BLS})
+pytestmark = pytest.mark.server
+PLATES = list_workloads()["plates"]
+FORMS = {form.name: form for form in PLATES.forms}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MeasuredServer]:
+def server() -> Iterator[Server]:
     """A server with all compositions, one picture in work of each."""
-    plan = Plan(out=tmp_path_factory.mktemp("out"), targets=tuple(MODELS), pictures=1)
-    with open_server(plan) as started:
+    options = on_free_ports(prepare(ServerOptions(device="cpu", pictures=1)))
+    with run_server(options, PLATES.lay_out) as started:
         yield started
 
 
-@pytest.fixture(params=[4, 0], ids=lambda count: f"{count} plates")
-def picture(request: pytest.FixtureRequest) -> Picture:
-    return render(request.param)
+@pytest.mark.parametrize("plates", [4, 0])
+@pytest.mark.parametrize("form", [ENSEMBLE, MONOLITH])
+def test_a_composition_answers_as_the_service(server: Server, form: str, plates: int) -> None:
+    ask, inputs = ask_over_http(server.options.http_url), inputs_of(render(plates))
+    wanted = ask(FORMS[BLS].model, inputs, PLATES.outputs)
+    assert len(wanted["texts"]) == plates
+    assert differ(wanted, ask(FORMS[form].model, inputs, PLATES.outputs)) == ""
 
 
-@pytest.mark.parametrize("target", OTHERS)
-def test_a_composition_answers_as_the_service(
-    server: MeasuredServer, target: str, picture: Picture
-) -> None:
-    wanted = ask(BLS, picture, server.address.http)
-    assert len(wanted["texts"]) == picture.plates
-    assert differ(wanted, ask(target, picture, server.address.http)) == ""
+def test_bytes_are_those_of_the_tensors(server: Server) -> None:
+    picture: Picture = render(2)
+    traffic = count_traffic(PLATES, picture, server)
+    file, pixels, net = 4 + len(picture.encoded), picture.bgr.nbytes, 736 * 960 * 3
+    assert traffic["prepare"].taken == traffic["plate_recognition"].taken == file
+    assert traffic["prepare"].given == pixels + net + 8 + 2 * 4
+    assert traffic["yolo"].taken == net
+    assert traffic["stn"].taken == traffic["lprnet"].taken == 2 * 3 * 24 * 94 * 4
 
 
 def test_compositions_are_measured_beside_the_service(tmp_path: Path) -> None:
-    targets = [word for name in MODELS for word in ("--target", name)]
-    small = ["--plates", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1"]
-    command = ["bench", *targets, *small, "--pictures", "1", "--out", str(tmp_path)]
-    result = CliRunner().invoke(app, command)
+    small = ["--instances", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1"]
+    result = CliRunner().invoke(app, ["--workload", "plates", *small, "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
-    report = read_report(BenchReport, tmp_path / "report.json")
-    served = [cell for cell in report.cells if cell.key.transport == "http-encoded"]
-    assert [(cell.key.target, cell.plates) for cell in served] == [(name, 1) for name in MODELS]
-    assert [cell.inside.networks["yolo"].calls for cell in served] == [1, 1, 0]
-    assert {one.name: one.processes for one in report.processes}.items() >= {
-        ("bls", 1), ("ensemble", 3), ("monolith", 1),
-    }  # fmt: skip
+    report = read_report(CompositionsReport, tmp_path / "report.json")
+    hops = {(one.cell.form, one.cell.picture): one.hops for one in report.cells}
+    assert hops.items() >= {
+        (BLS, "small"): 4, (ENSEMBLE, "small"): 6, (MONOLITH, "small"): 1,
+        (BLS, "large, no plate"): 2, (ENSEMBLE, "large, no plate"): 6,
+    }.items()  # fmt: skip
+    assert {one.models: one.processes for one in report.memory}.items() >= {
+        BLS: 1, ENSEMBLE: 3, MONOLITH: 1,
+    }.items()  # fmt: skip
+    assert "| small | ensemble | x1 | 6.00 |" in (tmp_path / "tables.md").read_text()
+    assert (tmp_path / "plates.png").stat().st_size > 10_000
