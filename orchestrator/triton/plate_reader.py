@@ -30,7 +30,7 @@ class TritonPythonModel:
 
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
-        self.settings = Settings.from_config(config["parameters"])
+        self.settings = Settings.from_config(config.get("parameters", {}))
         self.formats = formats_beside(args)
         self.grammar = Grammar.of(self.formats)
         torch.set_num_threads(1)
