@@ -7,10 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from examples.digits.pictures import SIDE_PX
-
 HELD_OUT = 450
-"""The last ones of the set, not drawn by chance: most of their writers wrote none of the others."""
+"""The last ones of the set: not drawn by chance, which would mix the writers."""
 
 
 class Samples(NamedTuple):
@@ -19,21 +17,16 @@ class Samples(NamedTuple):
     images: NDArray[np.float64]
     classes: NDArray[np.int64]
 
-    def files(self) -> list[bytes]:
-        return [to_file(image) for image in self.images]
-
 
 def load_samples() -> tuple[Samples, Samples]:
     """Return the digits to train with and those held out."""
+    parts = slice(None, -HELD_OUT), slice(-HELD_OUT, None)
     digits = load_digits()
-    split = len(digits.images) - HELD_OUT
-    return (
-        Samples(digits.images[:split], digits.target[:split]),
-        Samples(digits.images[split:], digits.target[split:]),
-    )
+    first, last = (Samples(digits.images[part], digits.target[part]) for part in parts)
+    return first, last
 
 
-def to_file(image: NDArray[np.float64], side_px: int = SIDE_PX, suffix: str = ".png") -> bytes:
+def to_file(image: NDArray[np.float64], side_px: int = 28, suffix: str = ".png") -> bytes:
     """Enlarge a digit, [8, 8] from 0 to 16, and write it as a picture file."""
     grey = (image * (255 / 16)).round().astype(np.uint8)
     large = cv2.resize(grey, (side_px, side_px), interpolation=cv2.INTER_CUBIC)

@@ -27,7 +27,8 @@ class Block(nn.Module):
         self.second = nn.Conv2d(width, width, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.second(F.relu(self.first(x)))
+        change: Tensor = self.second(F.relu(self.first(x)))
+        return x + change
 
 
 class Sharpener(nn.Module):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.picture_files import Bgr
 from rendering.camera import Quad, View, cloud, compress, random_colour, warp
@@ -19,6 +20,11 @@ class Pair(NamedTuple):
     blurred: Bgr
     quad: Quad
     text: str
+
+    @property
+    def xyxy(self) -> NDArray[np.float32]:
+        """The box round the plate, pixels, [4]."""
+        return np.concatenate([self.quad.min(axis=0), self.quad.max(axis=0)]).astype(np.float32)
 
 
 def render_pair(rng: np.random.Generator) -> Pair:
