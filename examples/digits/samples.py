@@ -1,29 +1,18 @@
 """The digits that scikit-learn ships, 8x8 pixels each, as picture files."""
 
-from typing import NamedTuple
-
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-HELD_OUT = 450
-"""The last ones of the set: not drawn by chance, which would mix the writers."""
+LEARNT, HELD_OUT = slice(1347), slice(1347, None)
+"""The last 450 are not drawn by chance, which would mix the writers."""
 
 
-class Samples(NamedTuple):
-    """N digits, float64 [N, 8, 8] from 0 to 16, and what they are, int64 [N]."""
-
-    images: NDArray[np.float64]
-    classes: NDArray[np.int64]
-
-
-def load_samples() -> tuple[Samples, Samples]:
-    """Return the digits to train with and those held out."""
-    parts = slice(None, -HELD_OUT), slice(-HELD_OUT, None)
+def load_samples(part: slice) -> tuple[list[bytes], NDArray[np.int64]]:
+    """Return digits as files of 28x28 pixels, and what they are, int64 [N]."""
     digits = load_digits()
-    first, last = (Samples(digits.images[part], digits.target[part]) for part in parts)
-    return first, last
+    return [to_file(image) for image in digits.images[part]], digits.target[part]
 
 
 def to_file(image: NDArray[np.float64], side_px: int = 28, suffix: str = ".png") -> bytes:

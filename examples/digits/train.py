@@ -9,7 +9,7 @@ import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor, nn
 
 from examples.digits.pictures import to_net
-from examples.digits.samples import Samples, load_samples, to_file
+from examples.digits.samples import LEARNT, load_samples
 
 MODEL = Path(__file__).with_name("model_repository") / "digits_classifier" / "1" / "model.pt"
 STEPS, BATCH = 1200, 64
@@ -20,19 +20,13 @@ class Classifier(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv2d(1, 16, 5, stride=2, padding=2),
-            nn.ReLU(),
-            nn.Conv2d(16, 32, 5, stride=2, padding=2),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Dropout(),
-            nn.Linear(32 * 7 * 7, 10),
-        )
+        self.first = nn.Conv2d(1, 16, 5, stride=2, padding=2)
+        self.second = nn.Conv2d(16, 32, 5, stride=2, padding=2)
+        self.last = nn.Linear(32 * 7 * 7, 10)
 
     def forward(self, digits: Tensor) -> Tensor:
-        logits: Tensor = self.layers(digits.permute(0, 3, 1, 2))
-        return logits.softmax(1)
+        features = F.relu(self.second(F.relu(self.first(digits.permute(0, 3, 1, 2)))))
+        return F.softmax(self.last(F.dropout(features.flatten(1), 0.5, self.training)), 1)
 
 
 def jitter(digits: Tensor) -> Tensor:
@@ -43,10 +37,11 @@ def jitter(digits: Tensor) -> Tensor:
     return F.grid_sample(planes, grid, align_corners=False).permute(0, 2, 3, 1)
 
 
-def train(samples: Samples) -> Classifier:
+def train() -> Classifier:
     """Fit by cross-entropy, one cycle of Adam, to digits that went the way of a request's."""
-    digits = torch.from_numpy(np.stack([to_net(to_file(image)) for image in samples.images]))
-    classes, network = torch.from_numpy(samples.classes), Classifier()
+    files, targets = load_samples(LEARNT)
+    digits, classes = torch.from_numpy(np.stack([*map(to_net, files)])), torch.from_numpy(targets)
+    network = Classifier()
     optimizer = torch.optim.Adam(network.parameters())
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=STEPS)
     for _ in range(STEPS):
@@ -59,13 +54,8 @@ def train(samples: Samples) -> Classifier:
     return network.eval()
 
 
-def main() -> None:
+if __name__ == "__main__":
     torch.manual_seed(0)
-    network = train(load_samples()[0])
     with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend takes
         warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(torch.jit.script(network), MODEL)
-
-
-if __name__ == "__main__":
-    main()
+        torch.jit.save(torch.jit.script(train()), MODEL)

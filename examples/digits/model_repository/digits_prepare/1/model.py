@@ -19,8 +19,7 @@ class TritonPythonModel:
 
 def respond(request: Any) -> Any:
     """Answer one request: files as rows, uint8 [B, N], padded with zeros to one length."""
-    files = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy()
-    digits = []
+    files, digits = pb_utils.get_input_tensor_by_name(request, "INPUT0").as_numpy(), []
     for row, file in enumerate(files):
         try:
             digits.append(to_net(file.tobytes()))
