@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import triton_python_backend_utils as pb_utils
@@ -32,6 +33,37 @@ class Served(Protocol):
         """The answers are worked on there: Triton writes them there at once."""
 
 
+@dataclass(frozen=True)
+class Callee:
+    """A model that can be called and is none of our networks.
+
+    Attributes:
+        outputs: Names of the outputs that are wanted.
+        answers_on_cpu: They are worked on there.
+        passes_refusals: What it refuses as INVALID_ARG is what our own caller has sent, and is
+            told the caller so; else it is a fault of ours.
+    """
+
+    outputs: tuple[str, ...]
+    answers_on_cpu: bool = True
+    passes_refusals: bool = True
+
+
+Parameters = Mapping[str, str | int | float | bool]
+
+
+class InferAsync(Protocol):
+    """Calls a model and waits without holding up the other calls of the worker.
+
+    The outputs are Triton's tensors, because torch has none of text: `as_numpy()`, `to_torch`, or
+    into a response as they are.
+    """
+
+    def __call__(
+        self, model: str, tensors: Tensors, parameters: Parameters | None = None
+    ) -> Awaitable[dict[str, Any]]: ...
+
+
 def to_torch(tensor: Any) -> Tensor:
     """Return a Triton tensor's memory as a torch tensor, where it lies."""
     return from_dlpack(tensor)
@@ -56,13 +88,12 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
-        if is_first and request.is_cancelled():  # asking takes 0.2 ms: once is enough
-            raise Cancelled("the caller has cancelled the call")
+        if is_first:  # asking takes 0.2 ms: once is enough
+            _check_wanted(request)
         is_first = False
         answer = _child(request, model, models[model], tensors).exec()
-        if answer.has_error():
-            raise _error_of(model, answer.error())
-        outputs = {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
+        answered = _outputs_of(model, models[model], answer)
+        outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
                 placement.tell(model, CALLER, name, tensor.device)
@@ -71,7 +102,44 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
     return infer
 
 
-def _child(request: Any, name: str, model: Served, tensors: Tensors) -> Any:
+def infer_async_for(request: Any, models: Mapping[str, Served]) -> InferAsync:
+    """Return what `infer_for` does for an `async def execute`, with any number of calls in work.
+
+    Whether the caller still waits is asked before each call: such requests are long ones.
+
+    Args:
+        request: Triton's, of the model that calls.
+        models: What may be called, by name.
+    """
+
+    async def infer(
+        model: str, tensors: Tensors, parameters: Parameters | None = None
+    ) -> dict[str, Any]:
+        _check_wanted(request)
+        child = _child(request, model, models[model], tensors, parameters)
+        return _outputs_of(model, models[model], await child.async_exec())
+
+    return infer
+
+
+def _check_wanted(request: Any) -> None:
+    if request.is_cancelled():
+        raise Cancelled("the caller has cancelled the call")
+
+
+def _outputs_of(name: str, model: Served, answer: Any) -> dict[str, Any]:
+    if answer.has_error():
+        raise _error_of(name, model, answer.error())
+    return {tensor.name(): tensor for tensor in answer.output_tensors()}
+
+
+def _child(
+    request: Any,
+    name: str,
+    model: Served,
+    tensors: Tensors,
+    parameters: Parameters | None = None,
+) -> Any:
     return pb_utils.InferenceRequest(
         model_name=name,
         request_id=request.request_id(),
@@ -80,7 +148,16 @@ def _child(request: Any, name: str, model: Served, tensors: Tensors) -> Any:
         timeout=request.timeout(),
         trace=request.trace(),
         **_memory(model),
+        **({"parameters": _sendable(parameters)} if parameters else {}),
     )
+
+
+def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
+    """Write fractions as text: Triton's workers can send no others."""
+    return {
+        name: repr(value) if isinstance(value, float) else value
+        for name, value in parameters.items()
+    }
 
 
 def _memory(model: Served) -> dict[str, Any]:
@@ -90,12 +167,14 @@ def _memory(model: Served) -> dict[str, Any]:
     return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 
 
-def _error_of(model: str, error: Any) -> PlateError:
-    message = error.message()
-    is_away = error.code() == pb_utils.TritonError.UNAVAILABLE or any(
-        words in message for words in AWAY
-    )
-    return (Overloaded if is_away else ModelError)(f"{model}: {message}")
+def _error_of(name: str, model: Served, error: Any) -> PlateError:
+    message, code = error.message(), error.code()
+    if code == pb_utils.TritonError.UNAVAILABLE or any(words in message for words in AWAY):
+        return Overloaded(f"{name}: {message}")
+    is_refusal = code == pb_utils.TritonError.INVALID_ARG
+    if is_refusal and isinstance(model, Callee) and model.passes_refusals:
+        return RequestError(f"{name}: {message}")
+    return ModelError(f"{name}: {message}")
 
 
 def failed(error: PlateError) -> Any:

@@ -1,9 +1,10 @@
 """Stands for `triton_python_backend_utils`, the module that Triton gives to its Python workers.
 
 Tensors share memory through DLPack as Triton's do. Requests to other models are answered by what
-a test has put in `MODELS`, and noted in `SENT`.
+a test has put in `MODELS`, and noted in `SENT`; in `BEGUN`, too, where nobody waits for them.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +130,11 @@ class InferenceRequest:
         SENT.append(self)
         return MODELS[self._model](self)
 
+    async def async_exec(self) -> InferenceResponse:
+        BEGUN.append(self)
+        await asyncio.sleep(0)
+        return self.exec()
+
 
 def get_input_tensor_by_name(request: InferenceRequest, name: str) -> Tensor | None:
     return next((tensor for tensor in request.inputs() if tensor.name() == name), None)
@@ -166,6 +172,7 @@ class MetricFamily:
 
 MODELS: dict[str, Callable[[InferenceRequest], InferenceResponse]] = {}
 SENT: list[InferenceRequest] = []
+BEGUN: list[InferenceRequest] = []
 FAMILIES: dict[str, MetricFamily] = {}
 
 
@@ -173,6 +180,7 @@ def forget() -> None:
     """Begin anew, as a worker that has just been started."""
     MODELS.clear()
     SENT.clear()
+    BEGUN.clear()
     FAMILIES.clear()
 
 

@@ -1,5 +1,7 @@
 """The seam to Triton, seen from both sides: what we ask of other models, what our callers hear."""
 
+import asyncio
+import json
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -87,6 +89,93 @@ def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
     child = called(bls.infer_for(triton.InferenceRequest(), models), "ocr")
     assert child.requested_output_names() == ["words"]
     assert child.preferred_memory.kind == "cpu"
+
+
+PLATES = {"coordinates": np.zeros((0, 4), np.float32)}
+
+
+@pytest.fixture
+def recognition(triton):
+    """Answer `plate_recognition` with no plates."""
+    answer = [triton.Tensor(*pair) for pair in PLATES.items()]
+    triton.MODELS["plate_recognition"] = lambda _: triton.InferenceResponse(answer)
+
+
+def infer_beside(bls, request, **settings):
+    """Return what calls `plate_recognition` without waiting."""
+    callee = bls.Callee(("coordinates",), **settings)
+    return bls.infer_async_for(request, {"plate_recognition": callee})
+
+
+@pytest.mark.usefixtures("recognition")
+def test_a_child_that_is_not_waited_for_inherits_the_same(bls, triton) -> None:
+    trace = object()
+    request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
+    answer = asyncio.run(infer_beside(bls, request)("plate_recognition", NET))
+    (child,) = triton.SENT
+    assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
+    assert child.trace() is trace
+    assert child.requested_output_names() == ["coordinates"]
+    assert child.preferred_memory.kind == "cpu"
+    assert answer["coordinates"].as_numpy().shape == (0, 4)
+
+
+@pytest.mark.usefixtures("recognition")
+def test_parameters_reach_the_child_fractions_as_text(bls, triton) -> None:
+    infer = infer_beside(bls, triton.InferenceRequest())
+    given = {"text_threshold": 0.25, "max_plates": 3, "roi": "0,0,9,9"}
+    asyncio.run(infer("plate_recognition", NET, given))
+    (child,) = triton.SENT
+    sent = {"text_threshold": "0.25", "max_plates": 3, "roi": "0,0,9,9"}
+    assert child.parameters() == json.dumps(sent)
+
+
+def test_several_children_are_in_work_at_once(bls, triton) -> None:
+    begun = []
+
+    def note(_):
+        begun.append(len(triton.BEGUN))
+        return triton.InferenceResponse()
+
+    triton.MODELS["plate_recognition"] = note
+    infer = infer_beside(bls, triton.InferenceRequest())
+
+    async def call_twice() -> None:
+        await asyncio.gather(*(infer("plate_recognition", NET) for _ in range(2)))
+
+    asyncio.run(call_twice())
+    assert begun == [2, 2]
+
+
+@pytest.mark.usefixtures("recognition")
+def test_a_caller_that_goes_later_is_noticed_at_the_next_child(bls, triton) -> None:
+    request = SimpleNamespace(**dict.fromkeys(("request_id", "timeout", "trace"), lambda: 0))
+    goes = iter([False, True])
+    request.is_cancelled = lambda: next(goes)
+    infer = infer_beside(bls, request)
+    asyncio.run(infer("plate_recognition", NET))
+    with pytest.raises(errors.Cancelled, match="cancelled"):
+        asyncio.run(infer("plate_recognition", NET))
+    assert len(triton.SENT) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "passes_refusals", "kind"),
+    [
+        pytest.param("UNAVAILABLE", True, errors.Overloaded, id="full"),
+        pytest.param("INVALID_ARG", True, errors.RequestError, id="its input is our caller's"),
+        pytest.param("INVALID_ARG", False, errors.ModelError, id="its input is our own"),
+        pytest.param("INTERNAL", True, errors.ModelError, id="broken"),
+    ],
+)
+def test_whose_fault_an_error_is_depends_on_the_model(
+    bls, triton, refused, code: str, passes_refusals: bool, kind: type[errors.PlateError]
+) -> None:
+    refused("plate_recognition", "roi: wanted four, got 3", getattr(triton.TritonError, code))
+    infer = infer_beside(bls, triton.InferenceRequest(), passes_refusals=passes_refusals)
+    with pytest.raises(errors.PlateError, match=r"^plate_recognition: roi: wanted") as told:
+        asyncio.run(infer("plate_recognition", NET))
+    assert type(told.value) is kind
 
 
 def test_answers_come_by_name(bls, triton) -> None:
