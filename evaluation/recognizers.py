@@ -211,8 +211,8 @@ def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
             threads=options.threads,
             engine=options.engine,
         )
-        with own_server(own) as url:
-            yield url
+        with own_server(own) as served:
+            yield served.http_url
 
 
 @contextmanager

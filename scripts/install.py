@@ -35,6 +35,7 @@ OLDEST, NEWEST = (3, 10), (3, 12)  # what the server's workers are built for
 BROUGHT = "3.11"  # the one that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
+GROUPS = ("dev", "workshop", "examples", "train")
 UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
 EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
 
@@ -53,7 +54,7 @@ def main() -> None:
     if sys.version_info < OLDEST_HERE:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--group", action="append", choices=["dev", "workshop", "examples", "train"])
+    parser.add_argument("--group", action="append", choices=GROUPS)
     parser.add_argument("--venv", type=Path, default=PROJECT / ".venv")
     parser.add_argument("--torch", choices=["cpu", "cuda"])
     given = parser.parse_args()

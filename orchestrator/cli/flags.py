@@ -27,7 +27,8 @@ class Device(str, Enum):
 
 
 RepositoryOption = Annotated[
-    Path | None, typer.Option("--model-repository", help="Model repository to serve.")
+    Path | None,
+    typer.Option("--model-repository", help="Model repository to serve; ours or any other."),
 ]
 WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
 FormatsOption = Annotated[

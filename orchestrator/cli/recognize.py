@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,7 +94,8 @@ def recognize(
     raise typer.Exit(1 if failures or faults else 0)
 
 
-def _serve(options: Mapping[str, Any]) -> AbstractContextManager[str]:
+@contextmanager
+def _serve(options: Mapping[str, Any]) -> Iterator[str]:
     try:
         with needs_told():
             from orchestrator.server.local import own_server
@@ -104,7 +105,8 @@ def _serve(options: Mapping[str, Any]) -> AbstractContextManager[str]:
     except ExtraError as error:
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
     typer.echo("starting Triton ...", err=True)
-    return own_server(ServerOptions.given(**options))
+    with own_server(ServerOptions.given(**options)) as served:
+        yield served.http_url
 
 
 def _recognize_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,10 @@ def serve(
     threads: ThreadsOption = 0,
     pictures: PicturesOption = 0,
     model_repository: RepositoryOption = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(help="A repository whose models are served beside; repeatable."),
+    ] = None,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
     explicit: Annotated[
@@ -67,6 +72,7 @@ def serve(
 
         options = ServerOptions.given(
             repository=model_repository,
+            beside=tuple(beside or ()),
             weights=weights,
             formats=formats,
             host=host,
@@ -99,10 +105,22 @@ ready
   gRPC     {options.grpc_url}
   metrics  {options.metrics_url}
 
+{_first_steps(options)}
+
+Ctrl-C stops the server."""
+
+
+def _first_steps(options: Any) -> str:
+    from orchestrator.server.models import list_models
+    from orchestrator.server.repository import holds_plates
+
+    if not holds_plates(options.repository):
+        return f"""\
+models: {", ".join(name for folder in options.served_as_they_lie for name in list_models(folder))}
+What one takes and gives: curl {options.http_url}/v2/models/NAME"""
+    return f"""\
 Try it from another terminal:
   .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
 or from Python:
   from orchestrator import PlateClient
-  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())
-
-Ctrl-C stops the server."""
+  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())"""

@@ -11,7 +11,7 @@ import secrets
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from orchestrator.errors import ServerError
 from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.server.capacity import usable_cores
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.repository import MODELS
+from orchestrator.server.repository import MODELS, holds_plates
 from orchestrator.server.runtime import Runtime
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -120,13 +120,12 @@ def lay_out_backends(distribution: Distribution, runtime: Path) -> Path:
 def command(
     options: ServerOptions,
     distribution: Distribution,
-    repository: Path,
+    repositories: Sequence[Path],
     backends: Path,
     shm_prefix: str,
 ) -> list[str]:
     """Return tritonserver's command line."""
     flags = {
-        "model-repository": repository,
         "backend-directory": backends,
         "model-control-mode": "explicit" if options.explicit else "none",
         "strict-readiness": "true",
@@ -148,6 +147,7 @@ def command(
         str(distribution.root / "bin" / "tritonserver"),
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
+        *(f"--model-repository={folder}" for folder in repositories),
         *_administration(options),
         *(_traces(options) if options.traces else ()),
         *(
@@ -164,7 +164,7 @@ def _administration(options: ServerOptions) -> Iterator[str]:
     Without a key all of it is open to this machine, and to nobody where the server listens to
     others.
     """
-    if options.explicit:
+    if options.explicit and holds_plates(options.repository):
         yield from (f"--load-model={name}" for name in MODELS)
     if options.admin_key or not options.is_local:
         rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key or secrets.token_hex()}"

@@ -9,19 +9,19 @@ from dataclasses import replace
 from orchestrator.server.options import ServerOptions, check
 from orchestrator.server.ports import free_ports
 from orchestrator.server.process import run_server
-from orchestrator.server.repository import export_networks
+from orchestrator.server.repository import export_networks, holds_plates
 
 
 def prepare(options: ServerOptions) -> ServerOptions:
     """Export the networks that are missing; return the options.
 
-    A repository that is served as it lies, explicitly, is left alone.
+    A repository that is served as it lies, explicitly or because it is not ours, is left alone.
 
     Raises:
         SettingsError: The folder is no repository of our models, or cannot be written.
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
-    if not options.explicit:
+    if holds_plates(options.repository) and not options.explicit:
         engine = options.choose_engine()
         export_networks(options.repository, options.weights, engine, options.formats)
     return options
@@ -34,9 +34,13 @@ def on_free_ports(options: ServerOptions) -> ServerOptions:
 
 
 @contextmanager
-def own_server(options: ServerOptions) -> Iterator[str]:
-    """Run a server on free ports for the length of a `with` block; gives its URL."""
+def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
+    """Run a server on free ports for the length of a `with` block; gives what it was started with.
+
+    Raises:
+        PlateError: It cannot be started; the message says why.
+    """
     check(on_free_ports(options))  # before an export, which takes its time
     options = on_free_ports(prepare(options))
     with run_server(options):
-        yield options.http_url
+        yield options

@@ -19,7 +19,8 @@ from orchestrator.loopback import NAMES
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
-from orchestrator.server.repository import REPOSITORY
+from orchestrator.server.models import check_distinct, count_workers
+from orchestrator.server.repository import REPOSITORY, holds_plates
 from orchestrator.toml_files import check_range
 
 SHM_PER_WORKER = 16 * 1024 * 1024
@@ -33,7 +34,9 @@ class ServerOptions:
     """How to start the server.
 
     Attributes:
-        repository: The model repository; networks are exported into it.
+        repository: The model repository. Into ours the networks are exported; any other is served
+            as it lies.
+        beside: Further repositories, whose models are served as they lie.
         weights: Folder of the networks' weights.
         formats: File of what the plates of the country may say.
         host: Address to listen on.
@@ -45,7 +48,8 @@ class ServerOptions:
         threads: CPU threads of one inference; as many as fit the machine when 0.
         pictures: Pictures in work at once; as many as fit the machine when 0.
         start_timeout_s: How long the models may take to load.
-        explicit: Serve the repository as it lies, and load and unload models when asked to.
+        explicit: Serve the repository as it lies, and load and unload models when asked to. Ours
+            are loaded at the start, those of others are not.
         admin_key: Who sends it may load models and change settings; when empty everybody may who
             is on this machine, and nobody where others are listened to.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
@@ -53,6 +57,7 @@ class ServerOptions:
     """
 
     repository: Path = REPOSITORY
+    beside: tuple[Path, ...] = ()
     weights: Path = WEIGHTS
     formats: Path = RUSSIA
     host: str = "127.0.0.1"
@@ -88,6 +93,12 @@ class ServerOptions:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
 
     @property
+    def served_as_they_lie(self) -> tuple[Path, ...]:
+        """The repositories that are not ours."""
+        theirs = () if holds_plates(self.repository) else (self.repository,)
+        return (*theirs, *self.beside)
+
+    @property
     def is_local(self) -> bool:
         """Only this machine can reach the server."""
         return self.host in NAMES
@@ -121,6 +132,7 @@ def check(options: ServerOptions) -> ServerOptions:
             "to serve a model repository as it lies, name one that plates export --out wrote: "
             "--model-repository FOLDER"
         )
+    check_distinct((options.repository, *options.beside))
     check_texts(options)
     check_device(options.device)
     options = replace(options, host=address_of(options.host))
@@ -216,10 +228,12 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
     Raises:
         ServerError: They have not.
     """
-    capacity = options.capacity()
-    if capacity is None:
-        return
-    workers = capacity.pictures + 2 * capacity.instances + 1
+    workers = sum(map(count_workers, options.served_as_they_lie))
+    if holds_plates(options.repository):
+        capacity = options.capacity()
+        if capacity is None:
+            return
+        workers += capacity.pictures + 2 * capacity.instances + 1
     wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < wanted:
         raise ServerError(

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,8 +24,9 @@ from orchestrator.server.distribution import (
     lay_out_backends,
 )
 from orchestrator.server.log import Log
+from orchestrator.server.models import list_models
 from orchestrator.server.options import ServerOptions, check
-from orchestrator.server.repository import MODELS, check_models, lay_out
+from orchestrator.server.repository import MODELS, check_models, holds_plates, lay_out
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
 
@@ -41,6 +42,7 @@ class Server:
     options: ServerOptions
     process: subprocess.Popen[str]
     runtime: Runtime
+    models: tuple[str, ...] = MODELS
     log: Log = field(default_factory=Log)
 
     def __post_init__(self) -> None:
@@ -67,7 +69,7 @@ class Server:
                 did not become ready in time.
         """
         deadline = time.monotonic() + self.options.start_timeout_s
-        while not is_ready(self.options):
+        while not is_ready(self.options, self.models):
             if trouble := self._trouble():
                 raise ServerError(trouble)
             if time.monotonic() > deadline:
@@ -139,7 +141,8 @@ def lay_out_ours(options: ServerOptions, target: Path) -> Path:
 
 def leave_as_it_lies(options: ServerOptions, target: Path) -> Path:
     """Leave the repository where it is: its owner adds versions to it while it is served."""
-    check_models(options.repository)
+    if holds_plates(options.repository):
+        check_models(options.repository)
     return options.repository
 
 
@@ -157,13 +160,14 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
     options = check(options)
     runtime = Runtime.make()
     try:
-        models = models or (leave_as_it_lies if options.explicit else lay_out_ours)
-        repository = runtime.plain(models(options, runtime.folder / "repository"))
+        ours = (models or _choose(options))(options, runtime.folder / "repository")
+        repositories = [runtime.plain(folder) for folder in (ours, *options.beside)]
         with writing():
             backends = lay_out_backends(distribution, runtime.folder)
             variables = environment(options, distribution, runtime)
-        line = command(options, distribution, repository, backends, runtime.shm_prefix)
-        server = Server(options, _launch(line, variables, runtime.folder), runtime)
+        line = command(options, distribution, repositories, backends, runtime.shm_prefix)
+        process = _launch(line, variables, runtime.folder)
+        server = Server(options, process, runtime, _loaded_models(options, repositories))
     except BaseException:
         runtime.remove()
         raise
@@ -173,6 +177,18 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
         server.stop(timeout_s=1)  # nobody's request is in work yet
         raise
     return server
+
+
+def _choose(options: ServerOptions) -> LayOut:
+    is_ours = holds_plates(options.repository) and not options.explicit
+    return lay_out_ours if is_ours else leave_as_it_lies
+
+
+def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tuple[str, ...]:
+    """Return the models that the server loads at its start."""
+    if options.explicit:
+        return MODELS if holds_plates(options.repository) else ()
+    return tuple(name for folder in repositories for name in list_models(folder))
 
 
 def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subprocess.Popen[str]:
@@ -203,9 +219,9 @@ def run_server(options: ServerOptions, models: LayOut | None = None) -> Iterator
         server.stop()
 
 
-def is_ready(options: ServerOptions) -> bool:
-    """Tell whether the server and every model say that they are ready."""
-    paths = ["health/ready", *(f"models/{name}/ready" for name in MODELS)]
+def is_ready(options: ServerOptions, models: Iterable[str] = MODELS) -> bool:
+    """Tell whether the server and the models say that they are ready."""
+    paths = ["health/ready", *(f"models/{name}/ready" for name in models)]
     return all(_answers(f"http://{options.http_url}/v2/{path}") for path in paths)
 
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from orchestrator.contract import FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
@@ -18,13 +17,18 @@ from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, check_listed, sha256
 from orchestrator.server.capacity import Capacity
+from orchestrator.server.models import CONFIG, read_config
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
-CONFIG = "config.pbtxt"
 MODELS = (MODEL, *NETWORKS)
 _CODE = Path(__file__).resolve().parents[1] / "networks"
 
 logger = logging.getLogger(__name__)
+
+
+def holds_plates(repository: Path) -> bool:
+    """Tell whether a repository is one of our models; any other is served as it lies."""
+    return repository == REPOSITORY or (repository / MODEL).is_dir()
 
 
 def check_models(repository: Path) -> None:
@@ -151,13 +155,9 @@ def configure(
         SettingsError: The file in the repository does not parse.
     """
     from google.protobuf import text_format
-    from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
+    from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
 
-    path = repository / name / CONFIG
-    try:
-        config: Any = text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
-    except text_format.ParseError as error:
-        raise SettingsError(f"{path}: wanted a Triton model configuration, got {error}") from error
+    config = read_config(repository / name / CONFIG)
     group = config.instance_group[0]
     if name != MODEL:
         config.backend = engine.backend

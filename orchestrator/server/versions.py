@@ -10,7 +10,8 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, read_formats
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.server.repository import CONFIG, check_models, served_file
+from orchestrator.server.models import CONFIG
+from orchestrator.server.repository import check_models, served_file
 
 
 def add_version(

@@ -124,17 +124,30 @@ def test_a_key_that_nobody_named_is_another_each_time(distribution) -> None:
     assert flags_of(distribution, host="0.0.0.0") != flags_of(distribution, host="0.0.0.0")
 
 
+def test_every_repository_is_named(distribution) -> None:
+    flags = flags_of(distribution)
+    named = [flag for flag in flags if flag.startswith("--model-repository=")]
+    assert named == ["--model-repository=r", "--model-repository=s"]
+
+
+def test_explicit_control_loads_no_models_of_others(distribution, tmp_path: Path) -> None:
+    flags = flags_of(distribution, explicit=True, repository=tmp_path)
+    assert "--model-control-mode=explicit" in flags
+    assert not any("--load-model" in flag for flag in flags)
+
+
 def test_explicit_control_loads_our_models(distribution) -> None:
     flags = flags_of(distribution, explicit=True)
     assert "--model-control-mode=explicit" in flags
-    assert "--model-repository=r" in flags
     assert {flag for flag in flags if flag.startswith("--load-model=")} == {
         f"--load-model={name}" for name in ("plate_recognition", "yolo", "stn", "lprnet")
     }
 
 
 def flags_of(distribution: wheel.Distribution, **asked_for: object) -> list[str]:
-    return wheel.command(ServerOptions(**asked_for), distribution, Path("r"), Path("b"), "shm_")
+    return wheel.command(
+        ServerOptions(**asked_for), distribution, [Path("r"), Path("s")], Path("b"), "shm_"
+    )
 
 
 class Dies:

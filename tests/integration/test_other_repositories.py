@@ -1,0 +1,107 @@
+"""Model repositories that are not ours, alone, beside ours, and loaded on demand."""
+
+import signal
+import subprocess
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.grpc as triton
+
+from orchestrator.client import PlateClient
+from orchestrator.errors import ServerError
+from orchestrator.server.local import own_server
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from tests.samples import PLATES, STREET, TEXTS
+
+CONFIG = """
+backend: "python"
+max_batch_size: 0
+input [ { name: "x" data_type: TYPE_FP32 dims: [ -1 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ -1 ] } ]
+"""
+DOUBLE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        x = pb_utils.get_input_tensor_by_name(request, "x").as_numpy()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("y", x * 2)])
+"""
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repository")
+    (folder / "double" / "1").mkdir(parents=True)
+    (folder / "double" / "config.pbtxt").write_text(CONFIG)
+    (folder / "double" / "1" / "model.py").write_text(DOUBLE)
+    return folder
+
+
+def double(client: triton.InferenceServerClient) -> list[float]:
+    tensor = triton.InferInput("x", [2], "FP32")
+    tensor.set_data_from_numpy(np.array([1, 2], np.float32))
+    answer: list[float] = client.infer("double", [tensor]).as_numpy("y").tolist()
+    return answer
+
+
+def test_a_repository_of_others_is_served_as_it_lies(repository: Path) -> None:
+    with (
+        own_server(ServerOptions(repository=repository)) as served,
+        triton.InferenceServerClient(served.grpc_url) as client,
+    ):
+        assert double(client) == [2, 4]
+        assert not client.is_model_ready("plate_recognition")
+
+
+def test_models_of_others_are_served_beside_ours(repository: Path) -> None:
+    with (
+        own_server(ServerOptions(beside=(repository,))) as served,
+        triton.InferenceServerClient(served.grpc_url) as client,
+        PlateClient(served.http_url) as plates,
+    ):
+        assert double(client) == [2, 4]
+        assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
+
+
+def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:
+    with (
+        own_server(ServerOptions(repository=repository, explicit=True)) as served,
+        triton.InferenceServerClient(served.grpc_url) as client,
+    ):
+        assert not client.is_model_ready("double")
+        client.load_model("double")
+        assert double(client) == [2, 4]
+        client.unload_model("double")
+        assert not client.is_model_ready("double")
+
+
+def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
+    (tmp_path / "broken" / "1").mkdir(parents=True)
+    (tmp_path / "broken" / "config.pbtxt").write_text(CONFIG)
+    (tmp_path / "broken" / "1" / "model.py").write_text("import nowhere_to_be_found")
+
+    with (
+        pytest.raises(ServerError, match=r"broken: .*No module named 'nowhere_to_be_found'"),
+        own_server(ServerOptions(repository=tmp_path)),
+    ):
+        pass
+
+
+def test_serve_says_what_it_serves(repository: Path) -> None:
+    http, grpc, metrics = free_ports(3)
+    ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    command = [PLATES, "serve", "--model-repository", repository, *ports]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        said = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+    assert "models: double\n" in said
+    assert f"  gRPC     localhost:{grpc}\n" in said
