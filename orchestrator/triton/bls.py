@@ -16,9 +16,10 @@ from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
 from orchestrator.triton.placement import CALLER
 
-AWAY = ("not ready", "is not healthy")
-"""Words of Triton, as an internal error, when it is stopping, has unloaded a model or has lost a
-worker: another server, or this one a moment later, would have answered."""
+AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
+"""Words of Triton when it is stopping, has unloaded a model, has lost a worker or is full: another
+server, or this one a moment later, would have answered. Of a child's error nothing but the words
+arrives: Triton 2.51 calls every one of them internal."""
 
 
 class Served(Protocol):
@@ -35,18 +36,10 @@ class Served(Protocol):
 
 @dataclass(frozen=True)
 class Callee:
-    """A model that can be called and is none of our networks.
-
-    Attributes:
-        outputs: Names of the outputs that are wanted.
-        answers_on_cpu: They are worked on there.
-        passes_refusals: What it refuses as INVALID_ARG is what our own caller has sent, and is
-            told the caller so; else it is a fault of ours.
-    """
+    """A model that can be called and is none of our networks."""
 
     outputs: tuple[str, ...]
     answers_on_cpu: bool = True
-    passes_refusals: bool = True
 
 
 Parameters = Mapping[str, str | int | float | bool]
@@ -92,7 +85,7 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
             _check_wanted(request)
         is_first = False
         answer = _child(request, model, models[model], tensors).exec()
-        answered = _outputs_of(model, models[model], answer)
+        answered = _outputs_of(model, answer)
         outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
@@ -117,7 +110,7 @@ def infer_async_for(request: Any, models: Mapping[str, Served]) -> InferAsync:
     ) -> dict[str, Any]:
         _check_wanted(request)
         child = _child(request, model, models[model], tensors, parameters)
-        return _outputs_of(model, models[model], await child.async_exec())
+        return _outputs_of(model, await child.async_exec())
 
     return infer
 
@@ -127,9 +120,9 @@ def _check_wanted(request: Any) -> None:
         raise Cancelled("the caller has cancelled the call")
 
 
-def _outputs_of(name: str, model: Served, answer: Any) -> dict[str, Any]:
+def _outputs_of(model: str, answer: Any) -> dict[str, Any]:
     if answer.has_error():
-        raise _error_of(name, model, answer.error())
+        raise _error_of(model, answer.error())
     return {tensor.name(): tensor for tensor in answer.output_tensors()}
 
 
@@ -167,14 +160,12 @@ def _memory(model: Served) -> dict[str, Any]:
     return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}
 
 
-def _error_of(name: str, model: Served, error: Any) -> PlateError:
-    message, code = error.message(), error.code()
-    if code == pb_utils.TritonError.UNAVAILABLE or any(words in message for words in AWAY):
-        return Overloaded(f"{name}: {message}")
-    is_refusal = code == pb_utils.TritonError.INVALID_ARG
-    if is_refusal and isinstance(model, Callee) and model.passes_refusals:
-        return RequestError(f"{name}: {message}")
-    return ModelError(f"{name}: {message}")
+def _error_of(model: str, error: Any) -> PlateError:
+    message = error.message()
+    is_away = error.code() == pb_utils.TritonError.UNAVAILABLE or any(
+        words in message for words in AWAY
+    )
+    return (Overloaded if is_away else ModelError)(f"{model}: {message}")
 
 
 def failed(error: PlateError) -> Any:

@@ -101,10 +101,9 @@ def recognition(triton):
     triton.MODELS["plate_recognition"] = lambda _: triton.InferenceResponse(answer)
 
 
-def infer_beside(bls, request, **settings):
-    """Return what calls `plate_recognition` without waiting."""
-    callee = bls.Callee(("coordinates",), **settings)
-    return bls.infer_async_for(request, {"plate_recognition": callee})
+def infer_beside(bls, request):
+    """Return what calls `plate_recognition` beside other calls."""
+    return bls.infer_async_for(request, {"plate_recognition": bls.Callee(("coordinates",))})
 
 
 @pytest.mark.usefixtures("recognition")
@@ -159,23 +158,10 @@ def test_a_caller_that_goes_later_is_noticed_at_the_next_child(bls, triton) -> N
     assert len(triton.SENT) == 1
 
 
-@pytest.mark.parametrize(
-    ("code", "passes_refusals", "kind"),
-    [
-        pytest.param("UNAVAILABLE", True, errors.Overloaded, id="full"),
-        pytest.param("INVALID_ARG", True, errors.RequestError, id="its input is our caller's"),
-        pytest.param("INVALID_ARG", False, errors.ModelError, id="its input is our own"),
-        pytest.param("INTERNAL", True, errors.ModelError, id="broken"),
-    ],
-)
-def test_whose_fault_an_error_is_depends_on_the_model(
-    bls, triton, refused, code: str, passes_refusals: bool, kind: type[errors.PlateError]
-) -> None:
-    refused("plate_recognition", "roi: wanted four, got 3", getattr(triton.TritonError, code))
-    infer = infer_beside(bls, triton.InferenceRequest(), passes_refusals=passes_refusals)
-    with pytest.raises(errors.PlateError, match=r"^plate_recognition: roi: wanted") as told:
-        asyncio.run(infer("plate_recognition", NET))
-    assert type(told.value) is kind
+def test_errors_are_told_alike(bls, triton, refused) -> None:
+    refused("plate_recognition", "Exceeds maximum queue size", triton.TritonError.INTERNAL)
+    with pytest.raises(errors.Overloaded, match=r"^plate_recognition: Exceeds maximum"):
+        asyncio.run(infer_beside(bls, triton.InferenceRequest())("plate_recognition", NET))
 
 
 def test_answers_come_by_name(bls, triton) -> None:
@@ -199,6 +185,7 @@ def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
     ("code", "message"),
     [
         pytest.param("UNAVAILABLE", "Exceeds maximum queue size", id="full"),
+        pytest.param("INTERNAL", "Exceeds maximum queue size", id="full, told by a child"),
         pytest.param("INTERNAL", "'yolo' is not ready", id="unloaded"),
         pytest.param("INTERNAL", "stub process 'yolo' is not healthy.", id="dead worker"),
     ],
