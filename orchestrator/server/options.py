@@ -25,6 +25,8 @@ from orchestrator.toml_files import check_range
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
+QUICK_WORKERS = 3
+"""One each for STN and for the two steps of `plate_reader`."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
 DEVICES = ("auto", "cpu", "gpu")
 
@@ -233,7 +235,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
         capacity = options.capacity()
         if capacity is None:
             return
-        workers += capacity.pictures + 2 * capacity.instances + 1
+        workers += capacity.pictures + 2 * capacity.instances + QUICK_WORKERS
     wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < wanted:
         raise ServerError(

@@ -27,6 +27,8 @@ Shapes = tuple[tuple[int, ...], ...]
 MOST_SHAPES = 1000
 """That are remembered; few pictures' sizes become other multiples of 32."""
 
+RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
+"""Before the message of a module that refuses its input."""
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
 """Words of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
@@ -146,4 +148,5 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    last = str(error).strip().rpartition("\n")[2]
+    return last.removeprefix(RAISED_IN_TORCHSCRIPT) or type(error).__name__
