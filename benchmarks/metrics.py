@@ -14,7 +14,9 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import PICTURE, STAGES, Stopwatch
 from orchestrator.triton.metrics import STAGE
 
-MODEL_LINE = re.compile(r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
+MODEL_LINE = re.compile(
+    r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE
+)
 STAGE_LINE = re.compile(
     rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
 )

@@ -14,8 +14,8 @@ from orchestrator.grammar import Grammar
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.texts import with_text
-from orchestrator.triton.bls import failed
 from orchestrator.triton.country import formats_beside
+from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
 PARAMETERS = ("text_threshold",)
