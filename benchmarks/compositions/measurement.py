@@ -72,9 +72,11 @@ def measure(workload: Workload, plan: Plan, results: Results) -> None:
 def count_traffic(workload: Workload, picture: Picture, server: Server) -> dict[str, Traffic]:
     """Return the bytes that each model takes and gives for a picture."""
     ask, inputs = ask_over_http(server.options.http_url), inputs_of(picture)
-    graph = read_config(server.runtime.folder / "repository" / workload.graph / CONFIG)
-    found = walk(graph, inputs, ask)
+    found: dict[str, Traffic] = {}
     for form in workload.forms:
+        if not form.is_calling:
+            folder = server.runtime.folder / "repository" / form.model
+            found |= walk(read_config(folder / CONFIG), inputs, ask)
         given = ask(form.model, inputs, workload.outputs)
         found[form.model] = Traffic(count(inputs.values()), count(given.values()))
     return found
@@ -136,7 +138,7 @@ def measure_cell(
 def _weigh(workload: Workload, instances: int, root: int) -> Iterator[Memory]:
     """Look at what the processes of each form hold; networks are shared by forms."""
     groups = {form.name: form.python for form in workload.forms}
-    groups["networks"] = next(form.networks for form in workload.forms if form.networks)
+    groups["networks"] = workload.forms[0].networks
     for name, models in groups.items():
         pids = [pid for model in models for pid in find_workers(root, model)]
         yield Memory(workload.name, instances, name, len(pids), count_bytes(pids))

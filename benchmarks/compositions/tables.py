@@ -55,10 +55,9 @@ def _tables(
         (_reasons(one, forms[one.cell.form]) for one in ends),
     )  # fmt: skip
     yield _format(
-        ("picture", "form", "calls", "model", "calls a call", "queue ms", "run ms", "together",
-         "CPU ms"),
-        (row for one in ends for row in _models(one)),
-    )  # fmt: skip
+        ("picture", "form", "model", "calls", "together", *_times_header(counts)),
+        _models([one for one in middle if one.cell.concurrency == counts[0]], ends),
+    )
     yield _format(
         ("models", "instances", "processes", "MB", "MB an instance"),
         (
@@ -137,10 +136,25 @@ def _run_ms(one: CellFigures, form: Form) -> float:
     return sum(one.models[name].compute_ms for name in form.workers)
 
 
-def _models(one: CellFigures) -> Iterator[Row]:
-    place = (one.cell.picture, one.cell.form, f"x{one.cell.concurrency}")
-    for name, times in one.models.items():
-        if name in one.spent:
-            cpu_ms = 1e3 * one.spent[name].cpu_s
-            run = (times.calls, times.queue_ms, times.compute_ms, times.batch)
-            yield (*place, name, *run, cpu_ms)
+def _times_header(counts: Sequence[int]) -> Iterator[str]:
+    for count in (counts[0], counts[-1]):
+        yield from (f"x{count} queue ms", "run ms", "CPU ms")
+
+
+def _models(few: Sequence[CellFigures], all_: Sequence[CellFigures]) -> Iterator[Row]:
+    """Give each model's part with few calls at once and with many."""
+    for one in few:
+        most = [
+            other
+            for other in all_
+            if (other.cell.form, other.cell.picture) == (one.cell.form, one.cell.picture)
+        ][-1]
+        for name in one.models:
+            if name in one.spent:
+                busy, times = most.models[name], (*_times(one, name), *_times(most, name))
+                yield (one.cell.picture, one.cell.form, name, busy.calls, busy.batch, *times)
+
+
+def _times(one: CellFigures, name: str) -> tuple[float, float, float]:
+    times = one.models[name]
+    return times.queue_ms, times.compute_ms, 1e3 * one.spent[name].cpu_s

@@ -44,7 +44,7 @@ class Form:
 
     @property
     def is_calling(self) -> bool:
-        """A Python model of it calls the networks, and Triton does not join them."""
+        """A Python model of it calls the networks, if there are any."""
         return self.model in self.python
 
 
@@ -54,7 +54,6 @@ class Workload:
 
     Attributes:
         forms: The first is what the others are compared with.
-        graph: The ensemble; its steps have every tensor that travels in any form.
         outputs: What every form answers, and all that is asked for.
         repository: The models as they lie.
         lay_out: Writes them all with as many instances of the Python models as the server's options
@@ -64,7 +63,6 @@ class Workload:
 
     name: str
     forms: tuple[Form, ...]
-    graph: str
     outputs: tuple[str, ...]
     repository: Path
     lay_out: LayOut
@@ -95,20 +93,24 @@ def list_workloads() -> dict[str, Workload]:
             Form(ENSEMBLE, "plates_ensemble", ("prepare", "crop", "decode"), tuple(NETWORKS)),
             Form(MONOLITH, "plates_monolith", ("plates_monolith",)),
         ),
-        graph="plates_ensemble",
         outputs=OUTPUTS,
         repository=REPOSITORY,
         lay_out=repository.lay_out_plates,
         draw=draw_streets,
     )
-    steps = ("preprocess", "postprocess_0", "postprocess_1")
+    steps = ("preprocess", "postprocess_0")
     ocr = Workload(
         name="ocr",
         forms=(
-            Form(ENSEMBLE, "ocr_ensemble", steps, ("detector", "recogniser")),
+            Form(ENSEMBLE, "ocr_ensemble", (*steps, "postprocess_1"), ("detector", "recogniser")),
+            Form(
+                "wide ensemble",
+                repository.WIDE,
+                (*steps, "postprocess_1_wide"),
+                ("detector", "recogniser_wide"),
+            ),
             Form("one model", "ocr_model", ("ocr_model",)),
         ),
-        graph="ocr_ensemble",
         outputs=("records",),
         repository=OCR_REPOSITORY,
         lay_out=repository.lay_out_ocr,

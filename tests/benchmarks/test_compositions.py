@@ -16,7 +16,8 @@ from benchmarks.compositions.tables import format_tables
 from benchmarks.compositions.traffic import Traffic, count, count_shm_bytes, walk
 from benchmarks.compositions.workloads import Form, list_workloads
 from benchmarks.load import Cpu, Round
-from orchestrator.server.models import list_models
+from orchestrator.server.models import CONFIG, list_models, read_config
+from orchestrator.server.options import ServerOptions
 from reporting.machine import describe_machine
 
 ANSWER = {
@@ -69,10 +70,22 @@ def test_a_different_output_is_named(output: str, array: np.ndarray) -> None:
     assert differ(ANSWER, ANSWER | {output: array}).startswith(f"{output}: wanted")
 
 
-def test_every_model_of_a_form_lies_in_its_repository() -> None:
+def test_every_form_of_ocr_is_laid_out_with_as_many_instances(tmp_path: Path) -> None:
     ocr = list_workloads()["ocr"]
-    models = {name for form in ocr.forms for name in (form.model, *form.workers)}
-    assert models == set(list_models(ocr.repository))
+    options = ServerOptions(repository=ocr.repository, device="cpu", pictures=1)
+    folder = ocr.lay_out(options, tmp_path / "models")
+    named = {name for form in ocr.forms for name in (form.model, *form.workers)}
+    assert set(list_models(folder)) == named
+    counts = [read_config(folder / name / CONFIG).instance_group for name in named]
+    assert {group.count for groups in counts for group in groups} == {1}
+
+
+def test_the_wide_ensemble_hands_every_probability_on(tmp_path: Path) -> None:
+    ocr = list_workloads()["ocr"]
+    folder = ocr.lay_out(ServerOptions(repository=ocr.repository, device="cpu"), tmp_path / "new")
+    steps = read_config(folder / "ocr_ensemble_wide" / CONFIG).ensemble_scheduling.step
+    assert dict(steps[-2].output_map) == {"every_prob": "every_prob"}
+    assert set(steps[-1].input_map) == {"every_prob", "corners", "detection_scores", "steps"}
 
 
 def test_a_string_has_its_length_before_it() -> None:
