@@ -1,8 +1,9 @@
-"""Bytes that go through /dev/shm for one call: what each model takes and gives, counted.
+"""Bytes that are written to /dev/shm for one call: what each model takes and gives, counted.
 
 A worker's inputs are written there by Triton, its outputs by itself: each crosses once. What a BLS
 model sends to another model, and gets back, crosses twice: through its own region and through that
-of the model that works on it.
+of the model that works on it. What crosses to an ensemble's step is copied once more on its way
+out, by Triton or by the worker.
 
 Source: Triton Inference Server, `python_backend` of 24.10: `SaveRequestsToSharedMemory`,
 `PbTensor::SaveToSharedMemory`, and `ResponseAlloc` of the request executor.
