@@ -9,6 +9,8 @@ class Prepare(nn.Module):
     """A picture, uint8 [H, W, 3] BGR, as networks take it: float32 [1, 3, H, W] RGB in [-1, 1]."""
 
     def forward(self, picture: Tensor) -> Tensor:
+        if picture.numel() == 0:
+            raise RuntimeError("picture: wanted pixels, got none")
         return picture.flip(2).permute(2, 0, 1)[None].float() / 127.5 - 1
 
 

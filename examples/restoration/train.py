@@ -19,20 +19,22 @@ from examples.restoration.pictures import Pair, render_pair
 from orchestrator.formats import russian
 from orchestrator.images import READER_SIZE_WH, crop_boxes
 from orchestrator.networks.export import load
+from orchestrator.picture_files import Bgr
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 NETWORKS = {"sharpen_small": small, "sharpen_large": large}
-BATCH, STEPS, SEED = 16, 2500, 20_000_000
-READING = 0.05
-"""Weight of the reading; by likeness alone pictures become smooth, and fewer plates are read."""
+BATCH = 16
+
+
+def path_of(name: str) -> Path:
+    return REPOSITORY / name / "1" / "model.pt"
 
 
 def write(model: nn.Module, name: str) -> None:
     """Script a module, not trace it: a trace holds for the size of its example."""
-    path = REPOSITORY / name / "1" / "model.pt"
     with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend takes
         warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(torch.jit.script(model.eval()), path)
+        torch.jit.save(torch.jit.script(model.eval()), path_of(name))
 
 
 class Reader(nn.Module):
@@ -60,26 +62,30 @@ class Reader(nn.Module):
         return crop.clamp(-1, 1) * (127.5 / 128)
 
 
-def stack(pictures: Sequence[np.ndarray]) -> Tensor:
+def stack(pictures: Sequence[Bgr]) -> Tensor:
     return torch.cat([Prepare()(torch.from_numpy(picture)) for picture in pictures])
 
 
-def train(name: str) -> None:
-    """Fit by the mean absolute difference and by the reading, one cycle of Adam."""
-    torch.manual_seed(0)
-    rng, network, reader = np.random.default_rng(SEED), NETWORKS[name](), Reader()
+def train(name: str, steps: int, seed: int, weight: float) -> None:
+    """Fit by the mean absolute difference and by the reading, so weighted, in one cycle of Adam.
+
+    A network goes on from what it has learnt before; the judged pictures have other seeds.
+    """
+    rng, network, reader = np.random.default_rng([seed, 1]), NETWORKS[name](), Reader()
+    if path_of(name).exists():
+        network.load_state_dict(torch.jit.load(path_of(name)).state_dict())
     optimizer = torch.optim.Adam(network.parameters())
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=STEPS)
-    for step in range(1, STEPS + 1):
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
+    for step in range(1, steps + 1):
         pairs = [render_pair(rng) for _ in range(BATCH)]
         restored = network(stack([pair.blurred for pair in pairs]))
         unlike = F.l1_loss(restored, stack([pair.sharp for pair in pairs]))
         unread = reader(restored, pairs)
         optimizer.zero_grad()
-        (unlike + READING * unread).backward()
+        (unlike + weight * unread).backward()
         optimizer.step()
         rate.step()
-        if step % 250 == 0:
+        if step % 100 == 0 or step == steps:
             print(f"{name}: step {step}, likeness {unlike:.4f}, reading {unread:.3f}", flush=True)
             write(network, name)
 
@@ -87,11 +93,14 @@ def train(name: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and write the networks.")
     parser.add_argument("--only", choices=NETWORKS, help="one network instead of both")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0, help="another one for other pictures")
+    parser.add_argument("--reading", type=float, default=0.05, help="its weight in the loss")
     options = parser.parse_args()
     write(Prepare(), "prepare")
     write(Finish(), "finish")
     for name in [options.only] if options.only else NETWORKS:
-        train(name)
+        train(name, options.steps, options.seed, options.reading)
 
 
 if __name__ == "__main__":
