@@ -42,5 +42,5 @@ def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
     """Read a plate by the service's own STN and LPRNet, told where it is."""
     crop = crop_plates(torch.from_numpy(picture.copy()), torch.from_numpy(pair.xyxy)[None])
     logits = read(straighten(crop, infer)[0], infer)
-    (reading,) = decode(logits, Grammar.of(russian()))
+    (reading,) = decode(logits.numpy(), Grammar.of(russian()))
     return reading.candidates[0][0] if reading.candidates else ""

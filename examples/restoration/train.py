@@ -32,9 +32,7 @@ def path_of(name: str) -> Path:
 
 def write(model: nn.Module, name: str) -> None:
     """Script a module, not trace it: a trace holds for the size of its example."""
-    with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend takes
-        warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(torch.jit.script(model.eval()), path_of(name))
+    torch.jit.save(torch.jit.script(model.eval()), path_of(name))
 
 
 class Reader(nn.Module):
@@ -97,6 +95,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="another one for other pictures")
     parser.add_argument("--reading", type=float, default=0.05, help="its weight in the loss")
     options = parser.parse_args()
+    warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript: what Triton serves best
     write(Prepare(), "prepare")
     write(Finish(), "finish")
     for name in [options.only] if options.only else NETWORKS:
