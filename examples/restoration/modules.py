@@ -54,11 +54,3 @@ class Sharpener(nn.Module):
             even = F.pad(blurred, [0, width % 2, 0, height % 2], mode="replicate")
         change = self.tail(self.body(self.head(F.pixel_unshuffle(even, 2))))
         return blurred + F.pixel_shuffle(change, 2)[:, :, :height, :width]
-
-
-def small() -> Sharpener:
-    return Sharpener(width=24, blocks=3)
-
-
-def large() -> Sharpener:
-    return Sharpener(width=32, blocks=5)

@@ -14,9 +14,9 @@ from tritonclient.utils import InferenceServerException
 
 from examples.restoration.__main__ import CHAINS, COUNT, REPOSITORY, held_out, ready, restore
 from examples.restoration.judging import judge
-from examples.restoration.modules import Finish, Prepare, Sharpener, small
+from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import SIZE_WH, render_pair
-from examples.restoration.train import NETWORKS, Reader, path_of, stack
+from examples.restoration.train import NETWORKS, build, load_reader, path_of, reading_loss, stack
 from orchestrator import load_networks
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
@@ -96,8 +96,7 @@ def test_a_committed_step_is_the_sources(name: str, module: type[torch.nn.Module
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_committed_network_is_the_sources(name: str) -> None:
-    source = NETWORKS[name]().eval()
-    source.load_state_dict(served(name).state_dict())
+    source = build(name).eval()
     net = stack([random_picture(31, 47)])
     with torch.inference_mode():
         assert torch.equal(served(name)(net), source(net))
@@ -107,14 +106,13 @@ def test_a_committed_network_is_the_sources(name: str) -> None:
 
 def test_a_new_network_changes_nothing() -> None:
     net = stack([random_picture(31, 47)])
-    assert torch.equal(small()(net), net)
+    assert torch.equal(Sharpener(24, 3)(net), net)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("size_hw", SIZES_HW)
 def test_a_scripted_network_takes_every_size(name: str, size_hw: tuple[int, int]) -> None:
-    net, source = stack([random_picture(*size_hw)]), NETWORKS[name]().eval()
-    source.load_state_dict(served(name).state_dict())
+    net, source = stack([random_picture(*size_hw)]), build(name).eval()
     with torch.inference_mode():
         assert torch.equal(served(name)(net), source(net))
         assert served(name)(net).shape == net.shape
@@ -123,8 +121,7 @@ def test_a_scripted_network_takes_every_size(name: str, size_hw: tuple[int, int]
 @pytest.fixture(scope="module")
 def traced() -> torch.jit.ScriptModule:
     """The small network, traced with a picture of even sides."""
-    source: Sharpener = small().eval()
-    source.load_state_dict(served("sharpen_small").state_dict())
+    source = build("sharpen_small").eval()
     with pytest.warns(torch.jit.TracerWarning, match="might not generalize to other inputs"):
         return torch.jit.trace(source, stack([random_picture(64, 192)]), check_trace=False)
 
@@ -147,10 +144,10 @@ def test_the_same_seed_renders_the_same_pair() -> None:
 
 
 def test_a_sharp_plate_is_the_easier_to_read_for_the_loss() -> None:
-    rng, reader = np.random.default_rng(3), Reader()
+    rng, reader = np.random.default_rng(3), load_reader()
     pairs = [render_pair(rng) for _ in range(16)]
-    sharp = reader(stack([pair.sharp for pair in pairs]), pairs)
-    assert sharp < reader(stack([pair.blurred for pair in pairs]), pairs)
+    sharp = reading_loss(stack([pair.sharp for pair in pairs]), pairs, reader)
+    assert sharp < reading_loss(stack([pair.blurred for pair in pairs]), pairs, reader)
 
 
 def test_the_readme_states_what_the_committed_networks_bring() -> None:
