@@ -56,6 +56,7 @@ class ServerOptions:
             is on this machine, and nobody where others are listened to.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
         trace_rate: Of so many requests one is traced, and each whose caller traces it.
+        flags: Further ones of tritonserver, as they stand.
     """
 
     repository: Path = REPOSITORY
@@ -75,6 +76,7 @@ class ServerOptions:
     admin_key: str = ""
     traces: str = ""
     trace_rate: int = 1
+    flags: tuple[str, ...] = ()
 
     @classmethod
     def given(cls, **values: Any) -> ServerOptions:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import triton_python_backend_utils as pb_utils
@@ -16,9 +17,10 @@ from orchestrator.triton import placement
 from orchestrator.triton.failures import failed as failed
 from orchestrator.triton.placement import CALLER
 
-AWAY = ("not ready", "is not healthy")
-"""Words of Triton, as an internal error, when it is stopping, has unloaded a model or has lost a
-worker: another server, or this one a moment later, would have answered."""
+AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
+"""Words of Triton when it is stopping, has unloaded a model, has lost a worker or is full: another
+server, or this one a moment later, would have answered. Of a child's error nothing but the words
+arrives: Triton 2.51 calls every one of them internal."""
 
 
 class Served(Protocol):
@@ -31,6 +33,29 @@ class Served(Protocol):
     @property
     def answers_on_cpu(self) -> bool:
         """The answers are worked on there: Triton writes them there at once."""
+
+
+@dataclass(frozen=True)
+class Callee:
+    """A model that can be called and is none of our networks."""
+
+    outputs: tuple[str, ...]
+    answers_on_cpu: bool = True
+
+
+Parameters = Mapping[str, str | int | float | bool]
+
+
+class InferAsync(Protocol):
+    """Calls a model and waits without holding up the other calls of the worker.
+
+    The outputs are Triton's tensors, because torch has none of text: `as_numpy()`, `to_torch`, or
+    into a response as they are.
+    """
+
+    def __call__(
+        self, model: str, tensors: Tensors, parameters: Parameters | None = None
+    ) -> Awaitable[dict[str, Any]]: ...
 
 
 def to_torch(tensor: Any) -> Tensor:
@@ -57,13 +82,12 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
-        if is_first and request.is_cancelled():  # asking takes 0.2 ms: once is enough
-            raise Cancelled("the caller has cancelled the call")
+        if is_first:  # asking takes 0.2 ms: once is enough
+            _check_wanted(request)
         is_first = False
         answer = _child(request, model, models[model], tensors).exec()
-        if answer.has_error():
-            raise _error_of(model, answer.error())
-        outputs = {tensor.name(): to_torch(tensor) for tensor in answer.output_tensors()}
+        answered = _outputs_of(model, answer)
+        outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
                 placement.tell(model, CALLER, name, tensor.device)
@@ -72,7 +96,44 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
     return infer
 
 
-def _child(request: Any, name: str, model: Served, tensors: Tensors) -> Any:
+def infer_async_for(request: Any, models: Mapping[str, Served]) -> InferAsync:
+    """Return what `infer_for` does for an `async def execute`, with any number of calls in work.
+
+    Whether the caller still waits is asked before each call: such requests are long ones.
+
+    Args:
+        request: Triton's, of the model that calls.
+        models: What may be called, by name.
+    """
+
+    async def infer(
+        model: str, tensors: Tensors, parameters: Parameters | None = None
+    ) -> dict[str, Any]:
+        _check_wanted(request)
+        child = _child(request, model, models[model], tensors, parameters)
+        return _outputs_of(model, await child.async_exec())
+
+    return infer
+
+
+def _check_wanted(request: Any) -> None:
+    if request.is_cancelled():
+        raise Cancelled("the caller has cancelled the call")
+
+
+def _outputs_of(model: str, answer: Any) -> dict[str, Any]:
+    if answer.has_error():
+        raise _error_of(model, answer.error())
+    return {tensor.name(): tensor for tensor in answer.output_tensors()}
+
+
+def _child(
+    request: Any,
+    name: str,
+    model: Served,
+    tensors: Tensors,
+    parameters: Parameters | None = None,
+) -> Any:
     return pb_utils.InferenceRequest(
         model_name=name,
         request_id=request.request_id(),
@@ -81,7 +142,16 @@ def _child(request: Any, name: str, model: Served, tensors: Tensors) -> Any:
         timeout=request.timeout(),
         trace=request.trace(),
         **_memory(model),
+        **({"parameters": _sendable(parameters)} if parameters else {}),
     )
+
+
+def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
+    """Write fractions as text: Triton's workers can send no others."""
+    return {
+        name: repr(value) if isinstance(value, float) else value
+        for name, value in parameters.items()
+    }
 
 
 def _memory(model: Served) -> dict[str, Any]:

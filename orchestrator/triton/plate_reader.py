@@ -6,17 +6,16 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import torch
 import triton_python_backend_utils as pb_utils
 
 from orchestrator import contract
 from orchestrator.ctc import decode
 from orchestrator.grammar import Grammar
-from orchestrator.pipeline import with_text
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
-from orchestrator.triton.bls import failed, to_torch
+from orchestrator.texts import with_text
 from orchestrator.triton.country import formats_beside
+from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
 PARAMETERS = ("text_threshold",)
@@ -33,9 +32,7 @@ class TritonPythonModel:
         self.settings = Settings.from_config(config.get("parameters", {}))
         self.formats = formats_beside(args)
         self.grammar = Grammar.of(self.formats)
-        torch.set_num_threads(1)
 
-    @torch.inference_mode()
     def execute(self, requests: list[Any]) -> list[Any]:
         return [self._answer(request) for request in requests]
 
@@ -53,7 +50,7 @@ class TritonPythonModel:
 
     def _read(self, request: Any) -> Plates:
         settings = self.settings.updated(json.loads(request.parameters() or "{}"), PARAMETERS)
-        logits = to_torch(pb_utils.get_input_tensor_by_name(request, contract.LOGITS))
+        logits = pb_utils.get_input_tensor_by_name(request, contract.LOGITS).as_numpy()
         readings = decode(logits, self.grammar, temperature=settings.temperature)
         threshold = settings.text_threshold
         return Plates(

@@ -1,9 +1,10 @@
 """Stands for `triton_python_backend_utils`, the module that Triton gives to its Python workers.
 
 Tensors share memory through DLPack as Triton's do. Requests to other models are answered by what
-a test has put in `MODELS`, and noted in `SENT`.
+a test has put in `MODELS`, and noted in `SENT`; in `BEGUN`, too, where nobody waits for them.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 TRITONSERVER_MEMORY_CPU = "cpu"
+TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
 
 
 class Tensor:
@@ -30,6 +32,9 @@ class Tensor:
 
     def as_numpy(self) -> np.ndarray:
         return np.asarray(self._array)
+
+    def shape(self) -> list[int]:
+        return [*self.as_numpy().shape]
 
     def __dlpack__(self, **_: object) -> object:
         return self._array.__dlpack__()
@@ -74,6 +79,19 @@ class InferenceResponse:
         return self._error
 
 
+@dataclass
+class ResponseSender:
+    """What a decoupled model answers through; notes what it was given."""
+
+    sent: list[InferenceResponse] = field(default_factory=list)
+    is_ended: bool = False
+
+    def send(self, response: InferenceResponse | None = None, flags: int = 0) -> None:
+        assert not self.is_ended, "wanted nothing after the end"
+        self.sent += [response] if response else []
+        self.is_ended = bool(flags & TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+
 @dataclass(frozen=True)
 class PreferredMemory:
     kind: str
@@ -100,6 +118,10 @@ class InferenceRequest:
         self._outputs, self._timeout, self._trace = list(requested_output_names), timeout, trace
         self._parameters, self._is_cancelled = parameters, is_cancelled
         self.preferred_memory = preferred_memory
+        self.sender = ResponseSender()
+
+    def get_response_sender(self) -> ResponseSender:
+        return self.sender
 
     def model_name(self) -> str:
         return self._model
@@ -128,6 +150,11 @@ class InferenceRequest:
     def exec(self) -> InferenceResponse:
         SENT.append(self)
         return MODELS[self._model](self)
+
+    async def async_exec(self) -> InferenceResponse:
+        BEGUN.append(self)
+        await asyncio.sleep(0)
+        return self.exec()
 
 
 def get_input_tensor_by_name(request: InferenceRequest, name: str) -> Tensor | None:
@@ -166,6 +193,7 @@ class MetricFamily:
 
 MODELS: dict[str, Callable[[InferenceRequest], InferenceResponse]] = {}
 SENT: list[InferenceRequest] = []
+BEGUN: list[InferenceRequest] = []
 FAMILIES: dict[str, MetricFamily] = {}
 
 
@@ -173,6 +201,7 @@ def forget() -> None:
     """Begin anew, as a worker that has just been started."""
     MODELS.clear()
     SENT.clear()
+    BEGUN.clear()
     FAMILIES.clear()
 
 

@@ -1,5 +1,7 @@
 """The seam to Triton, seen from both sides: what we ask of other models, what our callers hear."""
 
+import asyncio
+import json
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -89,6 +91,79 @@ def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
     assert child.preferred_memory.kind == "cpu"
 
 
+PLATES = {"coordinates": np.zeros((0, 4), np.float32)}
+
+
+@pytest.fixture
+def recognition(triton):
+    """Answer `plate_recognition` with no plates."""
+    answer = [triton.Tensor(*pair) for pair in PLATES.items()]
+    triton.MODELS["plate_recognition"] = lambda _: triton.InferenceResponse(answer)
+
+
+def infer_beside(bls, request):
+    """Return what calls `plate_recognition` beside other calls."""
+    return bls.infer_async_for(request, {"plate_recognition": bls.Callee(("coordinates",))})
+
+
+@pytest.mark.usefixtures("recognition")
+def test_a_child_that_is_not_waited_for_inherits_the_same(bls, triton) -> None:
+    trace = object()
+    request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
+    answer = asyncio.run(infer_beside(bls, request)("plate_recognition", NET))
+    (child,) = triton.SENT
+    assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
+    assert child.trace() is trace
+    assert child.requested_output_names() == ["coordinates"]
+    assert child.preferred_memory.kind == "cpu"
+    assert answer["coordinates"].as_numpy().shape == (0, 4)
+
+
+@pytest.mark.usefixtures("recognition")
+def test_parameters_reach_the_child_fractions_as_text(bls, triton) -> None:
+    infer = infer_beside(bls, triton.InferenceRequest())
+    given = {"text_threshold": 0.25, "max_plates": 3, "roi": "0,0,9,9"}
+    asyncio.run(infer("plate_recognition", NET, given))
+    (child,) = triton.SENT
+    sent = {"text_threshold": "0.25", "max_plates": 3, "roi": "0,0,9,9"}
+    assert child.parameters() == json.dumps(sent)
+
+
+def test_several_children_are_in_work_at_once(bls, triton) -> None:
+    begun = []
+
+    def note(_):
+        begun.append(len(triton.BEGUN))
+        return triton.InferenceResponse()
+
+    triton.MODELS["plate_recognition"] = note
+    infer = infer_beside(bls, triton.InferenceRequest())
+
+    async def call_twice() -> None:
+        await asyncio.gather(*(infer("plate_recognition", NET) for _ in range(2)))
+
+    asyncio.run(call_twice())
+    assert begun == [2, 2]
+
+
+@pytest.mark.usefixtures("recognition")
+def test_a_caller_that_goes_later_is_noticed_at_the_next_child(bls, triton) -> None:
+    request = SimpleNamespace(**dict.fromkeys(("request_id", "timeout", "trace"), lambda: 0))
+    goes = iter([False, True])
+    request.is_cancelled = lambda: next(goes)
+    infer = infer_beside(bls, request)
+    asyncio.run(infer("plate_recognition", NET))
+    with pytest.raises(errors.Cancelled, match="cancelled"):
+        asyncio.run(infer("plate_recognition", NET))
+    assert len(triton.SENT) == 1
+
+
+def test_errors_are_told_alike(bls, triton, refused) -> None:
+    refused("plate_recognition", "Exceeds maximum queue size", triton.TritonError.INTERNAL)
+    with pytest.raises(errors.Overloaded, match=r"^plate_recognition: Exceeds maximum"):
+        asyncio.run(infer_beside(bls, triton.InferenceRequest())("plate_recognition", NET))
+
+
 def test_answers_come_by_name(bls, triton) -> None:
     crops, theta = np.ones((1, 3), np.float32), np.zeros((1, 2, 3), np.float32)
     triton.MODELS["stn"] = lambda _: triton.InferenceResponse(
@@ -110,6 +185,7 @@ def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
     ("code", "message"),
     [
         pytest.param("UNAVAILABLE", "Exceeds maximum queue size", id="full"),
+        pytest.param("INTERNAL", "Exceeds maximum queue size", id="full, told by a child"),
         pytest.param("INTERNAL", "'yolo' is not ready", id="unloaded"),
         pytest.param("INTERNAL", "stub process 'yolo' is not healthy.", id="dead worker"),
     ],

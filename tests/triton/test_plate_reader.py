@@ -5,7 +5,6 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-import torch
 from google.protobuf import json_format
 
 from orchestrator.contract import OF_A_READING
@@ -31,7 +30,6 @@ def logits_of(text: str) -> np.ndarray:
 
 @pytest.fixture
 def model(triton: ModuleType):
-    threads = torch.get_num_threads()
     served = import_module("orchestrator.triton.plate_reader").TritonPythonModel()
     config = json_format.MessageToJson(
         read_config(FOLDER / "config.pbtxt"), preserving_proto_field_name=True
@@ -39,8 +37,7 @@ def model(triton: ModuleType):
     served.initialize(
         {"model_config": config, "model_repository": str(FOLDER), "model_version": "1"}
     )
-    yield served
-    torch.set_num_threads(threads)
+    return served
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""Stream clips to a server of one's own and print each plate when it arrives."""
+
+import io
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import av
+import numpy as np
+from tritonclient.grpc import InferenceServerClient, InferInput
+
+from orchestrator.server.local import own_server
+from orchestrator.server.options import ServerOptions
+from rendering.scenery import scene
+
+REPOSITORY = Path(__file__).with_name("model_repository")
+WIDE, HIGH, RATE = 960, 720, 10
+
+
+def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
+    """Yield the responses as they arrive; who stops taking them cancels the request."""
+    arrived: SimpleQueue[Any] = SimpleQueue()
+    sent = InferInput("clip", [1], "BYTES")
+    sent.set_data_from_numpy(np.array([clip], np.object_))
+    with InferenceServerClient(url) as client, ExitStack() as end:
+        end.callback(client.stop_stream, cancel_requests=True)
+        client.start_stream(lambda result, error: arrived.put(error or result))
+        client.async_stream_infer(
+            "plates_stream", [sent], parameters=parameters, enable_empty_final_response=True
+        )
+        while not isinstance(one := arrived.get(), Exception):
+            if one.get_response().parameters["triton_final_response"].bool_param:
+                return
+            yield one
+        raise one
+
+
+def render(texts: Sequence[str], frames: int = 40) -> bytes:
+    """Return an MP4 file of a camera that turns past cars in a street, left to right."""
+    street = scene(texts, (WIDE * (len(texts) + 2), HIGH), columns=len(texts)).picture
+    clip = io.BytesIO()
+    with av.open(clip, "w", format="mp4") as file:
+        video = file.add_stream("libx264", rate=RATE, options={"preset": "ultrafast"})
+        video.width, video.height, video.pix_fmt = WIDE, HIGH, "yuv420p"
+        for left in np.linspace(0, street.shape[1] - WIDE, frames).astype(int):
+            seen = av.VideoFrame.from_ndarray(street[:, left : left + WIDE], format="bgr24")
+            file.mux(video.encode(seen))
+        file.mux(video.encode(None))
+    return clip.getvalue()
+
+
+def main(paths: Sequence[str]) -> None:
+    clips = {path: Path(path).read_bytes() for path in paths}
+    with own_server(ServerOptions(beside=(REPOSITORY,))) as served:
+        for name, clip in (clips or {"rendered": render(["A123BC77", "M456OP199"])}).items():
+            started = time.monotonic()
+            print(f"{name}: {len(clip)} bytes")
+            for one in stream(served.grpc_url, clip):
+                texts = " ".join(text.decode() or "?" for text in one.as_numpy("texts").ravel())
+                at_s, after_s = one.as_numpy("time_s")[0], time.monotonic() - started
+                print(f"  at {at_s:5.2f} s  {texts:20}  arrived after {after_s:5.2f} s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
