@@ -9,7 +9,7 @@ from tritonclient.grpc import InferenceServerClient, InferInput
 from tritonclient.utils import InferenceServerException
 
 from examples.restoration.judging import judge
-from examples.restoration.pictures import render_pair
+from examples.restoration.pictures import Pair, render_pair
 from orchestrator import load_networks
 from orchestrator.picture_files import Bgr
 from orchestrator.server.local import own_server
@@ -17,7 +17,7 @@ from orchestrator.server.options import ServerOptions
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 CHAINS = ("restoration_small", "restoration_large")
-SEED, COUNT = 7, 300
+SEED, COUNT = 8, 300
 
 
 def restore(client: InferenceServerClient, chain: str, blurred: Bgr) -> Bgr:
@@ -28,32 +28,34 @@ def restore(client: InferenceServerClient, chain: str, blurred: Bgr) -> Bgr:
     return restored
 
 
-def ready(client: InferenceServerClient) -> str:
-    index = client.get_model_repository_index(as_json=True).get("models", [])
-    names = [model["name"] for model in index if model.get("state") == "READY"]
-    return ", ".join(sorted(names)) or "nothing"
+def ready(client: InferenceServerClient) -> list[str]:
+    index = client.get_model_repository_index().models
+    return sorted(model.name for model in index if model.state == "READY")
+
+
+def held_out() -> list[Pair]:
+    rng = np.random.default_rng(SEED)
+    return [render_pair(rng) for _ in range(COUNT)]
 
 
 def main() -> None:
-    rng, infer = np.random.default_rng(SEED), load_networks()
-    pairs = [render_pair(rng) for _ in range(COUNT)]
-    with tempfile.TemporaryDirectory() as folder:
+    pairs, infer = held_out(), load_networks()
+    print("blurred:", judge(pairs, [pair.blurred for pair in pairs], infer), "of", COUNT)
+    with tempfile.TemporaryDirectory() as folder:  # a copy, because a part of it will be missing
         repository = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
         options = ServerOptions(repository=repository, explicit=True)
         with own_server(options) as served, InferenceServerClient(served.grpc_url) as client:
-            print(f"ready at the start: {ready(client)}")
-            print(f"{'blurred':18}", judge(pairs, lambda blurred: blurred, infer))
             for chain in CHAINS:
                 client.load_model(chain)
-                print(f"loaded {chain}; ready: {ready(client)}")
-                print(f"{chain:18}", judge(pairs, lambda one: restore(client, chain, one), infer))
+                print("ready:", *ready(client))
+                restored = [restore(client, chain, pair.blurred) for pair in pairs]
+                print(f"{chain}:", judge(pairs, restored, infer), "of", COUNT)
                 client.unload_model(chain, unload_dependents=True)
-                print(f"unloaded {chain}; ready: {ready(client)}")
             shutil.rmtree(repository / "finish")
             try:
                 client.load_model(CHAINS[0])
             except InferenceServerException as error:
-                print("without finish:", error.message())
+                print("without finish:", error.message().strip())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ class Prepare(nn.Module):
     """A picture, uint8 [H, W, 3] BGR, as networks take it: float32 [1, 3, H, W] RGB in [-1, 1]."""
 
     def forward(self, picture: Tensor) -> Tensor:
+        if picture.numel() == 0:
+            raise RuntimeError("picture: wanted pixels, got none")
         return picture.flip(2).permute(2, 0, 1)[None].float() / 127.5 - 1
 
 
@@ -52,11 +54,3 @@ class Sharpener(nn.Module):
             even = F.pad(blurred, [0, width % 2, 0, height % 2], mode="replicate")
         change = self.tail(self.body(self.head(F.pixel_unshuffle(even, 2))))
         return blurred + F.pixel_shuffle(change, 2)[:, :, :height, :width]
-
-
-def small() -> Sharpener:
-    return Sharpener(width=24, blocks=3)
-
-
-def large() -> Sharpener:
-    return Sharpener(width=32, blocks=5)

@@ -24,7 +24,8 @@ class Pair(NamedTuple):
     @property
     def xyxy(self) -> NDArray[np.float32]:
         """The box round the plate, pixels, [4]."""
-        return np.concatenate([self.quad.min(axis=0), self.quad.max(axis=0)]).astype(np.float32)
+        corners = [self.quad.min(axis=0), self.quad.max(axis=0)]
+        return np.array(corners, np.float32).reshape(4)
 
 
 def render_pair(rng: np.random.Generator) -> Pair:
@@ -48,7 +49,7 @@ def blur(rng: np.random.Generator, sharp: Bgr) -> Bgr:
     streak = np.zeros((13, 13), np.float32)
     end = np.array([np.cos(angle), np.sin(angle)]) * half * 16
     ends = [np.round(6 * 16 + sign * end).astype(int).tolist() for sign in (-1, 1)]
-    cv2.line(streak, ends[0], ends[1], 1.0, 1, cv2.LINE_8, 4)
+    cv2.line(streak, ends[0], ends[1], (1.0,), 1, cv2.LINE_8, 4)
     moved = cv2.filter2D(soft, -1, streak / streak.sum())
     noisy = moved + rng.normal(0, rng.uniform(0.5, 5), moved.shape)
     return compress(noisy.clip(0, 255).astype(np.uint8), int(rng.integers(40, 96)))

@@ -14,84 +14,98 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor, nn
 
-from examples.restoration.modules import Finish, Prepare, large, small
+from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import Pair, render_pair
 from orchestrator.formats import russian
 from orchestrator.images import READER_SIZE_WH, crop_boxes
 from orchestrator.networks.export import load
+from orchestrator.picture_files import Bgr
 
 REPOSITORY = Path(__file__).with_name("model_repository")
-NETWORKS = {"sharpen_small": small, "sharpen_large": large}
-BATCH, STEPS, SEED = 16, 2500, 20_000_000
-READING = 0.05
-"""Weight of the reading; by likeness alone pictures become smooth, and fewer plates are read."""
+NETWORKS = {"sharpen_small": (24, 3), "sharpen_large": (32, 5)}
+"""Width and blocks of each."""
+BATCH = 16
+
+
+def path_of(name: str) -> Path:
+    return REPOSITORY / name / "1" / "model.pt"
+
+
+def build(name: str) -> Sharpener:
+    """Return a network with what it has learnt before, if anything."""
+    network = Sharpener(*NETWORKS[name])
+    if path_of(name).exists():
+        network.load_state_dict(torch.jit.load(path_of(name)).state_dict())
+    return network
 
 
 def write(model: nn.Module, name: str) -> None:
     """Script a module, not trace it: a trace holds for the size of its example."""
-    path = REPOSITORY / name / "1" / "model.pt"
-    with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend takes
-        warnings.simplefilter("ignore", DeprecationWarning)
-        torch.jit.save(torch.jit.script(model.eval()), path)
+    torch.jit.save(torch.jit.script(model.eval()), path_of(name))
 
 
-class Reader(nn.Module):
-    """The service's own STN and LPRNet, fixed: how badly they read what a network restored."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.alphabet = russian().alphabet
-        self.networks = nn.Sequential(load("stn"), load("lprnet")).requires_grad_(False)
-
-    def forward(self, restored: Tensor, pairs: Sequence[Pair]) -> Tensor:
-        """Return the CTC loss a character of plates, float32 [B, 3, 64, 192] in [-1, 1]."""
-        straight, _ = self.networks[0](torch.cat([*map(self._crop, restored, pairs)]))
-        probs = self.networks[1](straight).log_softmax(1).permute(2, 0, 1)
-        texts = torch.tensor([self.alphabet.index(char) for pair in pairs for char in pair.text])
-        lengths = torch.tensor([len(pair.text) for pair in pairs])
-        columns = torch.full((len(pairs),), len(probs))
-        return F.ctc_loss(probs, texts, columns, lengths, len(self.alphabet), zero_infinity=True)
-
-    def _crop(self, restored: Tensor, pair: Pair) -> Tensor:
-        box = torch.from_numpy(pair.xyxy)[None]
-        x0, y0, x1, y1 = crop_boxes(torch.from_numpy(pair.sharp), box)[0]
-        cut = restored[None, :, y0:y1, x0:x1]
-        crop = F.interpolate(cut, READER_SIZE_WH[::-1], mode="bicubic", antialias=True)
-        return crop.clamp(-1, 1) * (127.5 / 128)
+def load_reader() -> nn.Sequential:
+    """Return the service's own STN and LPRNet, which learn nothing here."""
+    return nn.Sequential(load("stn"), load("lprnet")).requires_grad_(False)
 
 
-def stack(pictures: Sequence[np.ndarray]) -> Tensor:
+def reading_loss(restored: Tensor, pairs: Sequence[Pair], reader: nn.Sequential) -> Tensor:
+    """Return the CTC loss a character of plates, float32 [B, 3, 64, 192] in [-1, 1]."""
+    straight, _ = reader[0](torch.cat([*map(crop, restored, pairs)]))
+    probs = reader[1](straight).log_softmax(1).permute(2, 0, 1)
+    alphabet = russian().alphabet
+    texts = torch.tensor([alphabet.index(char) for pair in pairs for char in pair.text])
+    lengths = torch.tensor([len(pair.text) for pair in pairs])
+    columns = torch.full((len(pairs),), len(probs))
+    return F.ctc_loss(probs, texts, columns, lengths, len(alphabet), zero_infinity=True)
+
+
+def crop(restored: Tensor, pair: Pair) -> Tensor:
+    """Cut a plate out as the service does, in a way that gradients go through."""
+    box = torch.from_numpy(pair.xyxy)[None]
+    x0, y0, x1, y1 = crop_boxes(torch.from_numpy(pair.sharp), box)[0]
+    cut = restored[None, :, y0:y1, x0:x1]
+    small = F.interpolate(cut, READER_SIZE_WH[::-1], mode="bicubic", antialias=True)
+    return small.clamp(-1, 1) * (127.5 / 128)
+
+
+def stack(pictures: Sequence[Bgr]) -> Tensor:
     return torch.cat([Prepare()(torch.from_numpy(picture)) for picture in pictures])
 
 
-def train(name: str) -> None:
-    """Fit by the mean absolute difference and by the reading, one cycle of Adam."""
-    torch.manual_seed(0)
-    rng, network, reader = np.random.default_rng(SEED), NETWORKS[name](), Reader()
+def train(name: str, steps: int, seed: int, weight: float) -> None:
+    """Fit by the mean absolute difference and by the reading, so weighted, in one cycle of Adam.
+
+    A network goes on from what it has learnt before; the judged pictures have other seeds.
+    """
+    rng, network, reader = np.random.default_rng([seed, 1]), build(name), load_reader()
     optimizer = torch.optim.Adam(network.parameters())
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=STEPS)
-    for step in range(1, STEPS + 1):
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
+    for step in range(1, steps + 1):
         pairs = [render_pair(rng) for _ in range(BATCH)]
         restored = network(stack([pair.blurred for pair in pairs]))
         unlike = F.l1_loss(restored, stack([pair.sharp for pair in pairs]))
-        unread = reader(restored, pairs)
+        unread = reading_loss(restored, pairs, reader)
         optimizer.zero_grad()
-        (unlike + READING * unread).backward()
+        (unlike + weight * unread).backward()
         optimizer.step()
         rate.step()
-        if step % 250 == 0:
+        if step % 100 == 0 or step == steps:
             print(f"{name}: step {step}, likeness {unlike:.4f}, reading {unread:.3f}", flush=True)
             write(network, name)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and write the networks.")
-    parser.add_argument("--only", choices=NETWORKS, help="one network instead of both")
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=0, help="another one for other pictures")
+    parser.add_argument("--reading", type=float, default=0.05, help="its weight in the loss")
     options = parser.parse_args()
+    warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript: what Triton serves best
     write(Prepare(), "prepare")
     write(Finish(), "finish")
-    for name in [options.only] if options.only else NETWORKS:
-        train(name)
+    for name in NETWORKS:
+        train(name, options.steps, options.seed, options.reading)
 
 
 if __name__ == "__main__":

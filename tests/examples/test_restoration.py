@@ -1,0 +1,276 @@
+"""Two chains that share their first and last step: exact to the pixel, of any size, on demand."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+import tritonclient.http
+from tritonclient.grpc import InferenceServerClient
+from tritonclient.utils import InferenceServerException
+
+from examples.restoration.__main__ import CHAINS, COUNT, REPOSITORY, held_out, ready, restore
+from examples.restoration.judging import Judgement, judge
+from examples.restoration.modules import Finish, Prepare, Sharpener
+from examples.restoration.pictures import SIZE_WH, render_pair
+from examples.restoration.train import NETWORKS, build, load_reader, path_of, reading_loss, stack
+from orchestrator import load_networks
+from orchestrator.server.local import own_server
+from orchestrator.server.options import ServerOptions
+
+README = (REPOSITORY.parent / "README.md").read_text()
+SIZES_HW = [(1, 1), (1, 2), (2, 1), (31, 47), (32, 47), (31, 48), (64, 192), (101, 203)]
+SMALL, LARGE = CHAINS
+SHARED = ["finish", "prepare"]
+
+
+def random_picture(*size_hw: int) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (*size_hw, 3), np.uint8)
+
+
+def every_level() -> np.ndarray:
+    """Every value of uint8 in every channel: [256, 1, 3]."""
+    levels = np.arange(256, dtype=np.uint8)
+    return np.stack([levels, np.roll(levels, 85), levels[::-1]], axis=1)[:, None]
+
+
+def served(name: str) -> torch.jit.ScriptModule:
+    return torch.jit.load(path_of(name)).eval()
+
+
+@torch.inference_mode()
+def in_process(name: str, bgr: np.ndarray) -> np.ndarray:
+    steps = [served("prepare"), served(name), served("finish")]
+    answer = torch.from_numpy(bgr)
+    for step in steps:
+        answer = step(answer)
+    return answer.numpy()
+
+
+@pytest.mark.parametrize("size_hw", SIZES_HW)
+def test_prepare_is_exact_to_the_pixel(size_hw: tuple[int, int]) -> None:
+    bgr = random_picture(*size_hw)
+    before = bgr.copy()
+    net = served("prepare")(torch.from_numpy(bgr)).numpy()
+    rgb = cv2.cvtColor(bgr, cv2.COLOR_BGR2RGB).astype(np.float32)
+    wanted = (rgb / np.float32(127.5) - np.float32(1)).transpose(2, 0, 1)[None]
+    assert net.dtype == np.float32
+    np.testing.assert_array_equal(net, wanted)
+    np.testing.assert_array_equal(bgr, before)
+
+
+def test_prepare_is_what_opencv_makes_for_a_network() -> None:
+    bgr = every_level()
+    blob = cv2.dnn.blobFromImage(bgr, 1 / 127.5, mean=(127.5,) * 3, swapRB=True)
+    np.testing.assert_allclose(served("prepare")(torch.from_numpy(bgr)).numpy(), blob, atol=1e-6)
+
+
+@pytest.mark.parametrize("size_hw", SIZES_HW)
+def test_finish_is_exact_to_the_pixel_beyond_the_range_too(size_hw: tuple[int, int]) -> None:
+    net = np.random.default_rng(1).uniform(-1.5, 1.5, (1, 3, *size_hw)).astype(np.float32)
+    levels = np.rint((net[0] + np.float32(1)) * np.float32(127.5)).clip(0, 255).astype(np.uint8)
+    wanted = cv2.cvtColor(np.ascontiguousarray(levels.transpose(1, 2, 0)), cv2.COLOR_RGB2BGR)
+    np.testing.assert_array_equal(served("finish")(torch.from_numpy(net)).numpy(), wanted)
+
+
+def test_finish_clamps_and_rounds() -> None:
+    net = torch.tensor([-9.0, -1.0, 0.0, 1.0, 9.0]).expand(1, 3, 1, 5)
+    assert served("finish")(net)[0, :, 0].tolist() == [0, 0, 128, 255, 255]
+
+
+@pytest.mark.parametrize(
+    "bgr", [every_level(), *(random_picture(*size) for size in SIZES_HW)], ids=lambda a: a.shape
+)
+def test_finish_undoes_prepare(bgr: np.ndarray) -> None:
+    back = served("finish")(served("prepare")(torch.from_numpy(bgr)))
+    np.testing.assert_array_equal(back.numpy(), bgr)
+
+
+@pytest.mark.parametrize(("name", "module"), [("prepare", Prepare), ("finish", Finish)])
+def test_a_committed_step_is_the_sources(name: str, module: type[torch.nn.Module]) -> None:
+    assert served(name).code == torch.jit.script(module()).code
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_committed_network_is_the_sources(name: str) -> None:
+    source = build(name).eval()
+    net = stack([random_picture(31, 47)])
+    with torch.inference_mode():
+        assert torch.equal(served(name)(net), source(net))
+    assert served(name).code == torch.jit.script(source).code
+    assert path_of(name).stat().st_size <= 500_000
+
+
+def test_a_new_network_changes_nothing() -> None:
+    net = stack([random_picture(31, 47)])
+    assert torch.equal(Sharpener(24, 3)(net), net)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("size_hw", SIZES_HW)
+def test_a_scripted_network_takes_every_size(name: str, size_hw: tuple[int, int]) -> None:
+    net, source = stack([random_picture(*size_hw)]), build(name).eval()
+    with torch.inference_mode():
+        assert torch.equal(served(name)(net), source(net))
+        assert served(name)(net).shape == net.shape
+
+
+@pytest.fixture(scope="module")
+def traced() -> torch.jit.ScriptModule:
+    """The small network, traced with a picture of even sides."""
+    source = build("sharpen_small").eval()
+    with pytest.warns(torch.jit.TracerWarning, match="might not generalize to other inputs"):
+        return torch.jit.trace(source, stack([random_picture(64, 192)]), check_trace=False)
+
+
+def test_a_traced_network_answers_at_sizes_that_went_its_examples_way(traced) -> None:
+    net = stack([random_picture(32, 48)])
+    assert torch.equal(traced(net), served("sharpen_small")(net))
+
+
+@pytest.mark.parametrize("size_hw", [(1, 1), (31, 47), (32, 47), (31, 48)])
+def test_a_traced_network_fails_at_other_sizes(traced, size_hw: tuple[int, int]) -> None:
+    with pytest.raises(RuntimeError, match="pixel_unshuffle expects"):
+        traced(stack([random_picture(*size_hw)]))
+
+
+def test_the_same_seed_renders_the_same_pair() -> None:
+    first, again = (render_pair(np.random.default_rng(3)) for _ in range(2))
+    np.testing.assert_array_equal(first.blurred, again.blurred)
+    assert (first.text, first.sharp.shape) == (again.text, (*SIZE_WH[::-1], 3))
+
+
+def test_a_sharp_plate_is_the_easier_to_read_for_the_loss() -> None:
+    rng, reader = np.random.default_rng(3), load_reader()
+    pairs = [render_pair(rng) for _ in range(16)]
+    sharp = reading_loss(stack([pair.sharp for pair in pairs]), pairs, reader)
+    assert sharp < reading_loss(stack([pair.blurred for pair in pairs]), pairs, reader)
+
+
+def test_the_readme_states_what_the_committed_networks_bring() -> None:
+    pairs, infer = held_out(), load_networks()
+    found = {
+        "blurred": judge(pairs, [pair.blurred for pair in pairs], infer),
+        SMALL: judge(pairs, [in_process("sharpen_small", pair.blurred) for pair in pairs], infer),
+        LARGE: judge(pairs, [in_process("sharpen_large", pair.blurred) for pair in pairs], infer),
+    }
+    stated = {name: stated_of(name) for name in found}
+    assert [one.psnr_db for one in stated.values()] == pytest.approx(
+        [one.psnr_db for one in found.values()], abs=0.02
+    )
+    assert [one.ssim for one in stated.values()] == pytest.approx(
+        [one.ssim for one in found.values()], abs=0.002
+    )
+    assert [one.read for one in stated.values()] == pytest.approx(
+        [one.read for one in found.values()], abs=3
+    )
+
+
+def stated_of(name: str) -> Judgement:
+    """Return what the README's output says of one chain."""
+    line = next(line for line in README.splitlines() if line.startswith(f"{name}: "))
+    psnr, ssim, plates = re.findall(r"[\d.]+", line)[:3]
+    assert line == f"{name}: {Judgement(float(psnr), float(ssim), int(plates))} of {COUNT}"
+    return Judgement(float(psnr), float(ssim), int(plates))
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]:
+    """A server with a copy of the repository, nothing loaded."""
+    folder = Path(shutil.copytree(REPOSITORY, tmp_path_factory.mktemp("copy") / "models"))
+    with own_server(ServerOptions(repository=folder, explicit=True)) as options:
+        yield options
+
+
+@pytest.fixture
+def client(options: ServerOptions) -> Iterator[InferenceServerClient]:
+    """A client that leaves nothing loaded behind."""
+    with InferenceServerClient(options.grpc_url) as client:
+        yield client
+        for name in ready(client):
+            client.unload_model(name)
+
+
+@pytest.mark.server
+def test_nothing_is_loaded_unasked(client: InferenceServerClient) -> None:
+    assert ready(client) == []
+    with pytest.raises(InferenceServerException, match="unknown model: 'restoration_small'"):
+        restore(client, SMALL, random_picture(8, 8))
+
+
+@pytest.mark.server
+def test_loading_a_chain_loads_its_parts(client: InferenceServerClient) -> None:
+    client.load_model(SMALL)
+    assert ready(client) == [*SHARED, SMALL, "sharpen_small"]
+    assert client.is_model_ready(SMALL)
+
+
+@pytest.mark.server
+def test_a_chain_answers_as_its_parts_in_process(client: InferenceServerClient) -> None:
+    client.load_model(LARGE)
+    pictures = [random_picture(*size_hw) for size_hw in SIZES_HW]
+    answers = [restore(client, LARGE, bgr).astype(int) for bgr in pictures]
+    wanted = [in_process("sharpen_large", bgr) for bgr in pictures]
+    assert [one.shape for one in answers] == [one.shape for one in wanted]
+    assert max(np.abs(a - w).max() for a, w in zip(answers, wanted, strict=True)) <= 1
+
+
+@pytest.mark.server
+def test_http_and_grpc_answer_alike(client: InferenceServerClient, options: ServerOptions) -> None:
+    client.load_model(SMALL)
+    bgr = random_picture(31, 47)
+    tensor = tritonclient.http.InferInput("picture", [31, 47, 3], "UINT8")
+    tensor.set_data_from_numpy(bgr)
+    with tritonclient.http.InferenceServerClient(options.http_url) as http:
+        answer = http.infer(SMALL, [tensor]).as_numpy("restored")
+    np.testing.assert_array_equal(answer, restore(client, SMALL, bgr))
+
+
+@pytest.mark.server
+def test_unloading_a_chain_alone_leaves_its_parts(client: InferenceServerClient) -> None:
+    client.load_model(SMALL)
+    client.unload_model(SMALL)
+    assert ready(client) == [*SHARED, "sharpen_small"]
+
+
+@pytest.mark.server
+def test_parts_that_another_chain_needs_stay(client: InferenceServerClient) -> None:
+    client.load_model(SMALL)
+    client.load_model(LARGE)
+    client.unload_model(SMALL, unload_dependents=True)
+    assert ready(client) == [*SHARED, LARGE, "sharpen_large"]
+    assert restore(client, LARGE, random_picture(8, 8)).shape == (8, 8, 3)
+
+
+@pytest.mark.server
+def test_a_chain_goes_with_a_part_that_is_unloaded(client: InferenceServerClient) -> None:
+    client.load_model(SMALL)
+    client.unload_model("finish")
+    assert not client.is_model_ready(SMALL)
+    with pytest.raises(InferenceServerException, match="has no available versions"):
+        restore(client, SMALL, random_picture(8, 8))
+
+
+@pytest.mark.server
+def test_an_empty_picture_is_the_callers_fault(client: InferenceServerClient) -> None:
+    client.load_model(SMALL)
+    assert restore(client, SMALL, random_picture(5, 8)).shape == (5, 8, 3)
+    with pytest.raises(InferenceServerException, match="picture: wanted pixels, got none") as told:
+        restore(client, SMALL, random_picture(0, 8))
+    assert told.value.status() == "StatusCode.INVALID_ARGUMENT"
+
+
+@pytest.mark.server
+def test_a_missing_part_is_told(tmp_path: Path) -> None:
+    absent = shutil.ignore_patterns("finish")
+    folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models", ignore=absent))
+    with (
+        own_server(ServerOptions(repository=folder, explicit=True)) as options,
+        InferenceServerClient(options.grpc_url) as client,
+        pytest.raises(InferenceServerException, match=r"models that are not available.*: finish"),
+    ):
+        client.load_model(SMALL)
