@@ -1,9 +1,11 @@
-"""Throughput over the calls at once, and where the CPU time goes, as PNG files."""
+"""Throughput over the calls at once, and where the CPU time goes, as small PNG files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from PIL import Image
 
 from benchmarks.compositions.figures import CellFigures
 from benchmarks.compositions.spending import SERVER
@@ -11,32 +13,37 @@ from benchmarks.compositions.workloads import Workload
 from benchmarks.diagrams import COLOURS
 from reporting.plots import Bars, Diagram, Line, plot
 
-STYLES = ("--", "-", "o-")
+ROOM = 1.35
+"""Of the highest bar, so that the legend has a place."""
+INKS = 48
 
 
 def draw(cells: Sequence[CellFigures], workload: Workload, path: Path) -> None:
-    """Draw a row for each picture: throughput left, CPU time of a call right."""
+    """Draw a row for each picture: throughput for each number of instances, and CPU time."""
     pictures = dict.fromkeys(one.cell.picture for one in cells)
     rows = [[one for one in cells if one.cell.picture == picture] for picture in pictures]
-    plot([(_throughput(row, workload), _cpu(row, workload)) for row in rows], path)
+    plot([(*_throughputs(row, workload), _cpu(row, workload)) for row in rows], path)
+    with Image.open(path) as drawn:
+        small = drawn.convert("RGB").quantize(INKS)
+    small.save(path, optimize=True)
 
 
-def _throughput(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
+def _throughputs(cells: Sequence[CellFigures], workload: Workload) -> Iterator[Diagram]:
     counts = tuple(sorted({float(one.cell.concurrency) for one in cells}))
-    instances = sorted({one.cell.instances for one in cells})
-    lines = []
+    most = max(one.load.throughput for one in cells)
+    for number in sorted({one.cell.instances for one in cells}):
+        mine = [one for one in cells if one.cell.instances == number]
+        yield Diagram(
+            f"{workload.name}, {cells[0].cell.picture}, instances: {number}", "calls at once",
+            "pictures/s", tuple(_lines(mine, workload)), y_limits=(0, 1.1 * most), x_ticks=counts,
+        )  # fmt: skip
+
+
+def _lines(cells: Sequence[CellFigures], workload: Workload) -> Iterator[Line]:
     for form, colour in zip(workload.forms, COLOURS[1:], strict=False):
-        for number, style in zip(instances, STYLES, strict=False):
-            mine = [
-                one for one in cells if (one.cell.form, one.cell.instances) == (form.name, number)
-            ]
-            x = [one.cell.concurrency for one in mine]
-            y = [one.load.throughput for one in mine]
-            lines.append(Line(x, y, f"{form.name}, {number}", colour, style))
-    return Diagram(
-        f"{workload.name}, {cells[0].cell.picture}: form, instances", "calls at once",
-        "pictures/s", tuple(lines), y_limits=(0, None), x_ticks=counts,
-    )  # fmt: skip
+        mine = [one for one in cells if one.cell.form == form.name]
+        x, y = [one.cell.concurrency for one in mine], [one.load.throughput for one in mine]
+        yield Line(x, y, form.name, colour, "o-")
 
 
 def _cpu(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
@@ -44,7 +51,7 @@ def _cpu(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
     most = max(one.cell.concurrency for one in cells)
     instances = sorted({one.cell.instances for one in cells})
     middle = instances[len(instances) // 2]
-    labels = (f"{SERVER}", "networks", "Python models")
+    labels = (SERVER, "networks", "Python models")
     bars = []
     for place, form in enumerate(workload.forms):
         one = next(
@@ -58,6 +65,7 @@ def _cpu(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
         for label, height, colour in zip(labels, heights, COLOURS[3:], strict=False):
             bars.append(Bars([place - 0.35], [height], 0.7, label if not place else "", colour))
     return Diagram(
-        f"CPU of a call, x{most}, {middle} instances", "", "ms", tuple(bars), y_limits=(0, None),
+        f"CPU of a call, x{most}, instances: {middle}", "", "ms", tuple(bars),
+        y_limits=(0, ROOM * max(bar.height[0] for bar in bars)),
         x_names=tuple(form.name for form in workload.forms),
     )  # fmt: skip

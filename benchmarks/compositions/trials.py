@@ -21,7 +21,6 @@ import cv2
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
-from benchmarks.compositions.figures import Sample
 from benchmarks.compositions.measurement import measure_cell
 from benchmarks.compositions.repository import edit, lay_out_plates
 from benchmarks.compositions.workloads import SMALL_WH, Form, list_workloads
@@ -153,25 +152,26 @@ def _measure(
     bitmap = draw_bitmap()
     question = Question(bitmap, form.model, PLATES.outputs, is_new=pictures == "new")
     answering = [one for one, server in servers.items() if does_answer(question, server)]
-    rounds: dict[Variant, list[Sample]] = {one: [] for one in answering}
+    rounds: dict[Variant, list[Round]] = {one: [] for one in servers}
     for _ in range(ROUNDS):
-        for one, samples in rounds.items():
-            samples.append(measure_cell(form, question, concurrency, SECONDS, servers[one]))
-    first = pool([sample.round for sample in rounds[answering[0]]])
-    for one in servers:
-        figures = _figures(form, [sample.round for sample in rounds.get(one, [])], first)
+        for one in answering:
+            sample = measure_cell(form, question, concurrency, SECONDS, servers[one])
+            rounds[one].append(sample.round)
+    for one, measured in rounds.items():
+        figures = show(form, measured, rounds[answering[0]])
         yield [form.name, pictures, f"x{concurrency}", one.name, *map(format_figure, figures)]
 
 
-def _figures(form: Form, rounds: Sequence[Round], first: Any) -> list[float | None]:
-    if not rounds:  # it never answered
+def show(form: Form, rounds: Sequence[Round], first: Sequence[Round]) -> list[float | None]:
+    """Return the figures of a row; none where nothing was ever answered."""
+    if not rounds:
         return [None] * 8
     load, counted = pool(rounds), add_up(one.counters for one in rounds)
     called = counted[f"{form.model} request_success"]
     hits = sum(value for key, value in counted.items() if key.endswith("num_hits_per_model"))
     models = [times_of(name, counted, called) for name in ("yolo", "lprnet")]
     together = [None if hits else model.batch for model in models]
-    ratio = divide_by_round(load, first, lambda one: one.throughput)
+    ratio = divide_by_round(load, pool(first), lambda one: one.throughput)
     times = (load.p50_ms, load.p99_ms, load.cpu_ms.server)
     return [load.throughput, ratio, *times, hits / called, *together]
 
