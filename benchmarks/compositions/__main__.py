@@ -30,7 +30,7 @@ def main(
     instances: Annotated[str, typer.Option(help="Of each Python model.")] = "1,2,4",
     concurrency: Annotated[str, typer.Option(help="Calls at once.")] = "1,2,4,8",
     seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = 0.7,
-    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 3,
+    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 2,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path(
         "reports/compositions"
     ),

@@ -21,7 +21,7 @@ def format_tables(report: CompositionsReport, workloads: Iterable[Workload]) -> 
     for workload in workloads:
         cells = [one for one in report.cells if one.workload == workload.name]
         if cells:
-            parts += [f"## {workload.name}\n", *_tables(workload, cells, report)]
+            parts += [f"### {workload.name}\n", *_tables(workload, cells, report)]
     return "\n".join(parts)
 
 
