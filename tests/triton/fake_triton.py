@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 TRITONSERVER_MEMORY_CPU = "cpu"
+TRITONSERVER_RESPONSE_COMPLETE_FINAL = 1
 
 
 class Tensor:
@@ -31,6 +32,9 @@ class Tensor:
 
     def as_numpy(self) -> np.ndarray:
         return np.asarray(self._array)
+
+    def shape(self) -> list[int]:
+        return [*self.as_numpy().shape]
 
     def __dlpack__(self, **_: object) -> object:
         return self._array.__dlpack__()
@@ -75,6 +79,19 @@ class InferenceResponse:
         return self._error
 
 
+@dataclass
+class ResponseSender:
+    """What a decoupled model answers through; notes what it was given."""
+
+    sent: list[InferenceResponse] = field(default_factory=list)
+    is_ended: bool = False
+
+    def send(self, response: InferenceResponse | None = None, flags: int = 0) -> None:
+        assert not self.is_ended, "wanted nothing after the end"
+        self.sent += [response] if response else []
+        self.is_ended = bool(flags & TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+
+
 @dataclass(frozen=True)
 class PreferredMemory:
     kind: str
@@ -101,6 +118,10 @@ class InferenceRequest:
         self._outputs, self._timeout, self._trace = list(requested_output_names), timeout, trace
         self._parameters, self._is_cancelled = parameters, is_cancelled
         self.preferred_memory = preferred_memory
+        self.sender = ResponseSender()
+
+    def get_response_sender(self) -> ResponseSender:
+        return self.sender
 
     def model_name(self) -> str:
         return self._model

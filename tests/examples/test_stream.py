@@ -1,0 +1,232 @@
+"""A clip's plates come over gRPC while they are found, until the end or until nobody waits."""
+
+import csv
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+from google.protobuf import text_format
+from tritonclient.grpc.model_config_pb2 import ModelConfig
+from tritonclient.utils import InferenceServerException
+
+from examples.stream.__main__ import HIGH, RATE, REPOSITORY, WIDE, main, render, stream
+from orchestrator.contract import MODEL
+from orchestrator.loopback import without_proxy
+from orchestrator.server.local import on_free_ports, own_server, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import run_server
+from rendering.scenery import scene
+from tests.integration.gate import Gate, gated, pending
+from tests.samples import PROJECT
+from tests.waiting import until
+
+pytestmark = pytest.mark.server
+TEXTS = ["A123BC77", "M456OP199"]
+SAID = r"^  at  \d\.\d\d s  \S+ +arrived after +\d+\.\d\d s$"
+FRAMES, LONG = 40, 200
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_proxy() -> None:
+    """Let plain clients reach loopback where this shell has a proxy."""
+    os.environ.update(without_proxy(os.environ))
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[ServerOptions]:
+    with own_server(ServerOptions(beside=(REPOSITORY,))) as options:
+        yield options
+
+
+@pytest.fixture(scope="module")
+def url(served: ServerOptions) -> str:
+    return served.grpc_url
+
+
+@pytest.fixture(scope="module")
+def clip() -> bytes:
+    return render(TEXTS, FRAMES)
+
+
+@pytest.fixture(scope="module")
+def long_clip() -> bytes:
+    return render(TEXTS, LONG)
+
+
+def texts_of(response: Any) -> list[str]:
+    return [text.decode() for text in response.as_numpy("texts").ravel()]
+
+
+def by_frame(responses: Iterator[Any]) -> dict[int, list[str]]:
+    return {int(one.as_numpy("frame")[0]): texts_of(one) for one in responses}
+
+
+def worked(url: str) -> int:
+    """Return how many pictures `plate_recognition` has worked on."""
+    with tritonclient.grpc.InferenceServerClient(url) as client:
+        (model,) = client.get_inference_statistics(MODEL).model_stats
+        return int(model.execution_count)
+
+
+def lefts() -> np.ndarray:
+    """Return where the camera's picture begins in the street, for each frame of `clip`."""
+    return np.linspace(0, WIDE * (len(TEXTS) + 1), FRAMES).astype(int)
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_plate_that_is_whole_in_the_picture_is_read(url: str, clip: bytes, index: int) -> None:
+    x0, _, x1, _ = scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy[index]
+    whole = np.flatnonzero((lefts() < x0 - 20) & (x1 + 20 < lefts() + WIDE))
+    found = by_frame(stream(url, clip))
+    assert len(whole) >= 5
+    assert [frame for frame in whole if TEXTS[index] not in found.get(frame, [])] == []
+
+
+def test_frames_without_plates_are_silent(url: str, clip: bytes) -> None:
+    xyxy = scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy
+    gone = (xyxy[:, 2:3] < lefts()) | (lefts() + WIDE < xyxy[:, :1])
+    empty = set(np.flatnonzero(gone.all(axis=0)))
+    assert len(empty) >= 5
+    assert empty & by_frame(stream(url, clip)).keys() == set()
+
+
+def test_each_response_says_when_its_frame_is_shown(url: str, clip: bytes) -> None:
+    found = {int(one.as_numpy("frame")[0]): one.as_numpy("time_s")[0] for one in stream(url, clip)}
+    assert len(found) >= 10
+    assert [*found.values()] == pytest.approx([frame / RATE for frame in found])
+
+
+def test_a_response_holds_what_plate_recognition_gives(url: str, clip: bytes) -> None:
+    first = next(stream(url, clip))
+    rows = len(first.as_numpy("texts"))
+    shapes = {name: first.as_numpy(name).shape for name in ("coordinates", "corners", "formats")}
+    assert shapes == {"coordinates": (rows, 4), "corners": (rows, 4, 2), "formats": (rows, 1)}
+
+
+def outputs_in(repository: Path, model: str) -> list[str]:
+    config = text_format.Parse((repository / model / "config.pbtxt").read_text(), ModelConfig())
+    return [str(output) for output in config.output]
+
+
+def test_the_config_names_every_output_of_plate_recognition() -> None:
+    theirs = outputs_in(PROJECT / "model_repository", MODEL)
+    assert outputs_in(REPOSITORY, "plates_stream")[2:] == theirs
+
+
+def test_parameters_reach_plate_recognition(url: str, clip: bytes) -> None:
+    assert list(stream(url, clip, detection_threshold=1.0)) == []
+    assert set().union(*by_frame(stream(url, clip, text_threshold=1.0)).values()) == {""}
+
+
+def test_one_frame_of_so_many_seconds_is_worked_on(url: str, clip: bytes) -> None:
+    before = worked(url)
+    assert set(by_frame(stream(url, clip, every_s=0.5))) <= {*range(0, FRAMES, 5)}
+    assert worked(url) - before == FRAMES / 5
+
+
+def test_two_streams_go_on_beside_each_other(url: str, clip: bytes, long_clip: bytes) -> None:
+    before, first = worked(url), stream(url, long_clip)
+    next(first)
+    found = Counter(text for texts in by_frame(stream(url, clip)).values() for text in texts)
+    first.close()
+    assert min(found[text] for text in TEXTS) >= 5
+    assert worked(url) - before < LONG / 2  # the long clip has not been worked to its end first
+
+
+def test_a_cancelled_stream_stops_working(url: str, clip: bytes, long_clip: bytes) -> None:
+    before, cancelled = worked(url), stream(url, long_clip)
+    next(cancelled)
+    cancelled.close()
+    list(stream(url, clip, every_s=60))  # its frame comes after those that were in work
+    so_far = worked(url)
+    list(stream(url, clip))
+    assert so_far - before < LONG / 2
+    assert worked(url) - so_far == FRAMES  # of the other clip alone
+
+
+def refused(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
+    """Return how many responses a clip gives before it is refused, and what is said then."""
+    found: list[Any] = []
+    with pytest.raises(InferenceServerException) as error:
+        found.extend(stream(url, clip))
+    return len(found), error.value
+
+
+def test_what_is_no_clip_is_refused_and_the_next_is_answered(url: str, clip: bytes) -> None:
+    count, error = refused(url, b"no clip")
+    assert count == 0
+    assert "clip: wanted a whole video file (mov,mp4,matroska,webm,mpegts)" in str(error)
+    assert "got 7 bytes" in str(error)
+    assert TEXTS[0] in set().union(*by_frame(stream(url, clip)).values())
+
+
+def test_damage_is_told_after_what_was_read(url: str, clip: bytes) -> None:
+    damaged = bytearray(clip)
+    middle, end = len(clip) // 2, clip.rindex(b"moov") - 4
+    damaged[middle:end] = bytes(end - middle)
+    count, error = refused(url, bytes(damaged))
+    assert count >= 5
+    assert "clip: wanted a whole video file" in str(error)
+
+
+def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:
+    sent = tritonclient.http.InferInput("clip", [1], "BYTES")
+    sent.set_data_from_numpy(np.array([b"clip"], np.object_))
+    with (
+        tritonclient.http.InferenceServerClient(served.http_url) as client,
+        pytest.raises(InferenceServerException, match="decoupled"),
+    ):
+        client.infer("plates_stream", [sent])
+
+
+def test_who_finds_plate_recognition_full_is_told_and_the_others_go_on(
+    tmp_path: Path, clip: bytes
+) -> None:
+    gate = Gate(tmp_path)
+    options = on_free_ports(prepare(ServerOptions(device="cpu", pictures=1, beside=(REPOSITORY,))))
+    with run_server(options, partial(gated, gate=gate, model=MODEL)) as server:
+        client = tritonclient.grpc.InferenceServerClient(options.grpc_url)
+        sent = tritonclient.grpc.InferInput("input__0", [4, 4, 3], "UINT8")
+        sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
+        crowd = [client.async_infer(MODEL, [sent], lambda result, error: 0) for _ in range(65)]
+        until(lambda: pending(server) == 64, "a full queue")
+        count, error = refused(options.grpc_url, clip)
+        assert (count, len(crowd)) == (0, 65)
+        assert str(error).startswith("plate_recognition: ")
+        assert str(error).endswith("Exceeds maximum queue size")
+        gate.open()
+        until(lambda: pending(server) == 0, "an empty queue")
+        assert TEXTS[0] in set().union(*by_frame(stream(options.grpc_url, clip)).values())
+        client.close()
+
+
+def test_the_example_prints_a_line_for_each_response(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "short.mp4").write_bytes(render(TEXTS, 12))
+    main([str(tmp_path / "short.mp4")])
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.startswith(f"{tmp_path}/short.mp4: ")
+    assert "A123BC77  " in "".join(lines)
+    assert [line for line in lines if not re.search(SAID, line)] == []
+
+
+@pytest.mark.photos
+@pytest.mark.parametrize("name", ["checkpoint.mp4", "phone.mp4", "street.mp4"])
+def test_clips_of_real_cameras_give_their_clear_plates(photos: Path, url: str, name: str) -> None:
+    folder = photos / "cameras" / "clips"
+    with (folder / "labels.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["file"] == name]
+    wanted = {row["text"] for row in rows if row["note"].endswith("clear")}
+    found = by_frame(stream(url, (folder / name).read_bytes()))
+    often = Counter(text for texts in found.values() for text in texts)
+    assert wanted
+    assert min(often[text] for text in wanted) >= 3

@@ -1,0 +1,134 @@
+"""A clip's frames: which are taken, when they are shown, and where a damaged file ends."""
+
+import io
+import struct
+from importlib import import_module
+
+import av
+import numpy as np
+import pytest
+
+from orchestrator.errors import PictureError
+
+VERSION = "examples.stream.model_repository.plates_stream.1"
+WIDE, HIGH = 64, 48
+
+
+@pytest.fixture(scope="module")
+def module():
+    return import_module(f"{VERSION}.frames")
+
+
+@pytest.fixture(scope="module")
+def frames(module):
+    return module.frames
+
+
+def clip(count: int, kind: str = "mp4") -> bytes:
+    """Return a clip whose frames grow brighter, white in the upper left quarter."""
+    file = io.BytesIO()
+    with av.open(file, "w", format=kind) as opened:
+        video = opened.add_stream("libx264", rate=10)
+        video.width, video.height, video.pix_fmt = WIDE, HIGH, "yuv420p"
+        for index in range(count):
+            bgr = np.full((HIGH, WIDE, 3), 20 + index * 2, np.uint8)
+            bgr[: HIGH // 2, : WIDE // 2] = 255
+            opened.mux(video.encode(av.VideoFrame.from_ndarray(bgr, format="bgr24")))
+        opened.mux(video.encode(None))
+    return file.getvalue()
+
+
+def turned(mp4: bytes) -> bytes:
+    """Return a clip as a telephone writes it that was held upright: to be turned when shown."""
+    one, unit = 0x10000, 0x40000000
+    level = struct.pack(">9i", one, 0, 0, 0, one, 0, 0, 0, unit)
+    right = struct.pack(">9i", 0, one, 0, -one, 0, 0, 0, 0, unit)
+    at = mp4.index(level, mp4.index(b"tkhd"))
+    return mp4[:at] + right + mp4[at + len(level) :]
+
+
+def taken(frames, file: bytes) -> tuple[int, str]:
+    """Return how many frames a clip gives before it is refused, and how."""
+    found = []
+    with pytest.raises(PictureError) as refused:
+        found.extend(frames(file, 0))
+    return len(found), str(refused.value)
+
+
+@pytest.mark.parametrize("kind", ["mp4", "matroska", "mpegts"])
+def test_frames_come_in_order_with_their_times(frames, kind: str) -> None:
+    found = list(frames(clip(5, kind), 0))
+    assert [frame.number for frame in found] == [0, 1, 2, 3, 4]
+    assert [frame.time_s for frame in found] == pytest.approx([0, 0.1, 0.2, 0.3, 0.4], abs=2e-3)
+
+
+def test_frames_are_bgr_pictures(frames) -> None:
+    first = next(frames(clip(1), 0)).bgr
+    assert (first.shape, first.dtype) == ((HIGH, WIDE, 3), np.uint8)
+    assert first.flags.c_contiguous
+    assert first[5, 5].min() > 245
+    assert first[40, 60].max() < 30
+
+
+@pytest.mark.parametrize(
+    ("every_s", "numbers"),
+    [(0, [*range(10)]), (0.1, [*range(10)]), (0.25, [0, 3, 6, 9]), (0.4, [0, 4, 8]), (60, [0])],
+)
+def test_one_frame_of_so_many_seconds_is_taken(frames, every_s: float, numbers: list[int]) -> None:
+    assert [frame.number for frame in frames(clip(10), every_s)] == numbers
+
+
+def test_what_was_filmed_upright_is_turned_upright(frames) -> None:
+    first = next(frames(turned(clip(1)), 0)).bgr
+    assert first.shape == (WIDE, HIGH, 3)
+    assert first[5, HIGH - 5].min() > 245  # the upper left quarter, turned to the right
+    assert first[5, 5].max() < 30
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"a clip", id="text"),
+        pytest.param(clip(1)[:40], id="a head alone"),
+        pytest.param(b"\xff\xd8\xff\xe0", id="a picture"),
+        pytest.param(b"#EXTM3U\n#EXTINF:10,\n/etc/hostname\n#EXT-X-ENDLIST\n", id="playlist"),
+    ],
+)
+def test_what_is_no_clip_is_refused(frames, file: bytes) -> None:
+    count, told = taken(frames, file)
+    assert count == 0
+    assert f"wanted a whole video file (mov,mp4,matroska,webm,mpegts), got {len(file)} " in told
+
+
+def test_a_file_without_a_picture_is_refused(frames) -> None:
+    file = io.BytesIO()
+    with av.open(file, "w", format="matroska") as opened:
+        sound = opened.add_stream("pcm_s16le", rate=8000)
+        samples = av.AudioFrame.from_ndarray(np.zeros((1, 800), np.int16), "s16", "mono")
+        samples.sample_rate = 8000
+        opened.mux(sound.encode(samples))
+    assert taken(frames, file.getvalue())[0] == 0
+
+
+def test_a_damaged_mp4_gives_what_lies_before_the_damage(frames) -> None:
+    file = bytearray(clip(60))
+    middle = (file.index(b"mdat") + file.index(b"moov")) // 2
+    file[middle : middle + 200] = bytes(200)
+    count, told = taken(frames, bytes(file))
+    assert 5 < count < 60
+    assert f"end after {count} frames, {(count - 1) / 10:.1f} s" in told
+
+
+def test_a_matroska_file_that_was_cut_off_is_told_at_its_end(frames) -> None:
+    file = clip(60, "matroska")
+    count, told = taken(frames, file[: len(file) // 2])
+    assert 5 < count < 60
+    assert told.endswith("wanted 6.0 s")
+
+
+def test_too_large_a_picture_is_never_unpacked(frames, module, monkeypatch) -> None:
+    monkeypatch.setattr(module, "MOST_PIXELS", WIDE * HIGH - 1)
+    count, told = taken(frames, clip(1))
+    assert count == 0
+    assert "clip: wanted at most 3071 pixels" in told

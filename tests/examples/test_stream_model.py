@@ -1,0 +1,169 @@
+"""The streaming model beside a Triton that stands for the real one: order, limits and errors."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import PictureError
+from tests.triton import fake_triton as triton
+
+VERSION = "examples.stream.model_repository.plates_stream.1"
+SETTINGS = {"every_s": {"string_value": "0"}, "frames_in_work": {"string_value": "3"}}
+RECOGNITION = "plate_recognition"
+
+
+class Clip:
+    """Stands for the frames of a clip: grey ones, each as bright as its number."""
+
+    def __init__(self, count: int, error: Exception | None = None) -> None:
+        self.count, self.error, self.begun = count, error, 0
+
+    def frames(self, file: bytes, every_s: float) -> Iterator[SimpleNamespace]:
+        for number in range(self.count):
+            self.begun += 1
+            bgr = np.full((2, 2, 3), number, np.uint8)
+            yield SimpleNamespace(number=number, time_s=number / 10, bgr=bgr)
+        if self.error:
+            raise self.error
+
+
+@pytest.fixture
+def answered(monkeypatch) -> Callable[..., triton.ResponseSender]:
+    """Let the model answer clips; return what the first one's caller is sent."""
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", triton)
+    triton.forget()
+    module = import_module(f"{VERSION}.model")
+
+    def answer(clip: Clip, **request: object) -> triton.ResponseSender:
+        monkeypatch.setattr(module, "frames", clip.frames)
+        asked = triton.InferenceRequest(
+            inputs=[triton.Tensor("clip", np.array([b"clip"], np.object_))],
+            **{"requested_output_names": ["time_s", "frame", "texts"]} | request,
+        )
+        model = module.TritonPythonModel()
+        model.initialize({"model_config": json.dumps({"parameters": SETTINGS})})
+        asyncio.run(model.execute([asked]))
+        assert asked.sender.is_ended
+        return asked.sender
+
+    return answer
+
+
+def plates(*texts: bytes) -> triton.InferenceResponse:
+    rows = np.array(texts, np.object_).reshape(-1, 1)
+    return triton.InferenceResponse([triton.Tensor("texts", rows)])
+
+
+def brightness(request: triton.InferenceRequest) -> int:
+    return int(request.inputs()[0].as_numpy()[0, 0, 0])
+
+
+def outputs(response: triton.InferenceResponse) -> dict[str, list]:
+    return {one.name(): one.as_numpy().ravel().tolist() for one in response.output_tensors()}
+
+
+def test_only_frames_that_show_plates_are_answered(answered) -> None:
+    shown = {1: plates(b"A123BC77"), 3: plates(b"", b"M456OP199")}
+    triton.MODELS[RECOGNITION] = lambda request: shown.get(brightness(request), plates())
+    sent = answered(Clip(5)).sent
+    assert sorted((outputs(one) for one in sent), key=lambda one: one["frame"]) == [
+        {"time_s": pytest.approx([0.1]), "frame": [1], "texts": [b"A123BC77"]},
+        {"time_s": pytest.approx([0.3]), "frame": [3], "texts": [b"", b"M456OP199"]},
+    ]
+
+
+def test_a_frame_that_is_read_sooner_is_answered_sooner(answered, monkeypatch) -> None:
+    triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
+    late = asyncio.Event()
+
+    async def async_exec(request: triton.InferenceRequest) -> triton.InferenceResponse:
+        await late.wait() if brightness(request) == 0 else late.set()
+        return request.exec()
+
+    monkeypatch.setattr(triton.InferenceRequest, "async_exec", async_exec)
+    assert [outputs(one)["frame"] for one in answered(Clip(2)).sent] == [[1], [0]]
+
+
+def test_three_frames_are_in_work_at_once_and_no_others_are_decoded(answered, monkeypatch) -> None:
+    clip, ahead, three = Clip(20), [], asyncio.Event()
+    triton.MODELS[RECOGNITION] = lambda _: plates()
+
+    async def async_exec(request: triton.InferenceRequest) -> triton.InferenceResponse:
+        three.set() if brightness(request) == 2 else await asyncio.wait_for(three.wait(), 10)
+        ahead.append(clip.begun - len(ahead))
+        return request.exec()
+
+    monkeypatch.setattr(triton.InferenceRequest, "async_exec", async_exec)
+    assert answered(clip).sent == []
+    assert (len(ahead), max(ahead)) == (20, 3)
+
+
+def test_only_what_was_asked_for_is_computed(answered) -> None:
+    triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
+    answered(Clip(1), requested_output_names=["texts", "frame"])
+    answered(Clip(1), requested_output_names=["time_s"])
+    wanted = [request.requested_output_names() for request in triton.SENT]
+    assert wanted == [["texts"], ["coordinates"]]
+
+
+def test_parameters_of_plates_are_passed_on(answered) -> None:
+    triton.MODELS[RECOGNITION] = lambda _: plates()
+    answered(Clip(1), parameters={"every_s": 1.5, "max_plates": 2, "text_threshold": 0.9})
+    assert triton.SENT[0].parameters() == '{"max_plates": 2, "text_threshold": "0.9"}'
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"every_s": "soon"}, "every_s: wanted a number from 0 to 3600, got 'soon'"),
+        ({"every_s": -1}, "every_s: wanted a number from 0 to 3600, got -1"),
+        ({"text_threshold": 7}, "text_threshold: wanted 0 to 1, got 7.0"),
+        ({"fps": 5}, "parameters: wanted some of detection_threshold"),
+    ],
+)
+def test_a_wrong_parameter_is_refused_before_the_first_frame(
+    answered, parameters: dict[str, object], told: str
+) -> None:
+    (response,) = answered(Clip(1), parameters=parameters).sent
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert response.error().message().startswith(told)
+    assert triton.SENT == []
+
+
+def test_a_full_queue_is_an_error_and_ends_the_stream(answered) -> None:
+    full = triton.InferenceResponse(error=triton.TritonError("Exceeds maximum queue size"))
+    shown = {4: full}
+    triton.MODELS[RECOGNITION] = lambda one: shown.get(brightness(one), plates(b"A123BC77"))
+    clip = Clip(100)
+    *before, last = answered(clip).sent
+    assert last.error().code() == triton.TritonError.UNAVAILABLE
+    assert {0, 1, 2, 3} <= {outputs(one)["frame"][0] for one in before}
+    assert clip.begun < 10
+
+
+def test_damage_is_told_after_the_frames_that_lie_before_it(answered) -> None:
+    triton.MODELS[RECOGNITION] = lambda _: plates(b"A123BC77")
+    *before, last = answered(Clip(5, PictureError("clip: damaged"))).sent
+    assert sorted(outputs(one)["frame"][0] for one in before) == [0, 1, 2, 3, 4]
+    assert last.error().code() == triton.TritonError.INVALID_ARG
+    assert last.error().message() == "clip: damaged"
+
+
+def test_a_fault_of_ours_is_told_too(answered) -> None:
+    (response,) = answered(Clip(0, RuntimeError("no memory"))).sent
+    assert response.error().code() == triton.TritonError.INTERNAL
+    assert response.error().message() == "RuntimeError: no memory"
+
+
+def test_who_has_gone_has_no_frame_worked_on(answered) -> None:
+    clip = Clip(100)
+    (response,) = answered(clip, is_cancelled=True).sent
+    assert response.error().code() == triton.TritonError.CANCELLED
+    assert triton.SENT == []
+    assert clip.begun <= 3
