@@ -17,7 +17,7 @@ COMPARED: tuple[Row[CellFigures], ...] = (
     Row("CPU", lambda cell: cell.load.cpu_ms.server),
 )
 """Figures of a cell that are divided, in the order of a `Change`."""
-SELECTION = ("plates", "targets", "transports", "concurrencies", "thin")
+SELECTION = ("plates", "transports", "concurrencies", "thin")
 """Conditions that say which cells there are, and nothing about a cell."""
 
 
@@ -33,8 +33,8 @@ def take_medians(cells: Sequence[CellChange]) -> dict[str, Change]:
     """Return each ratio's median by way."""
     return {
         way: Change(*map(_median, zip(*changes, strict=True)))
-        for way in dict.fromkeys(cell.key.way for cell in cells)
-        for changes in [[astuple(cell.change) for cell in cells if cell.key.way == way]]
+        for way in dict.fromkeys(cell.key.transport for cell in cells)
+        for changes in [[astuple(cell.change) for cell in cells if cell.key.transport == way]]
     }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchmarks.compositions import MODELS
 from benchmarks.load import Round
 from benchmarks.metrics import Inside, add_up, look_inside
 from benchmarks.plan import Key
@@ -40,7 +39,7 @@ def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
             _most(one.peaks.memory_bytes for one in rounds),
             _most(one.peaks.shm_bytes for one in rounds),
         ),
-        inside=look_inside(add_up(one.counters for one in rounds), MODELS[key.target]),
+        inside=look_inside(add_up(one.counters for one in rounds)),
     )
 
 

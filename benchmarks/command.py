@@ -8,7 +8,6 @@ from typing import Annotated, TypeAlias
 import typer
 
 from benchmarks import plan
-from benchmarks.compositions import BLS
 from benchmarks.plan import parse_numbers
 from orchestrator.cli.flags import (
     Device,
@@ -34,9 +33,6 @@ def bench(
     plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,1,4,20",
     file: Annotated[
         list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
-    ] = None,
-    target: Annotated[
-        Names, typer.Option(help="bls (the service), ensemble or monolith; repeatable.")
     ] = None,
     transport: Annotated[
         Names, typer.Option(help=f"{', '.join(plan.TRANSPORTS)}; repeatable; default: all.")
@@ -71,14 +67,12 @@ def bench(
         from benchmarks.run import run
 
         address = plan.locate(url, grpc_url, metrics_url)
-        targets = tuple(target or (BLS,))
         counts = parse_numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
         planned = plan.Plan(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
-            targets=targets,
-            transports=tuple(transport or plan.choose_transports(address, targets)),
+            transports=tuple(transport or plan.choose_transports(address)),
             concurrencies=counts,
             thin=not (full or transport or concurrency),
             seconds=seconds,

@@ -17,7 +17,7 @@ COLOURS = (
 def draw(cells: Sequence[CellFigures], path: Path) -> None:
     """Draw a row for each picture: throughput on the left, p50 and p99 on the right."""
     pictures = list(dict.fromkeys(cell.key.picture for cell in cells))
-    ways = list(dict.fromkeys(cell.key.way for cell in cells))
+    ways = list(dict.fromkeys(cell.key.transport for cell in cells))
     colours = {way: COLOURS[index % len(COLOURS)] for index, way in enumerate(ways)}
     plot([_row([c for c in cells if c.key.picture == name], colours) for name in pictures], path)
 
@@ -29,7 +29,7 @@ def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram
     latency: list[Line] = []
     for way, colour in colours.items():
         mine = sorted(
-            (cell for cell in cells if cell.key.way == way and cell.load.calls),
+            (cell for cell in cells if cell.key.transport == way and cell.load.calls),
             key=lambda cell: cell.key.concurrency,
         )
         if not mine:  # nothing would spoil a logarithmic axis

@@ -14,7 +14,9 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.stages import PICTURE, STAGES, Stopwatch
 from orchestrator.triton.metrics import STAGE
 
-MODEL_LINE = re.compile(r'^nv_inference_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE)
+MODEL_LINE = re.compile(
+    r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE
+)
 STAGE_LINE = re.compile(
     rf'^{STAGE.name}_(sum|count)\{{.*?{STAGE.label}="([^"]+)".*?\}} (\S+)$', re.MULTILINE
 )
@@ -22,7 +24,7 @@ COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_ou
 T = TypeVar("T")
 
 Counters = Mapping[str, float]
-"""By a model and Triton's name of the counter, without its `nv_inference_`: `yolo exec_count`. By a
+"""By a model and Triton's name of the counter, without its `nv_inference_` or `nv_cache_`: `yolo exec_count`. By a
 stage, its seconds `yolo stage_sum` and how often it was come to, `yolo stage_count`."""
 
 
@@ -120,13 +122,15 @@ def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
         return None
     stages = STAGES if watched else ()
     return Inside(
-        whole=_times(model, counted, pictures) if pictures else None,
-        networks={n: _times(n, counted, pictures) for n in NETWORKS} if pictures else {},
+        whole=times_of(model, counted, pictures) if pictures else None,
+        networks={n: times_of(n, counted, pictures) for n in NETWORKS} if pictures else {},
         stages_ms={n: 1e3 * counted.get(f"{n} stage_sum", 0.0) / watched for n in stages},
     )
 
 
-def _times(model: str, counted: Counters, pictures: float) -> ModelTimes:
+def times_of(model: str, counted: Counters, pictures: float) -> ModelTimes:
+    """Return a model's part in each of so many pictures."""
+
     def of(name: str) -> float:
         return counted.get(f"{model} {name}", 0.0)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -30,14 +30,19 @@ class Picture:
     plates: int | None = None
 
 
-def render(count: int) -> Picture:
-    """Draw a street with so many plates, the same one every time."""
+def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
+    """Draw a street with so many plates, the same one every time; they are its name without one."""
     rng = np.random.default_rng((SEED, count))
     texts = [random_text(rng)[0] for _ in range(count)]
-    drawn = scene(texts, SIZE_WH, seed=SEED)
-    _, jpeg = cv2.imencode(".jpg", drawn.picture, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
-    name = f"{count} plates" if count != 1 else "1 plate"
-    return Picture(name, jpeg.tobytes(), decode(jpeg.tobytes()).numpy(), count)
+    drawn = scene(texts, size_wh, seed=SEED)
+    name = name or (f"{count} plates" if count != 1 else "1 plate")
+    return replace(encode(name, drawn.picture), plates=count)
+
+
+def encode(name: str, bgr: NDArray[np.uint8]) -> Picture:
+    """Return a picture as a JPEG file."""
+    _, jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    return Picture(name, jpeg.tobytes(), decode(jpeg.tobytes()).numpy())
 
 
 def read(paths: Sequence[Path]) -> list[Picture]:

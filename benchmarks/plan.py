@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
-from benchmarks.compositions import BLS, MODELS
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.toml_files import check_range
@@ -25,17 +25,11 @@ THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
 
 @dataclass(frozen=True)
 class Key:
-    """One cell of the grid: a picture's name, what is called and how, calls at once."""
+    """One cell of the grid: a picture's name, how the service is called, calls at once."""
 
     picture: str
     transport: str
     concurrency: int
-    target: str = BLS
-
-    @property
-    def way(self) -> str:
-        """What is called and how; the service itself goes without saying."""
-        return self.transport if self.target == BLS else f"{self.target}, {self.transport}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +47,6 @@ class Conditions:
 
     Attributes:
         plates: Plates of the rendered pictures, one picture each.
-        targets: The service, `bls`, and the compositions to compare it with.
         thin: Leave out the cells that tell least.
         seconds: Of each cell in each round, without warm-up.
         address: A running server; one of our own when None.
@@ -61,7 +54,6 @@ class Conditions:
     """
 
     plates: tuple[int, ...] = PLATES
-    targets: tuple[str, ...] = (BLS,)
     transports: tuple[str, ...] = TRANSPORTS
     concurrencies: tuple[int, ...] = CONCURRENCIES
     thin: bool = False
@@ -72,11 +64,6 @@ class Conditions:
     engine: str = Engine.AUTO.value
     threads: int = 0
     pictures: int = 0
-
-    @property
-    def compared(self) -> tuple[str, ...]:
-        """The targets beside the service; they run on the CPU, and take encoded pictures alone."""
-        return tuple(target for target in self.targets if target != BLS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,17 +79,11 @@ class Plan(Conditions):
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)
         _check_numbers("concurrency", self.concurrencies, least=1, most=256)
-        _check_names("transport", self.transports, TRANSPORTS)
-        _check_names("target", self.targets, tuple(MODELS))
+        check_names("transport", self.transports, TRANSPORTS)
         check_range("seconds", self.seconds, 0.1, 3600)
         check_range("rounds", self.rounds, 1, 1000)
         if self.address:
             self._check_address(self.address)
-        if self.compared and (self.address or self.device == "gpu"):
-            raise SettingsError(
-                f"target: wanted {self.compared[0]} on a server of our own on the CPU, got "
-                f"{'--url' if self.address else '--device gpu'}"
-            )
 
     def _check_address(self, address: Address) -> None:
         if self.repository or self.pictures:
@@ -114,23 +95,9 @@ class Plan(Conditions):
             raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
 
     @property
-    def used_device(self) -> str:
-        """The device, where compositions leave the choice."""
-        return "cpu" if self.compared else self.device
-
-    @property
     def is_served(self) -> bool:
         """Tell whether any cell needs a server."""
-        return any(transport != IN_PROCESS for transport, _ in self.ways)
-
-    @property
-    def ways(self) -> list[tuple[str, str]]:
-        """Every transport and target that is measured."""
-        service = self.transports if BLS in self.targets else {IN_PROCESS} & set(self.transports)
-        return [
-            *((transport, BLS) for transport in service),
-            *((HTTP_ENCODED, target) for target in self.compared),
-        ]
+        return any(transport != IN_PROCESS for transport in self.transports)
 
 
 def parse_numbers(text: str, name: str) -> tuple[int, ...]:
@@ -148,15 +115,27 @@ def parse_numbers(text: str, name: str) -> tuple[int, ...]:
 def list_keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
     """Return every cell, in the order of the report."""
     return [
-        Key(picture, transport, concurrency, target)
+        Key(picture, transport, concurrency)
         for picture in pictures
-        for transport, target in plan.ways
+        for transport in plan.transports
         for concurrency in sorted(plan.concurrencies)
         if not plan.thin or transport in THIN_TRANSPORTS or concurrency in THIN_CONCURRENCIES
     ]
 
 
-def shuffle(cells: Sequence[Key], round_: int) -> list[Key]:
+class Placed(Protocol):
+    """A cell of any grid."""
+
+    @property
+    def picture(self) -> str: ...
+    @property
+    def concurrency(self) -> int: ...
+
+
+K = TypeVar("K", bound=Placed)
+
+
+def shuffle(cells: Sequence[K], round_: int) -> list[K]:
     """Return the cells in the order of one round.
 
     Pictures and concurrencies come in another order each round, so that a slow spell of the machine
@@ -179,7 +158,12 @@ def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> N
         raise SettingsError(f"{name}: wanted different whole numbers, {least} to {most}, got {got}")
 
 
-def _check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+    """See that all that was asked for is known, and that it is something.
+
+    Raises:
+        SettingsError: It is not.
+    """
     unknown = [value for value in values if value not in known]
     if unknown or not values:
         raise SettingsError(
@@ -201,9 +185,7 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
-def choose_transports(address: Address | None, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return every transport that the address and the targets allow."""
-    if set(targets) - {BLS}:
-        return THIN_TRANSPORTS
+def choose_transports(address: Address | None) -> tuple[str, ...]:
+    """Return every transport that the address allows."""
     has_grpc = address is None or bool(address.grpc)
     return tuple(name for name in TRANSPORTS if has_grpc or name not in OVER_GRPC)

@@ -41,7 +41,6 @@ def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
         for title, concurrency, value in (
             *_under_load(by_key, picture),
             *_one_call(by_key, picture),
-            *_between_targets(by_key, picture),
         )
         if value is not None
     )
@@ -74,18 +73,3 @@ def _one_call(cells: Cells, picture: str) -> Found:
     if served and served.load.p50_ms is not None and served.plates == 0 and bare and bare.inside:
         parts = bare.inside.stages_ms
         yield TAX, 1, served.load.p50_ms - parts[DETECTOR] - parts[PICTURE]
-
-
-def _between_targets(cells: Cells, picture: str) -> Found:
-    """Set each composition against the service."""
-    for key, cell in cells.items():
-        service = cells.get(_encoded(key, picture))
-        if key.picture != picture or service is None or key.target == service.key.target:
-            continue
-        pair, name = (cell.load, service.load), f"{key.target} / {service.key.target}"
-        for figure, title in (
-            (lambda one: one.throughput, "pictures/s"),
-            (lambda one: one.p50_ms, "p50"),
-            (lambda one: one.cpu_ms, "CPU"),
-        ):
-            yield f"{name}, {title}", key.concurrency, divide_by_round(*pair, figure)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
 from benchmarks.cells import CellFigures, sum_up
-from benchmarks.compositions.memory import Processes
 from benchmarks.pictures import Picture
 from benchmarks.plan import Conditions, Key, Plan, list_keys
 from benchmarks.ratios import Ratio, find_ratios
@@ -66,7 +65,6 @@ class BenchReport:
         conditions: What was asked for.
         server: What was measured; None where no cell needed one.
         ended_early: Why; empty when it did not.
-        processes: Of the compositions, where they were compared.
         notes: What a reader of the tables must know.
     """
 
@@ -79,7 +77,6 @@ class BenchReport:
     pictures: tuple[PictureFacts, ...]
     ratios: tuple[Ratio, ...]
     cells: tuple[CellFigures, ...]
-    processes: tuple[Processes, ...]
     notes: tuple[str, ...]
     against: Comparison | None = None
 
@@ -106,7 +103,6 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         pictures=tuple(map(_describe, pictures)),
         ratios=find_ratios(cells),
         cells=tuple(cells),
-        processes=results.processes,
         notes=tuple(find_notes(plan, pictures, cells, results.ended)),
     )
 
@@ -124,7 +120,7 @@ def find_notes(
             yield f"{name}: drawn with {plates}, answers had {' or '.join(map(str, seen))}"
     for cell in cells:
         if cell.load.errors:
-            where = f"{cell.key.picture}, {cell.key.way} x{cell.key.concurrency}"
+            where = f"{cell.key.picture}, {cell.key.transport} x{cell.key.concurrency}"
             yield f"{where}: {cell.load.errors} errors, the first: {cell.load.first_error}"
     if plan.address:
         yield "CPU and memory of a server that was not started here are not measured"

@@ -21,7 +21,6 @@ def run(plan: Plan) -> tuple[BenchReport, str]:
         DataError: A picture, the report to compare with or the folder cannot be used.
         WeightsError: Weights cannot be used.
         ServerError: The server or the pipeline cannot be started or reached.
-        ModelError: Compositions do not answer alike.
     """
     old = read_report(BenchReport, plan.against) if plan.against else None
     pictures = read(plan.files) if plan.files else [render(count) for count in plan.plates]

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from benchmarks.bounds import Parameters
-from benchmarks.compositions.repository import lay_out
 from benchmarks.metrics import read_url
 from benchmarks.plan import Address, Plan
 from orchestrator.contract import MODEL
@@ -66,7 +65,7 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
         yield MeasuredServer(plan.address, _ask_facts(plan.address))
         return
     options = on_free_ports(prepare(choose_options(plan)))
-    with run_server(options, lay_out if plan.compared else None) as server:
+    with run_server(options) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
             _ask_facts(address),
@@ -82,7 +81,7 @@ def choose_options(plan: Plan) -> ServerOptions:
     return ServerOptions.given(
         repository=plan.repository,
         weights=plan.weights,
-        device=plan.used_device,
+        device=plan.device,
         engine=Engine(plan.engine),
         threads=plan.threads,
         pictures=plan.pictures,

@@ -9,9 +9,6 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
-from benchmarks.compositions import MODELS, OUTPUTS
-from benchmarks.compositions.answers import check
-from benchmarks.compositions.memory import Processes, measure_memory
 from benchmarks.load import Cpu, Round, run_closed_loop
 from benchmarks.metrics import scrape, subtract
 from benchmarks.pictures import Picture
@@ -32,7 +29,6 @@ class Results:
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
-    processes: tuple[Processes, ...] = ()
     ended: str = ""
     rounds_done: int = 0
 
@@ -43,13 +39,11 @@ class Session:
 
     Attributes:
         server: The server under load; None where no cell needs one.
-        is_narrow: Ask for no more than every composition answers.
     """
 
     server: MeasuredServer | None
     worker: Worker
     pictures: Mapping[str, Picture]
-    is_narrow: bool = False
 
     def measure_cell(self, key: Key, seconds: float) -> Round:
         """Measure one cell once.
@@ -61,10 +55,7 @@ class Session:
         if key.transport == IN_PROCESS:
             return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
-        question = Question(picture, MODELS[key.target])
-        if self.is_narrow:
-            question = replace(question, outputs=OUTPUTS)
-        measured = measure_served(key, question, self.server, seconds)
+        measured = measure_served(key, Question(picture), self.server, seconds)
         if reason := self.server.tell_end():
             raise ServerError(reason)
         return measured
@@ -97,16 +88,14 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
     """Start everything that is measured, for the length of a `with` block.
 
     Raises:
-        PlateError: Something of it cannot be started, or compositions do not answer alike.
+        PlateError: Something of it cannot be started.
     """
     with ExitStack() as stack:
         server = stack.enter_context(open_server(plan)) if plan.is_served else None
-        if server and plan.compared:
-            check(pictures, plan.compared, server.address.http)
         parameters = server.facts.parameters if server else {}
         worker = stack.enter_context(run_worker(choose_options(plan), parameters))
         by_name = {one.name: one for one in pictures}
-        yield Session(server, worker, by_name, is_narrow=bool(plan.compared))
+        yield Session(server, worker, by_name)
 
 
 Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
@@ -123,9 +112,6 @@ def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session
         with start(plan, pictures) as session:
             results.server = session.server.facts if session.server else None
             _measure_rounds(plan, session, results)
-            if plan.compared and session.server and session.server.own:
-                pid = session.server.own.process.pid
-                results.processes = measure_memory(pid, plan.targets)
     except KeyboardInterrupt:
         results.ended = "interrupted"
     except PlateError as error:
@@ -152,6 +138,6 @@ def _tell_progress(key: Key, measured: Round, rest_s: float) -> str:
     failed = f", {measured.errors} errors" if measured.errors else ""
     left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
     return (
-        f"{key.picture}, {key.way} x{key.concurrency}: "
+        f"{key.picture}, {key.transport} x{key.concurrency}: "
         f"{measured.throughput:.1f} pictures/s{failed}; about {left} left"
     )

@@ -7,7 +7,6 @@ from dataclasses import astuple
 
 from benchmarks.against import COMPARED
 from benchmarks.cells import CellFigures
-from benchmarks.compositions.memory import Processes
 from benchmarks.metrics import ModelTimes
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from benchmarks.ratios import Ratio
@@ -30,7 +29,6 @@ def format_report(report: BenchReport) -> str:
         _cells(report),
         _stages(report.cells),
         _networks(report.cells),
-        _processes(report.processes),
         "\n".join(report.notes),
     )
     return "\n\n".join(filter(None, parts))
@@ -95,7 +93,7 @@ def _cells(report: BenchReport) -> str:
 
 
 def _place(cell: CellFigures) -> tuple[str, str, str]:
-    return cell.key.picture, cell.key.way, f"x{cell.key.concurrency}"
+    return cell.key.picture, cell.key.transport, f"x{cell.key.concurrency}"
 
 
 def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
@@ -143,10 +141,3 @@ def _times(whole: ModelTimes, networks: Mapping[str, ModelTimes]) -> Iterator[fl
     yield from (whole.queue_ms, whole.compute_ms)
     for model in (networks[name] for name in NETWORKS):
         yield from (model.queue_ms, model.compute_ms, model.batch if model.calls else None)
-
-
-def _processes(processes: Sequence[Processes]) -> str:
-    return format_rows(
-        ("own processes", "", "PSS MB"),
-        ((one.name, one.processes, one.memory_bytes / MB) for one in processes),
-    )

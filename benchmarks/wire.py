@@ -44,16 +44,25 @@ REGION = f"plates_bench_{os.getpid()}_"
 Asking = Callable[[], int]
 """Makes one call and returns how many plates there are."""
 
+COUNTER_BYTES = 3
+"""A pixel's."""
+
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What every call asks; the first of the outputs has a row a plate."""
+    """What every call asks.
+
+    Attributes:
+        outputs: The first has a row a plate.
+        is_new: Over HTTP, each call counts on in the last bytes of the picture.
+    """
 
     picture: Picture
     model: str = MODEL
     outputs: tuple[str, ...] = tuple(OUTPUTS)
+    is_new: bool = False
 
 
 def connect(transport: str, question: Question, address: Address) -> Caller:
@@ -74,10 +83,13 @@ def _connect_http(transport: str, question: Question, address: Address) -> Itera
         [http_input(transport, question.picture)],
         outputs=[tritonclient.http.InferRequestedOutput(name) for name in question.outputs],
     )
+    body = bytearray(body)
     headers = {HEADER: str(header_length), "Content-Type": "application/octet-stream"}
     path = f"/v2/models/{question.model}/infer"
 
     def call() -> int:
+        if question.is_new:
+            body[-COUNTER_BYTES:] = next(_numbers).to_bytes(COUNTER_BYTES, "little")
         try:
             connection.request("POST", path, body, headers)
             answer = connection.getresponse()

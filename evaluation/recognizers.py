@@ -192,7 +192,7 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
 def _free_texts(logits: list[Tensor], free: Grammar, temperature: float) -> tuple[str, ...]:
     if not logits:
         return ()
-    readings = decode(torch.cat(logits), free, temperature=temperature)
+    readings = decode(torch.cat(logits).numpy(), free, temperature=temperature)
     return tuple(next((text for text, _ in one.candidates), "") for one in readings)
 
 

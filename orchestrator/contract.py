@@ -19,10 +19,12 @@ from orchestrator.plates import CANDIDATES, Plate, Plates
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
+PLATE_READER = "plate_reader"
+PREPARE, DECODE = "plate_reader_prepare", "plate_reader_decode"  # its own steps
 MAX_BATCH = 32  # of STN and LPRNet
 
 FORMATS_FILE = "formats.toml"
-"""What the plates of the country may say, in the version folder of `plate_recognition`."""
+"""What the plates of the country may say, in the version folder of the models that say it."""
 
 SHM = Path("/dev/shm")
 """Where Triton's Python workers exchange tensors."""
@@ -31,6 +33,7 @@ PROBE = "probe"
 """Request id of a health check: it is answered like any call and not counted as a picture."""
 
 PICTURE, ENCODED = "input__0", "encoded_image"
+CROP, LOGITS = "crop", "logits"  # what goes into `plate_reader`, and into its last step
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
 
 Array = npt.NDArray[Any]
@@ -87,6 +90,8 @@ TOGETHER = {
 """Outputs that say nothing without another."""
 FROM_DETECTION = frozenset({"coordinates", "detection_scores"})
 FROM_RECTIFICATION = frozenset({"corners"})
+OF_A_READING = tuple(name for name in OUTPUTS if name not in FROM_DETECTION | FROM_RECTIFICATION)
+"""What `plate_reader` answers: all that a plate says, nothing of where it is."""
 
 
 def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str, Array]:

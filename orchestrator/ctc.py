@@ -11,8 +11,8 @@ from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
+from orchestrator.contract import Array
 from orchestrator.errors import ModelError
 from orchestrator.grammar import Grammar, Ints
 from orchestrator.plates import CANDIDATES
@@ -40,7 +40,7 @@ class Reading:
     candidates: Candidates
 
 
-def decode(logits: Tensor, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
+def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
     """Read each plate by best path, and by prefix beam search within a grammar.
 
     Args:
@@ -57,14 +57,20 @@ def decode(logits: Tensor, grammar: Grammar, *, temperature: float = 1.0) -> lis
     classes = len(grammar.alphabet) + 1
     if logits.ndim != 3 or logits.shape[1] != classes:
         raise ModelError(f"logits: wanted [N, {classes}, T], got {list(logits.shape)}")
-    probs = (logits.double() / temperature).softmax(dim=1).cpu().numpy()
-    if not np.isfinite(probs).all():
+    if not np.isfinite(logits).all():
         raise ModelError("logits: wanted finite numbers, got NaN or infinity")
-    lattices = probs.transpose(0, 2, 1)
+    lattices = softmax(np.asarray(logits, np.float64) / temperature).transpose(0, 2, 1)
     return [
         Reading(*best_path(lattice, grammar.alphabet), candidates=candidates)
         for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
     ]
+
+
+def softmax(logits: Probs) -> Probs:
+    """Turn logits [N, C, T] into probabilities over the classes."""
+    powers: Probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers
 
 
 def collapse(classes: Iterable[int], blank: int) -> list[int]:

@@ -175,8 +175,22 @@ def crop_plates(
     width, height = READER_SIZE_WH
     crops = picture.new_empty((len(xyxy), 3, height, width), dtype=torch.float32)
     for crop, (x0, y0, x1, y1) in zip(crops, crop_boxes(picture, xyxy, margin_xy), strict=True):
-        cut = picture[y0:y1, x0:x1].permute(2, 0, 1)[None].float()
-        crop.copy_(F.interpolate(cut, (height, width), mode="bicubic", antialias=True)[0])
+        crop.copy_(resize_crop(picture[y0:y1, x0:x1])[0])
+    return normalize_crops(crops)
+
+
+def resize_crop(crop: Tensor, size_wh: tuple[int, int] = READER_SIZE_WH) -> Tensor:
+    """Bring a crop, uint8 [H, W, 3], to the reader's size: float32 [1, 3, 24, 94].
+
+    Scriptable, like `normalize_crops`: the ensemble `plate_reader` does the same to a crop.
+    """
+    width, height = size_wh
+    planes = crop.permute(2, 0, 1)[None].float()
+    return F.interpolate(planes, (height, width), mode="bicubic", antialias=True)
+
+
+def normalize_crops(crops: Tensor) -> Tensor:
+    """Turn float32 [N, 3, 24, 94] BGR in about [0, 255] into RGB, (x - 127.5) / 128."""
     return crops.flip(1).clamp_(0, 255).sub_(127.5).div_(128)
 
 

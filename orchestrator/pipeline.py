@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -21,13 +21,14 @@ from orchestrator.contract import (
     RECTIFIER,
     THETA,
 )
-from orchestrator.ctc import Reading, decode
+from orchestrator.ctc import decode
 from orchestrator.errors import ModelError, ParameterError
 from orchestrator.formats import Formats, russian
 from orchestrator.grammar import Grammar
 from orchestrator.images import Letterbox, check_picture, crop_boxes, crop_plates, letterbox
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
+from orchestrator.texts import with_text
 
 Tensors = Mapping[str, Tensor]
 Infer = Callable[[str, Tensors], Tensors]
@@ -72,7 +73,7 @@ def recognize(
     if not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
         return Plates(tuple(plates))
     logits = read(straight, infer)
-    readings = decode(logits, Grammar.of(formats), temperature=settings.temperature)
+    readings = decode(logits.cpu().numpy(), Grammar.of(formats), temperature=settings.temperature)
     return Plates(
         tuple(
             with_text(plate, reading, settings.text_threshold, formats)
@@ -179,18 +180,3 @@ def _plates(
         )
         for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores, quads, strict=True)
     ]
-
-
-def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
-    """Add what was read; the best candidate is shown as the text when it is sure enough."""
-    best, score = reading.candidates[0] if reading.candidates else ("", 0.0)
-    text = best if score >= text_threshold else ""
-    return replace(
-        plate,
-        text=text,
-        text_score=score,
-        raw_text=reading.raw_text,
-        character_scores=reading.character_scores,
-        candidates=reading.candidates,
-        format=formats.format_of(text),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -68,16 +68,24 @@ class Settings:
         except ParameterError as error:
             raise SettingsError(str(error)) from error
 
-    def updated(self, parameters: Mapping[str, str | int | float | bool]) -> Settings:
+    def updated(
+        self,
+        parameters: Mapping[str, str | int | float | bool],
+        known: Sequence[str] = REQUEST_PARAMETERS,
+    ) -> Settings:
         """Return these settings with a request's parameters.
+
+        Args:
+            parameters: By their names.
+            known: Names of those that a request may have.
 
         Raises:
             ParameterError: An unknown name, or a value that does not parse or is out of range.
         """
-        return self._parsed(parameters, REQUEST_PARAMETERS) if parameters else self
+        return self._parsed(parameters, known) if parameters else self
 
     def _parsed(
-        self, values: Mapping[str, str | int | float | bool], known: list[str] | tuple[str, ...]
+        self, values: Mapping[str, str | int | float | bool], known: Sequence[str]
     ) -> Settings:
         unknown = sorted(set(values) - set(known))
         if unknown:

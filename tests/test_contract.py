@@ -47,6 +47,34 @@ def test_plate_recognition_has_the_outputs_of_the_code() -> None:
     assert tensors(config_of(contract.MODEL).output) == expected
 
 
+@pytest.mark.parametrize("model", [contract.PLATE_READER, contract.DECODE])
+def test_crops_are_answered_like_pictures(model: str) -> None:
+    of_a_picture = tensors(config_of(contract.MODEL).output)
+    expected = {name: of_a_picture[name] for name in contract.OF_A_READING}
+    assert tensors(config_of(model).output) == expected
+
+
+def test_the_steps_of_plate_reader_fit_one_another() -> None:
+    config = config_of(contract.PLATE_READER)
+    steps = config.ensemble_scheduling.step
+    assert tensors(config.input) == {contract.CROP: ("TYPE_UINT8", [-1, -1, 3])}
+    assert [step.model_name for step in steps] == [
+        "plate_reader_prepare",
+        "stn",
+        "lprnet",
+        "plate_reader_decode",
+    ]
+    assert tensors(config_of(contract.PREPARE).input) == {
+        contract.INPUT: ("TYPE_UINT8", [-1, -1, 3])
+    }
+    assert tensors(config_of(contract.PREPARE).output) == {
+        contract.OUTPUT: ("TYPE_FP32", [1, 3, 24, 94])
+    }
+    assert tensors(config_of(contract.DECODE).input) == {
+        contract.LOGITS: ("TYPE_FP32", [-1, 23, 18])
+    }
+
+
 def test_plate_recognition_takes_a_picture_or_a_file() -> None:
     config = config_of(contract.MODEL)
     assert tensors(config.input) == {

@@ -49,7 +49,7 @@ def score_texts(
     """Return each best candidate's score, and whether it is right."""
     best = [
         reading.candidates[0] if reading.candidates else ("", 0.0)
-        for reading in decode(logits, grammar, temperature=temperature)
+        for reading in decode(logits.numpy(), grammar, temperature=temperature)
     ]
     right = [candidate == text for (candidate, _), text in zip(best, texts, strict=True)]
     return np.array([score for _, score in best]), np.array(right)

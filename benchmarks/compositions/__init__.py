@@ -1,11 +1,7 @@
-"""The same chain as BLS model, as ensemble and as monolith, all on one server."""
+"""The same work composed in several ways on one server, and why one way is quicker than another.
 
-from orchestrator.contract import MODEL
+`python -m benchmarks.compositions` measures; docs/compositions.md says what came out.
+"""
 
-BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
-MODELS = {BLS: MODEL, ENSEMBLE: "plates_ensemble", MONOLITH: "plates_monolith"}
-"""The model to call of each."""
-WORKERS = {BLS: (MODEL,), ENSEMBLE: ("prepare", "crop", "decode"), MONOLITH: (MODELS[MONOLITH],)}
-"""The Python models of each, which have processes of their own."""
 OUTPUTS = ("coordinates", "texts", "text_scores", "detection_scores")
-"""What every one answers, and all that is asked for where they are compared."""
+"""What every composition of the plate chain answers, and all that is asked for."""

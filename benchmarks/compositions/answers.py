@@ -1,52 +1,47 @@
-"""Do all compositions answer alike? Compared before they are measured."""
+"""Do all forms of a workload answer alike? Compared before they are measured."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import tritonclient.http
 
-from benchmarks.compositions import BLS, MODELS, OUTPUTS
+from benchmarks.compositions.traffic import Ask, Tensors
+from benchmarks.compositions.workloads import Form, Workload
 from benchmarks.pictures import Picture
-from benchmarks.plan import HTTP_ENCODED
-from benchmarks.wire import http_input
-from orchestrator.contract import Array
+from orchestrator.contract import ENCODED, Array
 from orchestrator.errors import ModelError
 
 
-def check(pictures: Iterable[Picture], targets: Iterable[str], http_url: str) -> None:
-    """See that each target answers every picture as the BLS model does.
+def inputs_of(picture: Picture) -> Tensors:
+    """Return a picture's file as every form takes it."""
+    return {ENCODED: np.array([picture.encoded], np.object_)}
+
+
+def check(workload: Workload, pictures: Iterable[Picture], ask: Ask) -> None:
+    """See that each form answers every picture as the first one does.
 
     Raises:
         ModelError: One of them does not.
     """
+    first, *others = workload.forms
     for picture in pictures:
-        wanted = ask(BLS, picture, http_url)
-        for target in targets:
-            if difference := differ(wanted, ask(target, picture, http_url)):
-                raise ModelError(f"{target}, {picture.name}: {difference}")
+        wanted = _answer(first, workload, picture, ask)
+        for form in others:
+            if difference := differ(wanted, _answer(form, workload, picture, ask)):
+                raise ModelError(f"{form.name}, {picture.name}: {difference}")
 
 
-def ask(target: str, picture: Picture, http_url: str) -> Mapping[str, Array]:
-    """Call a target once and return its outputs.
-
-    Raises:
-        tritonclient.utils.InferenceServerException: It answered with an error.
-    """
-    outputs = [tritonclient.http.InferRequestedOutput(name) for name in OUTPUTS]
-    with tritonclient.http.InferenceServerClient(http_url) as client:
-        tensor = http_input(HTTP_ENCODED, picture)
-        result = client.infer(MODELS[target], [tensor], outputs=outputs)
-    return {name: result.as_numpy(name) for name in OUTPUTS}
+def _answer(form: Form, workload: Workload, picture: Picture, ask: Ask) -> Tensors:
+    return ask(form.model, inputs_of(picture), workload.outputs)
 
 
 def differ(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> str:
     """Say in which output two answers differ; empty when they are the same.
 
-    Texts and the number of plates must be equal, boxes and scores up to rounding.
+    Texts and the number of rows must be equal, boxes and scores up to rounding.
     """
-    for name in OUTPUTS:
+    for name in wanted:
         if wanted[name].shape != got[name].shape:
             return f"{name}: wanted the shape {wanted[name].shape}, got {got[name].shape}"
         if wanted[name].dtype == np.object_:

@@ -27,9 +27,10 @@ from orchestrator.grammar import Grammar
 from orchestrator.images import Letterbox, crop_plates, decode, letterbox
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import detections, recognize, with_text
+from orchestrator.pipeline import detections, recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
+from orchestrator.texts import with_text
 from orchestrator.triton.bls import failed
 
 
@@ -104,7 +105,7 @@ class Decode(Model):
 
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         boxes, scores = inputs["coordinates"].tolist(), inputs["detection_scores"].tolist()
-        logits = torch.from_numpy(inputs["logits"])[: len(boxes)]
+        logits = inputs["logits"][: len(boxes)]
         readings = (
             ctc.decode(logits, Grammar.of(russian()), temperature=self.settings.temperature)
             if boxes

@@ -1,44 +1,42 @@
-"""One model repository with all compositions; BLS model and ensemble share the networks."""
+"""Model repositories with every form of a workload, for the CPU."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-from benchmarks.compositions import ENSEMBLE, MONOLITH
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.server import repository
+from orchestrator.server.capacity import Capacity
+from orchestrator.server.models import CONFIG, list_models, read_config
 from orchestrator.server.options import ServerOptions
 
 FOLDER = Path(__file__).resolve().parent
-CONFIG = "config.pbtxt"
+FORMS = ("ensemble", "monolith")
+OCR_NETWORKS = ("detector", "recogniser")
 
 
-def lay_out(options: ServerOptions, target: Path) -> Path:
-    """Write the repository of all compositions, for the CPU; return its folder.
+def lay_out_plates(options: ServerOptions, target: Path) -> Path:
+    """Write BLS model, ensemble and monolith; the first two share the networks.
 
     All have the same settings and as many pictures in work.
     """
     engine = options.choose_engine()
     repository.lay_out(options.repository, target, engine, options.capacity())
-    bls = _read(target / MODEL / CONFIG)
-    for source in (*(FOLDER / ENSEMBLE).iterdir(), *(FOLDER / MONOLITH).iterdir()):
+    bls = read_config(target / MODEL / CONFIG)
+    for source in (folder for form in FORMS for folder in (FOLDER / form).iterdir()):
         (target / source.name / "1").mkdir(parents=True)  # Triton wants one of the ensemble, too
-        config = _read(source / CONFIG)
+        config = read_config(source / CONFIG)
         if config.backend:
             shutil.copy(source / "1" / "model.py", target / source.name / "1")
             _adapt(config, bls, engine, options.weights)
         (target / source.name / CONFIG).write_text(text_format.MessageToString(config))
     return target
-
-
-def _read(path: Path) -> Any:
-    return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
 
 
 def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
@@ -49,3 +47,25 @@ def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
     config.parameters["FORCE_CPU_ONLY_INPUT_TENSORS"].string_value = "yes"
     config.parameters["ENGINE"].string_value = engine.value
     config.parameters["WEIGHTS"].string_value = str(weights.resolve())
+
+
+def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
+    """Write the ensemble and the one model, with as many pictures in work."""
+    shutil.copytree(options.repository, target)
+    capacity = options.capacity() or Capacity(1, 1, 1)
+
+    def scale(name: str, config: Any) -> None:
+        is_network = name in OCR_NETWORKS
+        for group in config.instance_group:
+            group.count = capacity.instances if is_network else capacity.pictures
+
+    return edit(target, scale)
+
+
+def edit(target: Path, change: Callable[[str, Any], None]) -> Path:
+    """Change the configurations of a repository, each by its model's name."""
+    for name in list_models(target):
+        config = read_config(target / name / CONFIG)
+        change(name, config)
+        (target / name / CONFIG).write_text(text_format.MessageToString(config))
+    return target

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
+    "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",
     "export": "orchestrator.cli.export:export",
     "add-version": "orchestrator.cli.add_version:add_version",

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,8 +23,8 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.errors import ExtraError, PictureError, PlateError
-from orchestrator.extras import check_packages, needs_told
+from orchestrator.cli.serving import UrlOption, reach_server
+from orchestrator.errors import PictureError, PlateError
 from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:
@@ -43,10 +42,7 @@ def recognize(
         list[Path], typer.Argument(help="Picture files, or folders of them, at any depth.")
     ],
     *,
-    url: Annotated[
-        str | None,
-        typer.Option(help="host:port or grpc://host:port; starts a server of its own without."),
-    ] = None,
+    url: UrlOption = None,
     annotate: Annotated[
         Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
     ] = None,
@@ -89,24 +85,9 @@ def recognize(
             "threads": threads,
             "engine": engine,
         }
-        with _serve(served) if url is None else nullcontext(url) as address:
+        with reach_server(url, **served) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)
     raise typer.Exit(1 if failures or faults else 0)
-
-
-@contextmanager
-def _serve(options: Mapping[str, Any]) -> Iterator[str]:
-    try:
-        with needs_told():
-            from orchestrator.server.local import own_server
-            from orchestrator.server.options import ServerOptions
-
-            check_packages("torch")
-    except ExtraError as error:
-        raise ExtraError(f"without --url host:port a server is started: {error}") from error
-    typer.echo("starting Triton ...", err=True)
-    with own_server(ServerOptions.given(**options)) as served:
-        yield served.http_url
 
 
 def _recognize_all(

@@ -5,35 +5,34 @@ from __future__ import annotations
 import os
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
 from opentelemetry import propagate, trace
 
+from orchestrator.client.crops import crop_call, naming_crop, read_answer
 from orchestrator.client.faults import translate_errors
+from orchestrator.client.parameters import check_timeout, make_plain, to_parameters, write_roi
 from orchestrator.client.pictures import Picture, load_picture
-from orchestrator.client.transport import Call, Transport, connect
-from orchestrator.contract import ALL_OUTPUTS, MODEL, Arrays, complete, from_arrays
+from orchestrator.client.transport import Call, Transport, connect, to_input
+from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
 from orchestrator.errors import (
     ModelError,
-    ParameterError,
     PlateError,
     RequestError,
     ServerError,
-    SettingsError,
 )
-from orchestrator.plates import Plates
+from orchestrator.plates import Plate, Plates
 from orchestrator.retries import Retries
 from orchestrator.settings import Settings
 
 READY_S = 5.0
 """Longest that `is_ready` takes: who asks wants to know now."""
-LONGEST_S = 86_400.0
-"""Longest timeout; a socket takes no more than 24 days."""
 
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
@@ -85,7 +84,7 @@ class PlateClient:
             SettingsError: The timeout or the retries are no such number.
         """
         self._url = url
-        self._timeout_s = _check_timeout(timeout_s)
+        self._timeout_s = check_timeout(timeout_s)
         self._retries = Retries(retries)
         self._process = _Process(connect(url))
         self._is_closed = False
@@ -130,15 +129,55 @@ class PlateClient:
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
-            "roi": None if roi is None else _roi_text(roi),
+            "roi": None if roi is None else write_roi(roi),
         }
         call = Call(
-            picture=load_picture(picture),
+            inputs=to_input(load_picture(picture)),
             outputs=complete(outputs),
-            parameters={name: _plain(name, v) for name, v in given.items() if v is not None},
-            request_id=str(_plain("request_id", request_id)) or uuid.uuid4().hex,
+            parameters=to_parameters(given),
+            request_id=str(make_plain("request_id", request_id)) or uuid.uuid4().hex,
         )
         return self._infer(call, lambda arrays: from_arrays(arrays, call.outputs))
+
+    def read_crops(
+        self,
+        crops: Iterable[Picture],
+        *,
+        text_threshold: float | None = None,
+        in_flight: int = 4,
+    ) -> Plates:
+        """Read plates that were found by other means, from crops of them.
+
+        Each crop is a call of the ensemble `plate_reader`. It should show one plate and around it
+        5 to 20 % of its width and height at each side; best is what the service itself cuts out,
+        8 % at the left and right and 25 % above and below.
+
+        Args:
+            crops: Each as `recognize` takes a picture. OpenCV unpacks files here, on the client.
+            text_threshold: Least text score of a text that is shown, in [0, 1].
+            in_flight: Calls at once; the server makes batches of them.
+
+        Returns:
+            A `Plate` for each crop, in their order. Its box is the whole crop, and it has no
+            detection score and no corners.
+
+        Raises:
+            PictureError: There is no picture in a crop; nothing was sent.
+            PlateError: A call failed as those of `recognize` do; the message says of which crop.
+        """
+        parameters = to_parameters({"text_threshold": text_threshold})
+        calls = [crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
+        contexts = [copy_context() for _ in calls]  # spans stay children of the caller's
+        with ThreadPoolExecutor(in_flight) as pool:
+            read = [
+                pool.submit(context.run, self._read_crop, number, call)
+                for number, (context, call) in enumerate(zip(contexts, calls, strict=True))
+            ]
+            return Plates(tuple(one.result() for one in read))
+
+    def _read_crop(self, number: int, call: Call) -> Plate:
+        with naming_crop(number):
+            return self._infer(call, lambda arrays: read_answer(arrays, call))
 
     def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
         """Send a call, again where that may help, and read its answer."""
@@ -148,7 +187,7 @@ class PlateClient:
                 return read(self._transport().infer(traced, self._timeout_s))
 
         with TRACER.start_as_current_span(
-            f"infer {MODEL}",
+            f"infer {call.model}",
             kind=trace.SpanKind.CLIENT,
             attributes={"server.address": self._url, "triton.request_id": call.request_id},
         ):
@@ -232,41 +271,3 @@ def _trace_context() -> dict[str, str]:
     headers: dict[str, str] = {}
     propagate.inject(headers)
     return headers
-
-
-def _check_timeout(timeout_s: Any) -> float:
-    if (
-        not isinstance(timeout_s, (int, float, np.number))
-        or isinstance(timeout_s, bool)
-        or not 0 < timeout_s <= LONGEST_S
-    ):
-        raise SettingsError(
-            f"timeout_s: wanted seconds above 0 and up to {LONGEST_S:g}, got {timeout_s!r}"
-        )
-    return float(timeout_s)
-
-
-def _plain(name: str, value: Any) -> str | int | float | bool:
-    """Return what both protocols can carry: NumPy's numbers as Python's, and text in UTF-8."""
-    plain: Any = value.item() if isinstance(value, np.generic) else value
-    is_text = isinstance(plain, str) and plain.isprintable()
-    is_number = isinstance(plain, (int, float)) and name != "request_id"
-    if not is_text and not is_number:
-        wanted = "printable text" if name == "request_id" else "a number"
-        raise ParameterError(f"{name}: wanted {wanted}, got {value!r}")
-    if isinstance(plain, int) and not -(2**63) <= plain < 2**63:
-        raise ParameterError(f"{name}: wanted a number of 64 bits, got {plain}")
-    return plain  # type: ignore[no-any-return]
-
-
-def _roi_text(roi: Any) -> str:
-    """Write a region as the request parameter; a text is left to the server to judge."""
-    if isinstance(roi, str):
-        return roi
-    try:
-        x0, y0, x1, y1 = (format(float(side), ".10g") for side in roi)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            f'roi: wanted four numbers or "x0,y0,x1,y1" in pixels, got {roi!r}'
-        ) from error
-    return f"{x0},{y0},{x1},{y1}"

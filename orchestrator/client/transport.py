@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 from urllib3 import BaseHTTPResponse, Timeout
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
@@ -21,7 +21,7 @@ from urllib3.util import parse_url
 from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.faults import UNREADABLE
 from orchestrator.client.forks import FORKS
-from orchestrator.contract import ENCODED, MODEL, PICTURE, Arrays
+from orchestrator.contract import ENCODED, MODEL, PICTURE, Array, Arrays
 from orchestrator.errors import ServerError
 from orchestrator.loopback import PAST_PROXY
 from orchestrator.picture_files import Bgr
@@ -45,18 +45,20 @@ STUMBLES = (AttributeError, LookupError, RecursionError, TypeError, ValueError, 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of `plate_recognition`.
+    """One call of a model.
 
     Attributes:
-        picture: The bytes of a file, or uint8 [H, W, 3] BGR.
+        inputs: Tensors by name; bytes as arrays of objects.
         outputs: Names of the outputs that are wanted.
+        model: Which one.
         parameters: Request parameters.
         request_id: Names the call; empty for none.
         headers: Go along with it, as gRPC metadata too.
     """
 
-    picture: bytes | Bgr
+    inputs: Arrays
     outputs: Sequence[str]
+    model: str = MODEL
     parameters: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     request_id: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -64,23 +66,32 @@ class Call:
     def arguments(self, triton: Any) -> dict[str, Any]:
         """Return what a tritonclient module takes to make the request."""
         return {
-            "inputs": [self._input(triton)],
+            "inputs": [_to_input(triton, name, array) for name, array in self.inputs.items()],
             "outputs": [triton.InferRequestedOutput(name) for name in self.outputs],
             "request_id": self.request_id,
             "parameters": dict(self.parameters) or None,
         }
 
-    def _input(self, triton: Any) -> Any:
-        if isinstance(self.picture, bytes):
-            tensor = triton.InferInput(ENCODED, [1], "BYTES")
-            return tensor.set_data_from_numpy(np.array([self.picture], dtype=np.object_))
-        tensor = triton.InferInput(PICTURE, list(self.picture.shape), "UINT8")
-        return tensor.set_data_from_numpy(self.picture)
-
     def read(self, result: Any) -> Arrays:
         """Return the outputs of tritonclient's result; those that are missing are left out."""
         arrays = {name: result.as_numpy(name) for name in self.outputs}
         return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _to_input(triton: Any, name: str, array: Array) -> Any:
+    tensor = triton.InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype))
+    return tensor.set_data_from_numpy(array)
+
+
+def to_input(picture: bytes | Bgr) -> Arrays:
+    """Return a picture as whichever input of `plate_recognition` takes it.
+
+    Args:
+        picture: The bytes of a file, or uint8 [H, W, 3] BGR.
+    """
+    if isinstance(picture, bytes):
+        return {ENCODED: np.array([picture], dtype=np.object_)}
+    return {PICTURE: picture}
 
 
 class Transport(Protocol):
@@ -145,9 +156,9 @@ class HttpTransport:
         protocol = triton.InferenceServerClient
         body, json_size = protocol.generate_request_body(**call.arguments(triton))
         headers = {**call.headers, HEADER: str(json_size)}
-        path = f"v2/models/{MODEL}/infer"
+        path = f"v2/models/{call.model}/infer"
         answer = _accepted(self._send("POST", path, ends, body, headers))
-        with _reading():
+        with _reading(call.model):
             length = answer.headers.get(HEADER)
             return call.read(protocol.parse_response_body(answer.data, header_length=length))
 
@@ -159,7 +170,7 @@ class HttpTransport:
     def config(self, timeout_s: float) -> dict[str, Any]:
         path = f"v2/models/{MODEL}/config"
         answer = _accepted(self._send("GET", path, time.monotonic() + timeout_s))
-        with _reading():
+        with _reading(MODEL):
             return dict(json.loads(answer.data))
 
     def close(self) -> None:
@@ -204,9 +215,9 @@ class GrpcTransport:
         arguments = call.arguments(tritonclient.grpc)
         with FORKS.calling():
             result = self._client.infer(
-                MODEL, headers=dict(call.headers), client_timeout=timeout_s, **arguments
+                call.model, headers=dict(call.headers), client_timeout=timeout_s, **arguments
             )
-        with _reading():
+        with _reading(call.model):
             return call.read(result)
 
     def is_ready(self, timeout_s: float) -> bool:
@@ -245,9 +256,9 @@ def _accepted(answer: BaseHTTPResponse) -> BaseHTTPResponse:
 
 
 @contextmanager
-def _reading() -> Iterator[None]:
+def _reading(model: str) -> Iterator[None]:
     try:
         yield
     except (*STUMBLES, InferenceServerException) as error:
-        message = f"what is no answer of {MODEL} ({type(error).__name__}: {error})"
+        message = f"what is no answer of {model} ({type(error).__name__}: {error})"
         raise InferenceServerException(message, status=UNREADABLE) from error

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats import Formats, russian
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import EXPORTED, NETWORKS
 from orchestrator.networks.state_dicts import load_state
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.pipeline import Infer
@@ -28,7 +28,7 @@ FULL = 1 << 16
 
 
 def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> nn.Module:
-    """Return a network of the registry with its trained weights, ready to infer.
+    """Return a network of the registry with its trained weights, or a step, ready to infer.
 
     Args:
         name: Which one.
@@ -38,7 +38,9 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     Raises:
         WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
     """
-    network = NETWORKS[name].build(formats or russian())
+    network = EXPORTED[name].build(formats or russian())
+    if not EXPORTED[name].weights:
+        return network.eval()
     try:
         network.load_state_dict(load_state(name, weights))
     except RuntimeError as error:
@@ -64,7 +66,7 @@ def write_network(
     engine: Engine = Engine.TORCHSCRIPT,
     formats: Formats | None = None,
 ) -> None:
-    """Write a network as the `model.pt` or `model.xml` that Triton serves.
+    """Write a network or step as the `model.pt` or `model.xml` that Triton serves.
 
     A reader never sees half a file.
 
@@ -72,14 +74,14 @@ def write_network(
         name: Which one.
         path: The file.
         weights: Folder of the weights.
-        engine: What is to run it; not `auto`.
+        engine: What is to run the networks; not `auto`.
         formats: The plates that the weights were trained for; Russian ones when None.
 
     Raises:
         SettingsError: It cannot be written.
         WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
     """
-    if engine.is_openvino:
+    if EXPORTED[name].choose_engine(engine).is_openvino:
         from orchestrator.networks import ir
 
         network = represent(name, weights, engine, formats)

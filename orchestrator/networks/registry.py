@@ -1,4 +1,7 @@
-"""The networks that are served: one entry each, and all that others must know of it in there."""
+"""The networks that are served: one entry each, and all that others must know of it in there.
+
+A step is served like a network and has no weights: tensor arithmetic, always as TorchScript.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from orchestrator.contract import DETECTOR, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.contract import DETECTOR, OUTPUT, PREPARE, READER, RECTIFIER, THETA
 from orchestrator.formats import Formats
+from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:
     from torch import nn
@@ -21,7 +25,7 @@ class Network:
         name: Of the model, and of the module that defines the network.
         build: Makes it, without weights, for a country's plates; imports PyTorch, which takes
             seconds.
-        weights: Name of its file in a folder of weights.
+        weights: Name of its file in a folder of weights; empty for a step.
         dtype: Of its input, as NumPy and PyTorch call it.
         dims: Shape of its input, the batch first; -1: any.
         example: Shape of an input to trace it with.
@@ -40,6 +44,10 @@ class Network:
     answers_on_cpu: bool = False
     is_quick: bool = False
 
+    def choose_engine(self, engine: Engine) -> Engine:
+        """Return what runs it where the others are run by an engine."""
+        return engine if self.weights else Engine.TORCHSCRIPT
+
 
 def _yolo(formats: Formats) -> nn.Module:
     from orchestrator.networks.yolo import Yolo
@@ -57,6 +65,12 @@ def _lprnet(formats: Formats) -> nn.Module:
     from orchestrator.networks.lprnet import LPRNet
 
     return LPRNet(formats.classes)
+
+
+def _crop_preparation(formats: Formats) -> nn.Module:
+    from orchestrator.networks.plate_reader_prepare import CropPreparation
+
+    return CropPreparation()
 
 
 NETWORKS = {
@@ -92,3 +106,16 @@ NETWORKS = {
         ),
     )
 }
+
+STEPS = {
+    PREPARE: Network(
+        name=PREPARE,
+        build=_crop_preparation,
+        weights="",
+        dtype="uint8",
+        dims=(-1, -1, 3),
+        example=(48, 188, 3),
+        is_quick=True,
+    )
+}
+EXPORTED = NETWORKS | STEPS

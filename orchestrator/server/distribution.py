@@ -148,6 +148,7 @@ def command(
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
         *(f"--model-repository={folder}" for folder in repositories),
+        *options.flags,
         *_administration(options),
         *(_traces(options) if options.traces else ()),
         *(

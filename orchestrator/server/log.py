@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 TELLING = ("E", "{")  # Triton's errors and our failed requests
-NOISE = ("CudaDriverHelper", "NVML", "DCGM")  # what Triton says where there is no GPU
+NOISE = ("CudaDriverHelper", "NVML", "DCGM", "unable to create stream for")
+"""What Triton says where there is no GPU."""
 TRITONS = re.compile(r"[IWEF]\d{4} |error: ")
 """How lines begin that no worker wrote."""
 EMPTY = ("terminate called", "Non-graceful termination", *NOISE)

@@ -25,6 +25,8 @@ from orchestrator.toml_files import check_range
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
+QUICK_WORKERS = 3
+"""One each for STN and for the two steps of `plate_reader`."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
 DEVICES = ("auto", "cpu", "gpu")
 
@@ -54,6 +56,7 @@ class ServerOptions:
             is on this machine, and nobody where others are listened to.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
         trace_rate: Of so many requests one is traced, and each whose caller traces it.
+        flags: Further ones of tritonserver, as they stand.
     """
 
     repository: Path = REPOSITORY
@@ -73,6 +76,7 @@ class ServerOptions:
     admin_key: str = ""
     traces: str = ""
     trace_rate: int = 1
+    flags: tuple[str, ...] = ()
 
     @classmethod
     def given(cls, **values: Any) -> ServerOptions:
@@ -233,7 +237,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
         capacity = options.capacity()
         if capacity is None:
             return
-        workers += capacity.pictures + 2 * capacity.instances + 1
+        workers += capacity.pictures + 2 * capacity.instances + QUICK_WORKERS
     wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < wanted:
         raise ServerError(

@@ -9,18 +9,22 @@ import tempfile
 from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from orchestrator.contract import FORMATS_FILE, MODEL, READER
+from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER, READER
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.networks.weights import WEIGHTS, check_listed, sha256
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.models import CONFIG, read_config
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
-MODELS = (MODEL, *NETWORKS)
+MODELS = (MODEL, *NETWORKS, *STEPS, DECODE, PLATE_READER)
+WORKERS = (MODEL, DECODE)  # Python models
+SETTINGS_OF_READINGS = ("text_threshold", "temperature")
+"""Settings of `plate_recognition` that `plate_reader` has, too."""
 _CODE = Path(__file__).resolve().parents[1] / "networks"
 
 logger = logging.getLogger(__name__)
@@ -51,7 +55,7 @@ def export_networks(
     *,
     force: bool = False,
 ) -> list[Path]:
-    """Write the file of each network that is missing or comes from other weights or code.
+    """Write the file of each network and step that is missing or comes from other weights or code.
 
     Args:
         repository: The model repository.
@@ -69,9 +73,9 @@ def export_networks(
     """
     check_models(repository)
     plates = read_formats(formats)
-    wanted = {name: fingerprint(name, weights, engine, plates) for name in NETWORKS}
-    files = {name: model_file(repository, name, engine) for name in NETWORKS}
-    stale = [name for name in NETWORKS if force or _stamp(files[name]) != wanted[name]]
+    wanted = {name: fingerprint(name, weights, engine, plates) for name in EXPORTED}
+    files = {name: model_file(repository, name, engine) for name in EXPORTED}
+    stale = [name for name in EXPORTED if force or _stamp(files[name]) != wanted[name]]
     if not stale:
         return []
     for name in stale:
@@ -114,7 +118,7 @@ def lay_out(
         target: The folder to write; model folders in it are replaced.
         engine: Not `auto`.
         capacity: How many instances of each model; as config.pbtxt says when None.
-        formats: File of what the plates may say, which goes along with `plate_recognition`.
+        formats: File of what the plates may say, which goes along with the models that say it.
 
     Raises:
         SettingsError: The folder is no repository of our models, the formats cannot be read, or the
@@ -125,7 +129,7 @@ def lay_out(
     for name in MODELS:
         config = configure(repository, name, engine, capacity, plates)
         files = _find_files(repository, name, engine)
-        if name == MODEL:
+        if name in WORKERS:
             files[FORMATS_FILE] = formats
         try:
             _write_model(target / name, config, files)
@@ -158,24 +162,40 @@ def configure(
     from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
 
     config = read_config(repository / name / CONFIG)
-    group = config.instance_group[0]
-    if name != MODEL:
-        config.backend = engine.backend
-    if engine.is_openvino:
-        group.kind = ModelInstanceGroup.KIND_CPU
-    if capacity:
-        group.count = capacity.pictures if name == MODEL else capacity.instances
-    if capacity and name != MODEL and NETWORKS[name].is_quick:
-        group.count = 1
+    if name in EXPORTED:
+        config.backend = EXPORTED[name].choose_engine(engine).backend
+    for group in config.instance_group:  # an ensemble has none
+        if engine.is_openvino:
+            group.kind = ModelInstanceGroup.KIND_CPU
+        if capacity:
+            group.count = _count_instances(name, capacity)
     if formats and name == READER:
         config.output[0].dims[0] = formats.classes
+    if formats and name == DECODE:
+        config.input[0].dims[1] = formats.classes
+    if name == DECODE:
+        _copy_settings(read_config(repository / MODEL / CONFIG), config)
     return str(text_format.MessageToString(config))
+
+
+def _count_instances(name: str, capacity: Capacity) -> int:
+    if name == MODEL:
+        return capacity.pictures
+    is_heavy = name in NETWORKS and not NETWORKS[name].is_quick
+    return capacity.instances if is_heavy else 1
+
+
+def _copy_settings(source: Any, target: Any) -> None:
+    """Give a model the settings of another, which an operator sets in one place."""
+    for name in SETTINGS_OF_READINGS:
+        if name in source.parameters:
+            target.parameters[name].CopyFrom(source.parameters[name])
 
 
 def model_file(repository: Path, name: str, engine: Engine = Engine.TORCHSCRIPT) -> Path:
     """Return where a network's exported file belongs; those of all engines lie side by side."""
     kind = {Engine.TORCHSCRIPT: "pt", Engine.OPENVINO: "xml", Engine.OPENVINO_INT8: "int8.xml"}
-    return repository / name / "1" / f"model.{kind[engine]}"
+    return repository / name / "1" / f"model.{kind[EXPORTED[name].choose_engine(engine)]}"
 
 
 def served_file(engine: Engine) -> str:
@@ -189,17 +209,23 @@ def fingerprint(name: str, weights: Path, engine: Engine, formats: Formats) -> s
     Raises:
         WeightsError: The weight file is missing or not the listed one.
     """
-    parts = [engine.value, formats.alphabet, check_listed(weights / NETWORKS[name].weights)]
+    network = EXPORTED[name]
+    parts = [network.choose_engine(engine).value, formats.alphabet]
+    parts += [check_listed(weights / network.weights)] if network.weights else []
     parts += [metadata.version(library) for library in ("torch", "openvino")]
     parts += [sha256(path) for path in sorted(weights.glob(f"{name}.int8.*"))]
-    parts += [(_CODE / file).read_text() for file in (f"{name}.py", "export.py", "ir.py")]
+    code = (f"{name}.py", "export.py", "ir.py", *(() if network.weights else ("../images.py",)))
+    parts += [(_CODE / file).read_text() for file in code]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _find_files(repository: Path, name: str, engine: Engine) -> dict[str, Path]:
     """Return what belongs into a model's version folder, by the names it has there."""
-    if name == MODEL:
+    if name in WORKERS:
         return {"model.py": repository / name / "1" / "model.py"}
+    if name not in EXPORTED:  # an ensemble
+        return {}
+    engine = EXPORTED[name].choose_engine(engine)
     file = model_file(repository, name, engine)
     files = {served_file(engine): file}
     if engine.is_openvino:

@@ -22,11 +22,13 @@ class Batch(Protocol):
 
 ArrayT = TypeVar("ArrayT", bound=Batch)
 Shapes = tuple[tuple[int, ...], ...]
-"""Of one row of each input."""
+"""Of one row of each input, or of each whole input where the model never batches."""
 
 MOST_SHAPES = 1000
 """That are remembered; few pictures' sizes become other multiples of 32."""
 
+RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
+"""Before the message of a module that refuses its input."""
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
 """Words of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
@@ -54,6 +56,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         self.inputs = in_order([entry["name"] for entry in config["input"]])
         self.outputs = in_order([entry["name"] for entry in config["output"]])
         self.is_open = any(int(size) < 0 for entry in config["input"] for size in entry["dims"])
+        self.batch_axes = 1 if int(config["max_batch_size"]) else 0
         self.answered: set[Shapes] = set()
         name = config["default_model_filename"] or default_file
         return Path(args["model_repository"], args["model_version"], name)
@@ -99,7 +102,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
     def _infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
         answer = self.infer(inputs)
         if self.is_open and len(self.answered) < MOST_SHAPES:
-            self.answered.add(_shapes_of_rows(inputs))
+            self.answered.add(self._shapes(inputs))
         return answer
 
     def _respond_alone(self, request: Any) -> Any:
@@ -114,19 +117,19 @@ class BatchingModel(ABC, Generic[ArrayT]):
             return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))
 
     def _code_of(self, row: Sequence[ArrayT], error: Exception) -> Any:
-        may_be_wrong = self.is_open and row and _shapes_of_rows(row) not in self.answered
+        may_be_wrong = self.is_open and row and self._shapes(row) not in self.answered
         codes = pb_utils.TritonError
         return (
             codes.INVALID_ARG if may_be_wrong and not _is_out_of_memory(error) else codes.INTERNAL
         )
 
+    def _shapes(self, inputs: Iterable[Batch]) -> Shapes:
+        """Return the shapes without the batch; a model that never batches has none."""
+        return tuple(tuple(array.shape[self.batch_axes :]) for array in inputs)
+
     def _response(self, row: tuple[ArrayT, ...]) -> Any:
         pairs = zip(self.outputs, row, strict=True)
         return pb_utils.InferenceResponse([self.give(name, array) for name, array in pairs])
-
-
-def _shapes_of_rows(inputs: Iterable[Batch]) -> Shapes:
-    return tuple(tuple(array.shape[1:]) for array in inputs)
 
 
 def in_order(names: Sequence[str]) -> list[str]:
@@ -146,4 +149,5 @@ def _is_out_of_memory(error: Exception) -> bool:
 
 
 def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+    last = str(error).strip().rpartition("\n")[2]
+    return last.removeprefix(RAISED_IN_TORCHSCRIPT) or type(error).__name__

@@ -10,10 +10,11 @@ import triton_python_backend_utils as pb_utils
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
-from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError, RequestError
+from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
+from orchestrator.triton.failures import failed as failed
 from orchestrator.triton.placement import CALLER
 
 AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
@@ -166,19 +167,3 @@ def _error_of(model: str, error: Any) -> PlateError:
         words in message for words in AWAY
     )
     return (Overloaded if is_away else ModelError)(f"{model}: {message}")
-
-
-def failed(error: PlateError) -> Any:
-    """Return the response that tells one caller what was wrong."""
-    return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), _code_of(error)))
-
-
-def _code_of(error: PlateError) -> Any:
-    # Looked up when needed: Triton fills its module in after it has imported the model.
-    codes = pb_utils.TritonError
-    kinds = {
-        RequestError: codes.INVALID_ARG,
-        Overloaded: codes.UNAVAILABLE,
-        Cancelled: codes.CANCELLED,
-    }
-    return next((c for kind, c in kinds.items() if isinstance(error, kind)), codes.INTERNAL)

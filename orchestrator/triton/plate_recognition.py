@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import cv2
@@ -14,7 +13,6 @@ from torch import Tensor
 
 from orchestrator import contract
 from orchestrator.errors import PictureError
-from orchestrator.formats import Formats, read_formats, russian
 from orchestrator.images import decode
 from orchestrator.picture_files import from_base64
 from orchestrator.pipeline import recognize
@@ -22,6 +20,7 @@ from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import failed, infer_for, to_torch
+from orchestrator.triton.country import formats_beside
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.warm_up import warm_up
@@ -33,7 +32,7 @@ class TritonPythonModel:
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
         self.settings = Settings.from_config(config["parameters"])
-        self.formats = _formats_beside(Path(args["model_repository"], args["model_version"]))
+        self.formats = formats_beside(args)
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(1)  # the networks have the cores
@@ -87,9 +86,3 @@ class TritonPythonModel:
             return to_torch(sent[contract.PICTURE])
         (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
         return decode(from_base64(encoded), max_pixels=settings.max_pixels)
-
-
-def _formats_beside(folder: Path) -> Formats:
-    """Return the plate formats that lie beside the model's code, Russian ones where none do."""
-    file = folder / contract.FORMATS_FILE
-    return read_formats(file) if file.is_file() else russian()

@@ -9,7 +9,7 @@ import torch
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig, ModelInstanceGroup
 
-from orchestrator.contract import MODEL, READER
+from orchestrator.contract import DECODE, MODEL, PLATE_READER, PREPARE, READER
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats, PlateFormat
 from orchestrator.networks.engines import Engine
@@ -112,16 +112,11 @@ class TestRepository:
 
     @pytest.fixture
     def folder(self, tmp_path):
-        for model in ("plate_recognition", "yolo", "stn", "lprnet"):
-            (tmp_path / model).mkdir()
-            source = repository.REPOSITORY / model
-            (tmp_path / model / "config.pbtxt").write_text((source / "config.pbtxt").read_text())
-        (tmp_path / MODEL / "1").mkdir()
-        shutil.copy(repository.REPOSITORY / MODEL / "1" / "model.py", tmp_path / MODEL / "1")
-        return tmp_path
+        return copy_of("model_repository", tmp_path)
 
     def test_only_what_is_missing_is_exported(self, folder) -> None:
-        files = [folder / name / "1" / "model.pt" for name in ("yolo", "stn", "lprnet")]
+        models = ("yolo", "stn", "lprnet", "plate_reader_prepare")
+        files = [folder / name / "1" / "model.pt" for name in models]
         assert repository.export_networks(folder) == files
         assert repository.export_networks(folder) == []
         files[1].unlink()
@@ -150,16 +145,26 @@ class TestRepository:
             "plate_recognition/1/formats.toml",
             *(f"{name}/config.pbtxt" for name in NETWORKS),
             *(f"{name}/1/{file}" for name in NETWORKS for file in model),
+            "plate_reader/config.pbtxt",
+            "plate_reader_prepare/config.pbtxt",
+            "plate_reader_prepare/1/model.pt",
+            "plate_reader_decode/config.pbtxt",
+            "plate_reader_decode/1/model.py",
+            "plate_reader_decode/1/formats.toml",
         }
-        configs = {name: parsed(target / name / "config.pbtxt") for name in (MODEL, *NETWORKS)}
+        served = [name for name in repository.MODELS if name != PLATE_READER]
+        configs = {name: parsed(target / name / "config.pbtxt") for name in served}
         assert {name: config.instance_group[0].count for name, config in configs.items()} == {
             "plate_recognition": 5,
             "yolo": 3,
             "stn": 1,
             "lprnet": 3,
+            "plate_reader_prepare": 1,
+            "plate_reader_decode": 1,
         }
         assert {configs[name].backend for name in NETWORKS} == {engine.backend}
-        assert configs[MODEL].backend == "python"
+        assert configs[MODEL].backend == configs[DECODE].backend == "python"
+        assert configs[PREPARE].backend == "pytorch"
 
     def test_what_changes_with_the_engine_is_backend_and_device_alone(self, folder) -> None:
         for name in NETWORKS:
@@ -173,9 +178,16 @@ class TestRepository:
         formats = Formats("01A", (PlateFormat("mine", ("LD",)),))
         config = repository.configure(folder, READER, Engine.OPENVINO, formats=formats)
         assert [*config_of(config).output[0].dims] == [4, 18]
+        config = repository.configure(folder, DECODE, Engine.OPENVINO, formats=formats)
+        assert [*config_of(config).input[0].dims] == [-1, 4, 18]
+
+    def test_the_last_step_gets_the_settings_of_readings(self, folder) -> None:
+        config = config_of(repository.configure(folder, DECODE, Engine.OPENVINO))
+        values = {name: value.string_value for name, value in config.parameters.items()}
+        assert values == {"text_threshold": "0.5"}
 
     def test_switching_the_engine_and_back_exports_what_is_missing(self, folder) -> None:
-        assert len(repository.export_networks(folder, engine=Engine.OPENVINO)) == 3
+        assert len(repository.export_networks(folder, engine=Engine.OPENVINO)) == 4
         assert len(repository.export_networks(folder, engine=Engine.OPENVINO_INT8)) == 3
         assert repository.export_networks(folder, engine=Engine.OPENVINO_INT8) == []
         assert len(repository.export_networks(folder, engine=Engine.TORCHSCRIPT)) == 3
@@ -202,6 +214,7 @@ class TestRepository:
             repository.export_networks(tmp_path)
 
     def test_a_folder_that_cannot_be_written_is_named(self, folder) -> None:
+        shutil.rmtree(folder / "yolo" / "1", ignore_errors=True)
         (folder / "yolo" / "1").write_text("a file where a folder belongs")
         with pytest.raises(
             SettingsError,

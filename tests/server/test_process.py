@@ -11,6 +11,7 @@ from orchestrator.errors import ServerError
 from orchestrator.server import distribution as wheel
 from orchestrator.server import supervisor
 from orchestrator.server.options import ServerOptions
+from orchestrator.server.repository import MODELS
 from orchestrator.server.runtime import Runtime
 
 
@@ -140,7 +141,7 @@ def test_explicit_control_loads_our_models(distribution) -> None:
     flags = flags_of(distribution, explicit=True)
     assert "--model-control-mode=explicit" in flags
     assert {flag for flag in flags if flag.startswith("--load-model=")} == {
-        f"--load-model={name}" for name in ("plate_recognition", "yolo", "stn", "lprnet")
+        f"--load-model={name}" for name in MODELS
     }
 
 

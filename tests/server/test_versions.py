@@ -1,22 +1,19 @@
-import shutil
-
 import pytest
 
-from orchestrator.contract import MODEL
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.repository import REPOSITORY
 from orchestrator.server.versions import add_version, versions
+from tests.samples import copy_of
 
 
 @pytest.fixture
 def repository(tmp_path):
-    for name in (MODEL, *NETWORKS):
-        (tmp_path / name / "1").mkdir(parents=True)
-        shutil.copy(REPOSITORY / name / "config.pbtxt", tmp_path / name)
-    return tmp_path
+    folder = copy_of("model_repository", tmp_path)
+    for name in NETWORKS:
+        (folder / name / "1").mkdir(exist_ok=True)
+    return folder
 
 
 def test_the_next_version_lies_beside_the_others(repository) -> None:

@@ -43,6 +43,7 @@ def backend(request, triton, tmp_path: Path):
     folder.mkdir()
     write(folder)
     config = {
+        "max_batch_size": 32,
         "input": [{"name": "input__0", "dims": ["-1"]}],
         "output": [{"name": "output__1", "dims": ["1"]}, {"name": "output__0", "dims": ["2"]}],
         "default_model_filename": "",

@@ -44,8 +44,9 @@ def make(triton):
     return Served
 
 
-def args(dims: list[str], file: str = "") -> dict[str, str]:
+def args(dims: list[str], file: str = "", *, max_batch_size: int = 32) -> dict[str, str]:
     config = {
+        "max_batch_size": max_batch_size,
         "input": [{"name": "input__0", "data_type": "TYPE_FP32", "dims": dims}],
         "output": [{"name": "output__0", "data_type": "TYPE_FP32", "dims": dims}],
         "default_model_filename": file,
@@ -64,6 +65,12 @@ def double(rows: Array) -> Array:
 def double_of_pairs(rows: Array) -> Array:
     if rows.shape[1] != 2:
         raise ValueError("the network:\nwanted pairs")
+    return 2 * rows
+
+
+def double_of_some(rows: Array) -> Array:
+    if not len(rows):
+        raise ValueError("no rows")
     return 2 * rows
 
 
@@ -96,7 +103,9 @@ def test_tensors_are_ordered_by_their_number(make) -> None:
     config = {"input": [{"name": name, "dims": ["2"]} for name in names], "output": []}
     net.configure(
         {
-            "model_config": json.dumps({**config, "default_model_filename": ""}),
+            "model_config": json.dumps(
+                {**config, "max_batch_size": 32, "default_model_filename": ""}
+            ),
             "model_repository": "",
             "model_version": "1",
         },
@@ -159,6 +168,14 @@ def test_a_network_that_fails_on_a_shape_it_took_before_is_at_fault_itself(make,
     net.ask([[1, 2]])
     (failed,) = net.ask([[-1, 0], [0, 0]])
     assert error(failed)[0] == triton.TritonError.INTERNAL
+
+
+def test_a_model_that_never_batches_has_no_rows_to_leave_out_of_a_shape(make, triton) -> None:
+    net = make(double_of_some, OPEN)
+    net.configure(args(OPEN, max_batch_size=0), "model.net")
+    net.ask([[1, 2]])
+    (refused,) = net.ask(np.empty((0, 2)))
+    assert error(refused) == (triton.TritonError.INVALID_ARG, "cannot infer on [0, 2]: no rows")
 
 
 @pytest.mark.parametrize(

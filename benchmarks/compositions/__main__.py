@@ -1,0 +1,77 @@
+"""The command `python -m benchmarks.compositions`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.compositions.diagrams import draw
+from benchmarks.compositions.figures import CompositionsReport
+from benchmarks.compositions.measurement import Plan, Results, measure
+from benchmarks.compositions.tables import format_tables
+from benchmarks.compositions.workloads import list_workloads
+from benchmarks.plan import check_names, parse_numbers
+from orchestrator.cli.flags import show_errors
+from reporting.files import explain_write_errors, prepare_folder, write_report
+from reporting.machine import describe_machine
+
+
+def main(
+    *,
+    workload: Annotated[
+        list[str] | None, typer.Option(help="plates or ocr; repeatable; default: both.")
+    ] = None,
+    instances: Annotated[str, typer.Option(help="Of each Python model.")] = "1,2,4",
+    concurrency: Annotated[str, typer.Option(help="Calls at once.")] = "1,2,4,8",
+    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = 0.7,
+    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = 3,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path(
+        "reports/compositions"
+    ),
+) -> None:
+    """Measure the same work composed in several ways, and count what makes the difference.
+
+    docs/compositions.md explains every column.
+    """
+    with show_errors(verbose=False):
+        known = list_workloads()
+        chosen = workload or list(known)
+        check_names("workload", chosen, tuple(known))
+        plan = Plan(
+            instances=parse_numbers(instances, "instances"),
+            concurrencies=parse_numbers(concurrency, "concurrency"),
+            seconds=seconds,
+            rounds=rounds,
+        )
+        prepare_folder(out)
+        results = Results()
+        for name in chosen:
+            measure(known[name], plan, results)
+        report = _write_up(plan, results)
+        text = format_tables(report, known.values())
+        with explain_write_errors(out):
+            write_report(report, out / "report.json")
+            (out / "tables.md").write_text(text, encoding="utf-8")
+            for name in chosen:
+                cells = [one for one in report.cells if one.workload == name]
+                draw(cells, known[name], out / f"{name}.png")
+        typer.echo(text)
+
+
+def _write_up(plan: Plan, results: Results) -> CompositionsReport:
+    return CompositionsReport(
+        date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        machine=describe_machine(results.triton),
+        seconds=plan.seconds,
+        rounds=plan.rounds,
+        cells=tuple(results.cells),
+        memory=tuple(results.memory),
+        traffic=results.traffic,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,136 @@
+"""What a cell of the comparison comes to, and the report of all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.compositions.spending import Spent
+from benchmarks.compositions.traffic import Traffic, count_shm_bytes
+from benchmarks.compositions.workloads import Form
+from benchmarks.load import Round
+from benchmarks.metrics import ModelTimes, add_up, times_of
+from benchmarks.pooling import LoadFigures, pool
+from reporting.machine import Machine
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One form under one load."""
+
+    form: str
+    picture: str
+    instances: int
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One round of a cell.
+
+    Attributes:
+        spent: By each process group of the form, while time ran.
+        machine_s: CPU time of everything on the machine, while time ran.
+    """
+
+    round: Round
+    spent: Mapping[str, Spent]
+    machine_s: float
+
+
+@dataclass(frozen=True)
+class CellFigures:
+    """A cell, all its rounds together.
+
+    Attributes:
+        models: Calls, queue and work of the model that is called and of those behind it, for each
+            call.
+        spent: By model, and by the server's own process, for each call.
+        hops: Calls to models with processes, for each call.
+        shm_bytes: Written to /dev/shm, for each call.
+        idle: Share of the cores that nobody used.
+        others: Cores that other programs used meanwhile.
+    """
+
+    workload: str
+    cell: Cell
+    load: LoadFigures
+    models: Mapping[str, ModelTimes]
+    spent: Mapping[str, Spent]
+    hops: float
+    shm_bytes: float
+    idle: float
+    others: float
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The processes of some models, idle after the load; shared pages in parts (PSS)."""
+
+    workload: str
+    instances: int
+    models: str
+    processes: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class CompositionsReport:
+    """A run.
+
+    Attributes:
+        seconds: Of each cell in each round.
+        traffic: Bytes of each model's tensors, by workload, picture and model.
+    """
+
+    date: str
+    machine: Machine
+    seconds: float
+    rounds: int
+    cells: tuple[CellFigures, ...]
+    memory: tuple[Memory, ...]
+    traffic: Mapping[str, Mapping[str, Mapping[str, Traffic]]]
+
+
+def sum_up(
+    workload: str,
+    form: Form,
+    cell: Cell,
+    samples: Sequence[Sample],
+    traffic: Mapping[str, Traffic],
+    cores: int,
+) -> CellFigures:
+    """Return a cell's figures.
+
+    Raises:
+        ZeroDivisionError: No call was answered.
+    """
+    rounds = [one.round for one in samples]
+    counted = add_up(one.counters for one in rounds)
+    called = counted[f"{form.model} request_success"]
+    names = dict.fromkeys((form.model, *form.workers))
+    models = {name: times_of(name, counted, called) for name in names}
+    calls = {name: models[name].calls for name in form.workers}
+    wall_s = sum(one.seconds for one in rounds)
+    ours_s = sum((one.cpu_s.server or 0.0) + (one.cpu_s.client or 0.0) for one in rounds)
+    machine_s = sum(one.machine_s for one in samples)
+    load = pool(rounds)
+    return CellFigures(
+        workload=workload,
+        cell=cell,
+        load=load,
+        models=models,
+        spent={who: spent.divided(load.calls) for who, spent in _add_spent(samples).items()},
+        hops=sum(calls.values()),
+        shm_bytes=count_shm_bytes(form, calls, traffic),
+        idle=1 - machine_s / (cores * wall_s),
+        others=(machine_s - ours_s) / wall_s,
+    )
+
+
+def _add_spent(samples: Sequence[Sample]) -> dict[str, Spent]:
+    total: dict[str, Spent] = {}
+    for one in samples:
+        for who, spent in one.spent.items():
+            total[who] = total.get(who, Spent()).plus(spent)
+    return total

@@ -1,0 +1,146 @@
+"""The comparison as tables of Markdown, which are readable as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import median
+
+from benchmarks.compositions.figures import CellFigures, CompositionsReport
+from benchmarks.compositions.spending import SERVER, Spent, add_up
+from benchmarks.compositions.workloads import Form, Workload
+from benchmarks.pooling import divide_by_round
+from reporting.tables import format_figure, format_markdown
+
+MB = 1e6
+Row = Sequence[str | float | int | None]
+
+
+def format_tables(report: CompositionsReport, workloads: Iterable[Workload]) -> str:
+    """Return every table of a run."""
+    parts = [_head(report)]
+    for workload in workloads:
+        cells = [one for one in report.cells if one.workload == workload.name]
+        if cells:
+            parts += [f"## {workload.name}\n", *_tables(workload, cells, report)]
+    return "\n".join(parts)
+
+
+def _head(report: CompositionsReport) -> str:
+    machine = report.machine
+    others = median(one.others for one in report.cells)
+    return (
+        f"{report.date}: {machine.cores} cores, {machine.cpu}; Triton {machine.triton}; "
+        f"{report.rounds} rounds of {report.seconds:g} s a cell; other programs used "
+        f"{others:.2f} cores meanwhile (median of the cells).\n"
+    )
+
+
+def _tables(
+    workload: Workload, cells: Sequence[CellFigures], report: CompositionsReport
+) -> Iterator[str]:
+    counts = sorted({one.cell.concurrency for one in cells})
+    instances = sorted({one.cell.instances for one in cells})
+    forms = {form.name: form for form in workload.forms}
+    yield _format(("picture", "form", "instances", *_speed_header(counts)), _speeds(cells, counts))
+    first = workload.forms[0].name
+    yield _format(
+        ("picture", f"pictures/s to {first}", "instances", *(f"x{n}" for n in counts)),
+        _ratios(cells, counts, first),
+    )
+    middle = [one for one in cells if one.cell.instances == instances[len(instances) // 2]]
+    ends = [one for one in middle if one.cell.concurrency in {counts[0], counts[-1]}]
+    yield _format(
+        ("picture", "form", "calls", "hops", "shm MB", "CPU ms", "server", "Python", "networks",
+         "in kernel", "waits", "preempted", "faults", "queue ms", "run ms", "p50 ms", "idle %"),
+        (_reasons(one, forms[one.cell.form]) for one in ends),
+    )  # fmt: skip
+    yield _format(
+        ("picture", "form", "calls", "model", "calls a call", "queue ms", "run ms", "together",
+         "CPU ms"),
+        (row for one in ends for row in _models(one)),
+    )  # fmt: skip
+    yield _format(
+        ("models", "instances", "processes", "MB", "MB an instance"),
+        (
+            (one.models, one.instances, one.processes, mb, mb / one.instances)
+            for one in report.memory
+            if one.workload == workload.name
+            for mb in (one.memory_bytes / MB,)
+        ),
+    )
+
+
+def _format(header: Sequence[str], rows: Iterable[Row]) -> str:
+    shown = [
+        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
+    ]
+    return format_markdown(header, shown)
+
+
+def _speed_header(counts: Iterable[int]) -> Iterator[str]:
+    for count in counts:
+        yield from (f"x{count} /s", "p50 ms")
+
+
+def _speeds(cells: Sequence[CellFigures], counts: Sequence[int]) -> Iterator[Row]:
+    for (picture, form, instances), row in _by_concurrency(cells).items():
+        figures = (
+            figure for n in counts for figure in (row[n].load.throughput, row[n].load.p50_ms)
+        )
+        yield (picture, form, instances, *figures)
+
+
+def _ratios(cells: Sequence[CellFigures], counts: Sequence[int], first: str) -> Iterator[Row]:
+    rows = _by_concurrency(cells)
+    for (picture, form, instances), row in rows.items():
+        if form != first:
+            base = rows[picture, first, instances]
+            ratios = (
+                divide_by_round(row[n].load, base[n].load, lambda one: one.throughput)
+                for n in counts
+            )
+            yield (picture, form, instances, *ratios)
+
+
+def _by_concurrency(
+    cells: Sequence[CellFigures],
+) -> dict[tuple[str, str, int], dict[int, CellFigures]]:
+    rows: dict[tuple[str, str, int], dict[int, CellFigures]] = {}
+    for one in sorted(cells, key=lambda one: one.cell.picture != "small"):
+        key = (one.cell.picture, one.cell.form, one.cell.instances)
+        rows.setdefault(key, {})[one.cell.concurrency] = one
+    return rows
+
+
+def _reasons(one: CellFigures, form: Form) -> Row:
+    parts = {SERVER: (SERVER,), "Python": form.python, "networks": form.networks}
+    spent = [add_up(one.spent[name] for name in names) for names in parts.values()]
+    whole = add_up(spent)
+    workers = [one.models[name] for name in form.workers]
+    return (
+        one.cell.picture, one.cell.form, f"x{one.cell.concurrency}",
+        one.hops, one.shm_bytes / MB, 1e3 * whole.cpu_s, *(_ms(part) for part in spent),
+        1e3 * whole.system_s, whole.waits, whole.preemptions, whole.faults,
+        sum(model.queue_ms for model in workers), _run_ms(one, form), one.load.p50_ms,
+        100 * one.idle,
+    )  # fmt: skip
+
+
+def _ms(spent: Spent) -> float | None:
+    return 1e3 * spent.cpu_s or None
+
+
+def _run_ms(one: CellFigures, form: Form) -> float:
+    """Return the time in which a model worked: a BLS model's own time has its children's in it."""
+    if form.is_calling:
+        return one.models[form.model].compute_ms
+    return sum(one.models[name].compute_ms for name in form.workers)
+
+
+def _models(one: CellFigures) -> Iterator[Row]:
+    place = (one.cell.picture, one.cell.form, f"x{one.cell.concurrency}")
+    for name, times in one.models.items():
+        if name in one.spent:
+            cpu_ms = 1e3 * one.spent[name].cpu_s
+            run = (times.calls, times.queue_ms, times.compute_ms, times.batch)
+            yield (*place, name, *run, cpu_ms)

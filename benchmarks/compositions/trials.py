@@ -1,0 +1,208 @@
+"""What Triton offers to make the plate chain quicker, each tried against going without.
+
+    python -m benchmarks.compositions.trials cache limiter batching
+
+The servers of a trial run side by side and are measured in turn. docs/compositions.md says what
+came out.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cv2
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
+
+from benchmarks.compositions.figures import Sample
+from benchmarks.compositions.measurement import measure_cell
+from benchmarks.compositions.repository import edit, lay_out_plates
+from benchmarks.compositions.workloads import (
+    BLS,
+    ENSEMBLE,
+    SMALL_WH,
+    Form,
+    list_workloads,
+)
+from benchmarks.load import Round
+from benchmarks.metrics import add_up, times_of
+from benchmarks.pictures import Picture, render
+from benchmarks.plan import HTTP_ENCODED
+from benchmarks.pooling import divide_by_round, pool
+from benchmarks.wire import Question, http_input
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.server.distribution import find_distribution
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server, run_server
+from reporting.tables import format_figure, format_markdown
+
+SECONDS, ROUNDS, PICTURES = 0.7, 5, 4
+PATIENCE_S = 10.0
+PLATES = list_workloads()["plates"]
+FORMS = {form.name: form for form in PLATES.forms if form.name in (BLS, ENSEMBLE)}
+Change = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A server that differs in its flags, and in what config.pbtxt says of its models."""
+
+    name: str
+    flags: tuple[str, ...] = ()
+    change: Change = lambda name, config: None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The first variant is the one without; `pictures` are identical ones (same) or not (new)."""
+
+    variants: tuple[Variant, ...]
+    pictures: tuple[str, ...] = ("same",)
+    concurrencies: tuple[int, ...] = (4, 8)
+
+
+def cache(models: Sequence[str], name: str, config: Any) -> None:
+    if name in models:
+        config.response_cache.enable = True
+
+
+def limit(models: Sequence[str], name: str, config: Any) -> None:
+    """Let each instance of the models hold the one resource while it works."""
+    for group in config.instance_group if name in models else ():
+        group.rate_limiter.resources.add(name="cores", count=1)
+
+
+def batch(delay_us: int | None, preferred: Sequence[int], name: str, config: Any) -> None:
+    """Set how the networks wait for company; not at all without a delay."""
+    if name not in NETWORKS:
+        return
+    config.ClearField("scheduling_choice")
+    if delay_us is not None:
+        config.dynamic_batching.max_queue_delay_microseconds = delay_us
+        config.dynamic_batching.preferred_batch_size.extend(preferred)
+
+
+def list_trials() -> dict[str, Trial]:
+    """Return every trial by its name."""
+    folder = find_distribution().root / "caches"
+    cached = (f"--cache-directory={folder}", "--cache-config=local,size=67108864")
+    limited = ("--rate-limit=execution_count", "--rate-limit-resource=cores:1")
+    called = tuple(form.model for form in FORMS.values())
+    everything = tuple(name for form in FORMS.values() for name in form.workers)
+    return {
+        "cache": Trial(
+            (
+                Variant("none"),
+                Variant("called model", cached, partial(cache, called)),
+                Variant("yolo", cached, partial(cache, ("yolo",))),
+            ),
+            ("same", "new"),
+            (1, 4),
+        ),
+        "limiter": Trial(
+            (
+                Variant("off"),
+                Variant("one network at a time", limited, partial(limit, tuple(NETWORKS))),
+                Variant("one model at a time", limited, partial(limit, everything)),
+            )
+        ),
+        "batching": Trial(
+            (
+                Variant("as they come"),
+                Variant("none", (), partial(batch, None, ())),
+                Variant("5 ms", (), partial(batch, 5000, ())),
+                Variant("5 ms for 4", (), partial(batch, 5000, (4,))),
+            )
+        ),
+    }
+
+
+def try_out(trial: Trial) -> str:
+    """Measure a trial and return its table."""
+    with ExitStack() as stack:
+        servers = {one: stack.enter_context(_serve(one)) for one in trial.variants}
+        rows = [
+            row
+            for form in FORMS.values()
+            for pictures in trial.pictures
+            for concurrency in trial.concurrencies
+            for row in _measure(form, pictures, concurrency, servers)
+        ]
+    header = ("form", "pictures", "calls", "variant", "pictures/s", "to the first", "p50 ms",
+              "p99 ms", "CPU ms", "hits", "yolo together", "lprnet together")  # fmt: skip
+    return format_markdown(header, rows)
+
+
+def _serve(variant: Variant) -> Any:
+    def lay_out(options: ServerOptions, target: Path) -> Path:
+        folder = lay_out_plates(options, target)
+        shutil.rmtree(folder / "plates_monolith")
+        return edit(folder, variant.change)
+
+    options = ServerOptions(device="cpu", pictures=PICTURES, flags=variant.flags)
+    return run_server(on_free_ports(prepare(options)), lay_out)
+
+
+def _measure(
+    form: Form, pictures: str, concurrency: int, servers: dict[Variant, Server]
+) -> Iterator[list[str | None]]:
+    """Give a row for each variant; rounds go from server to server."""
+    bitmap = draw_bitmap()
+    question = Question(bitmap, form.model, PLATES.outputs, is_new=pictures == "new")
+    answering = [one for one, server in servers.items() if does_answer(question, server)]
+    rounds: dict[Variant, list[Sample]] = {one: [] for one in answering}
+    for _ in range(ROUNDS):
+        for one, samples in rounds.items():
+            samples.append(measure_cell(form, question, concurrency, SECONDS, servers[one]))
+    first = pool([sample.round for sample in rounds[answering[0]]])
+    for one in servers:
+        figures = _figures(form, [sample.round for sample in rounds.get(one, [])], first)
+        yield [form.name, pictures, f"x{concurrency}", one.name, *map(format_figure, figures)]
+
+
+def _figures(form: Form, rounds: Sequence[Round], first: Any) -> list[float | None]:
+    if not rounds:  # it never answered
+        return [None] * 8
+    load, counted = pool(rounds), add_up(one.counters for one in rounds)
+    called = counted[f"{form.model} request_success"]
+    hits = sum(value for key, value in counted.items() if key.endswith("num_hits_per_model"))
+    together = [times_of(name, counted, called).batch for name in ("yolo", "lprnet")]
+    ratio = divide_by_round(load, first, lambda one: one.throughput)
+    times = (load.p50_ms, load.p99_ms, load.cpu_ms.server)
+    return [load.throughput, ratio, *times, hits / called, *together]
+
+
+def draw_bitmap() -> Picture:
+    """Return a small street as a BMP file, the last bytes of which are its first pixel."""
+    picture = render(2, SMALL_WH, "small")
+    return replace(picture, encoded=cv2.imencode(".bmp", picture.bgr)[1].tobytes())
+
+
+def does_answer(question: Question, server: Server) -> bool:
+    """Tell whether a call ends at all."""
+    url = server.options.http_url
+    with tritonclient.http.InferenceServerClient(url, network_timeout=PATIENCE_S) as client:
+        try:
+            client.infer(question.model, [http_input(HTTP_ENCODED, question.picture)])
+        except (InferenceServerException, OSError) as error:
+            print(f"{question.model}: {error or type(error).__name__}", file=sys.stderr)
+            return False
+    return True
+
+
+def main(names: Sequence[str]) -> None:
+    trials = list_trials()
+    for name in names or trials:
+        print(f"### {name}\n\n{try_out(trials[name])}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

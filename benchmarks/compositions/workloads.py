@@ -1,0 +1,117 @@
+"""What is composed in several ways: models that answer alike, and the pictures they are asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.compositions import OUTPUTS, repository
+from benchmarks.pictures import Picture, encode, render
+from examples.ocr.pages import LETTER
+from orchestrator.contract import MODEL
+from orchestrator.images import decode
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.server.process import LayOut
+from orchestrator.server.repository import REPOSITORY
+from rendering.pages import Page
+
+BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
+SMALL_WH, LARGE_WH = (640, 480), (2560, 1920)
+OCR_REPOSITORY = Path(__file__).resolve().parents[2] / "examples" / "ocr" / "model_repository"
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way of composing.
+
+    Attributes:
+        name: How tables call it.
+        model: That clients call.
+        python: Its Python models; their instances are what is varied.
+        networks: The models of networks that it calls.
+    """
+
+    name: str
+    model: str
+    python: tuple[str, ...]
+    networks: tuple[str, ...] = ()
+
+    @property
+    def workers(self) -> tuple[str, ...]:
+        """The models that have processes; an ensemble has none of its own."""
+        return (*self.python, *self.networks)
+
+    @property
+    def is_calling(self) -> bool:
+        """A Python model of it calls the networks, and Triton does not join them."""
+        return self.model in self.python
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The same work in several forms; all take a picture's file as `encoded_image`.
+
+    Attributes:
+        forms: The first is what the others are compared with.
+        graph: The ensemble; its steps have every tensor that travels in any form.
+        outputs: What every form answers, and all that is asked for.
+        repository: The models as they lie.
+        lay_out: Writes them all with as many instances of the Python models as the server's options
+            have pictures, and at most so many of the networks.
+        draw: Returns the pictures.
+    """
+
+    name: str
+    forms: tuple[Form, ...]
+    graph: str
+    outputs: tuple[str, ...]
+    repository: Path
+    lay_out: LayOut
+    draw: Callable[[], list[Picture]]
+
+
+def draw_streets() -> list[Picture]:
+    """Draw two plates in a small and in a large picture, and none in a large one."""
+    sizes = {"small": (2, SMALL_WH), "large": (2, LARGE_WH), "large, no plate": (0, LARGE_WH)}
+    return [render(count, size_wh, name) for name, (count, size_wh) in sizes.items()]
+
+
+def draw_pages() -> list[Picture]:
+    """Draw the same three lines of text in a small and in a large picture."""
+    sizes = {"small": (SMALL_WH, 24), "large": (LARGE_WH, 96)}
+    return [
+        encode(name, decode(Page(LETTER, size_wh, font_px).encode()).numpy())
+        for name, (size_wh, font_px) in sizes.items()
+    ]
+
+
+def list_workloads() -> dict[str, Workload]:
+    """Return every workload by its name."""
+    plates = Workload(
+        name="plates",
+        forms=(
+            Form(BLS, MODEL, (MODEL,), tuple(NETWORKS)),
+            Form(ENSEMBLE, "plates_ensemble", ("prepare", "crop", "decode"), tuple(NETWORKS)),
+            Form(MONOLITH, "plates_monolith", ("plates_monolith",)),
+        ),
+        graph="plates_ensemble",
+        outputs=OUTPUTS,
+        repository=REPOSITORY,
+        lay_out=repository.lay_out_plates,
+        draw=draw_streets,
+    )
+    steps = ("preprocess", "postprocess_0", "postprocess_1")
+    ocr = Workload(
+        name="ocr",
+        forms=(
+            Form(ENSEMBLE, "ocr_ensemble", steps, ("detector", "recogniser")),
+            Form("one model", "ocr_model", ("ocr_model",)),
+        ),
+        graph="ocr_ensemble",
+        outputs=("records",),
+        repository=OCR_REPOSITORY,
+        lay_out=repository.lay_out_ocr,
+        draw=draw_pages,
+    )
+    return {one.name: one for one in (plates, ocr)}

@@ -1,0 +1,1 @@
+"""A picture file's bytes in, the scores of ten digits out."""

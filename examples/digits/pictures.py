@@ -1,0 +1,21 @@
+"""From a picture file to what the classifier takes."""
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.images import decode
+
+SIDE_PX = 28
+MAX_PIXELS = 4_000_000
+
+
+def to_net(encoded: bytes) -> NDArray[np.float32]:
+    """Decode a file, grey, resize and scale it: float32 [28, 28, 1] in [0, 1].
+
+    Raises:
+        PictureError: The bytes are no picture, or one of too many pixels.
+    """
+    grey = cv2.cvtColor(decode(encoded, max_pixels=MAX_PIXELS).numpy(), cv2.COLOR_BGR2GRAY)
+    small = cv2.resize(grey, (SIDE_PX, SIDE_PX), interpolation=cv2.INTER_AREA)
+    return small[:, :, None].astype(np.float32) / 255

@@ -1,0 +1,19 @@
+from examples.ocr.networks import read, read_alphabet, recognise
+from examples.ocr.steps import Array, postprocess_0, postprocess_1, preprocess
+from orchestrator.networks.ir import Compiled
+from orchestrator.triton.functions import Function, model_of
+
+
+def prepare() -> Function:
+    detector, recogniser, alphabet = Compiled(read("det")), Compiled(read("rec")), read_alphabet()
+
+    def read_text(encoded: Array) -> tuple[Array]:
+        """Do what the ensemble's models do, one after another in one process."""
+        picture, detector_input = preprocess(encoded)
+        crops, *lines = postprocess_0(picture, *detector(detector_input))
+        return postprocess_1(alphabet, *recognise(recogniser, crops), *lines)
+
+    return read_text
+
+
+TritonPythonModel = model_of(prepare)

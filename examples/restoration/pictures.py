@@ -1,0 +1,54 @@
+"""Rendered plates, sharp and as a bad camera would have seen them."""
+
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.picture_files import Bgr
+from rendering.camera import Quad, View, cloud, compress, random_colour, warp
+from rendering.layouts import draw_plate, random_style, random_text
+
+SIZE_WH = (192, 64)
+
+
+class Pair(NamedTuple):
+    """One plate twice, uint8 [64, 192, 3] BGR, its corners [4, 2] in pixels and its text."""
+
+    sharp: Bgr
+    blurred: Bgr
+    quad: Quad
+    text: str
+
+    @property
+    def xyxy(self) -> NDArray[np.float32]:
+        """The box round the plate, pixels, [4]."""
+        return np.concatenate([self.quad.min(axis=0), self.quad.max(axis=0)]).astype(np.float32)
+
+
+def render_pair(rng: np.random.Generator) -> Pair:
+    """Render a plate on a car's paint, 100 to 170 pixels wide, and blur it."""
+    text, name = random_text(rng)
+    yaw, pitch, roll = rng.normal(0, (12, 8, 3)).tolist()
+    quad = View(yaw, pitch, roll, rng.uniform(100, 170)).quad() + np.array(SIZE_WH) / 2
+    paint = np.full((*SIZE_WH[::-1], 3), random_colour(rng), np.float32)
+    paint += (cloud(rng, SIZE_WH[::-1], 4)[:, :, None] - 0.5) * 60
+    plate = draw_plate(text, name, style=random_style(rng))
+    seen = warp(plate, paint.clip(0, 255).astype(np.uint8), quad)
+    light, black = rng.uniform(0.5, 1), rng.uniform(0, 30)
+    sharp = (seen * light + black).clip(0, 255).astype(np.uint8)
+    return Pair(sharp, blur(rng, sharp), quad, text)
+
+
+def blur(rng: np.random.Generator, sharp: Bgr) -> Bgr:
+    """Defocus, motion, noise and JPEG, from hardly any to more than a reader can bear."""
+    soft = cv2.GaussianBlur(sharp.astype(np.float32), (0, 0), rng.uniform(0.5, 3.2))
+    half, angle = rng.uniform(0, 5), rng.uniform(0, np.pi)
+    streak = np.zeros((13, 13), np.float32)
+    end = np.array([np.cos(angle), np.sin(angle)]) * half * 16
+    ends = [np.round(6 * 16 + sign * end).astype(int).tolist() for sign in (-1, 1)]
+    cv2.line(streak, ends[0], ends[1], 1.0, 1, cv2.LINE_8, 4)
+    moved = cv2.filter2D(soft, -1, streak / streak.sum())
+    noisy = moved + rng.normal(0, rng.uniform(0.5, 5), moved.shape)
+    return compress(noisy.clip(0, 255).astype(np.uint8), int(rng.integers(40, 96)))

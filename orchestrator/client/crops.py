@@ -1,0 +1,63 @@
+"""Crops of plates as calls of the ensemble `plate_reader`, and plates from its answers."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+
+from orchestrator.client.parameters import Plain
+from orchestrator.client.pictures import Picture, load_picture
+from orchestrator.client.transport import Call
+from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
+from orchestrator.errors import PlateError
+from orchestrator.extras import needs_told
+from orchestrator.picture_files import unpack
+from orchestrator.plates import Plate
+
+
+def crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> Call:
+    """Return the call that reads a crop.
+
+    Args:
+        number: Of the crop among its caller's, for errors.
+        crop: As `load_picture` takes it; a file's bytes are unpacked.
+        parameters: Request parameters.
+
+    Raises:
+        PictureError: There is no picture in it.
+        ExtraError: It is a file, and OpenCV is not installed.
+    """
+    with naming_crop(number), needs_told():
+        loaded = load_picture(crop)
+        bgr = unpack(loaded) if isinstance(loaded, bytes) else loaded
+    return Call(
+        model=PLATE_READER,
+        inputs={CROP: bgr},
+        outputs=OF_A_READING,
+        parameters=parameters,
+        request_id=uuid.uuid4().hex,
+    )
+
+
+def read_answer(arrays: Arrays, call: Call) -> Plate:
+    """Return the plate of an answer; its box is the whole crop.
+
+    Raises:
+        ModelError: An output is missing, or not of its type and shape.
+    """
+    height, width = call.inputs[CROP].shape[:2]
+    whole = np.array([[0, 0, width, height]], np.float32)
+    (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
+    return plate
+
+
+@contextmanager
+def naming_crop(number: int) -> Iterator[None]:
+    """Say in an error which crop it is about."""
+    try:
+        yield
+    except PlateError as error:
+        raise type(error)(f"crop {number}: {error}") from error

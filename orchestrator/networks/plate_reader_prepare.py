@@ -1,0 +1,29 @@
+"""The first step of the ensemble `plate_reader`: any crop of a plate becomes the reader's input."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from orchestrator.images import normalize_crops, resize_crop
+
+
+class CropPreparation(nn.Module):
+    """uint8 [H, W, 3] BGR of any size -> float32 [1, 3, 24, 94], as `crop_plates` makes it.
+
+    It is compiled by `torch.jit.script`, which keeps the sizes open; a trace would have those of
+    its example in it.
+
+    Attributes:
+        most_pixels: A larger picture is none of a plate alone, and would take the worker's memory.
+    """
+
+    __constants__ = ("most_pixels",)
+    most_pixels = 16_000_000
+
+    def forward(self, crop: Tensor) -> Tensor:
+        height, width = crop.size(0), crop.size(1)
+        if not 0 < height * width <= self.most_pixels:
+            raise RuntimeError(
+                f"crop: wanted 1 to {self.most_pixels} pixels, got {width}x{height} pixels"
+            )
+        return normalize_crops(resize_crop(crop))

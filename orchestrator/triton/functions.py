@@ -1,0 +1,66 @@
+"""A Python model that is one function: arrays in and out, in the order of config.pbtxt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import triton_python_backend_utils as pb_utils
+
+from orchestrator.errors import ModelError
+from orchestrator.triton.failures import failed
+from orchestrator.triton.request_log import explain, log_failure
+
+Function = Callable[..., Sequence[npt.NDArray[Any]]]
+"""Takes every input as an array, gives every output."""
+
+
+class FunctionModel:
+    """One instance of a model that is a function; a request that fails fails alone."""
+
+    prepare: Callable[[], Function]
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        config = json.loads(args["model_config"])
+        self.inputs = [tensor["name"] for tensor in config["input"]]
+        self.types = {
+            tensor["name"]: pb_utils.triton_string_to_numpy(tensor["data_type"])
+            for tensor in config["output"]
+        }
+        self.function = self.prepare()
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        return [self._respond(request) for request in requests]
+
+    def _respond(self, request: Any) -> Any:
+        try:
+            return pb_utils.InferenceResponse(self._answer(request))
+        except Exception as reason:  # this request fails, the worker goes on
+            error = explain(reason)
+            log_failure(request.request_id(), error)
+            return failed(error)
+
+    def _answer(self, request: Any) -> list[Any]:
+        tensors = [pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs]
+        arrays = self.function(*[tensor.as_numpy() for tensor in tensors])
+        named = zip(self.types.items(), arrays, strict=True)
+        return [pb_utils.Tensor(name, _check(name, array, kind)) for (name, kind), array in named]
+
+
+def _check(name: str, array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
+    """Return an output as it is; Triton itself would pass another type on under its name."""
+    if array.dtype != np.dtype(kind):
+        raise ModelError(f"{name}: wanted {np.dtype(kind)} by config.pbtxt, got {array.dtype}")
+    return array
+
+
+def model_of(prepare: Callable[[], Function]) -> type[FunctionModel]:
+    """Return what Triton looks for in a model.py under the name `TritonPythonModel`.
+
+    Args:
+        prepare: Makes the function, once in each instance.
+    """
+    return type("TritonPythonModel", (FunctionModel,), {"prepare": staticmethod(prepare)})

@@ -1,0 +1,58 @@
+"""The last step of the ensemble `plate_reader`: logits become a text and its scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+
+from orchestrator import contract
+from orchestrator.ctc import decode
+from orchestrator.grammar import Grammar
+from orchestrator.plates import Plate, Plates
+from orchestrator.settings import Settings
+from orchestrator.texts import with_text
+from orchestrator.triton.country import formats_beside
+from orchestrator.triton.failures import failed
+from orchestrator.triton.request_log import explain, log_failure
+
+PARAMETERS = ("text_threshold",)
+"""Of a request; an ensemble hands them on to its steps."""
+NOWHERE = Plate(xyxy=(0, 0, 0, 0))
+"""Where the crop comes from is its sender's to know."""
+
+
+class TritonPythonModel:
+    """One worker: one call at a time, none of its failures reaches another call."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        config = json.loads(args["model_config"])
+        self.settings = Settings.from_config(config.get("parameters", {}))
+        self.formats = formats_beside(args)
+        self.grammar = Grammar.of(self.formats)
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Any) -> Any:
+        try:
+            plates = self._read(request)
+        except Exception as reason:  # this request fails, the worker goes on
+            error = explain(reason)
+            log_failure(request.request_id(), error)
+            return failed(error)
+        arrays = contract.to_arrays(plates, request.requested_output_names())
+        return pb_utils.InferenceResponse(
+            [pb_utils.Tensor(name, array) for name, array in arrays.items()]
+        )
+
+    def _read(self, request: Any) -> Plates:
+        settings = self.settings.updated(json.loads(request.parameters() or "{}"), PARAMETERS)
+        logits = pb_utils.get_input_tensor_by_name(request, contract.LOGITS).as_numpy()
+        readings = decode(logits, self.grammar, temperature=settings.temperature)
+        threshold = settings.text_threshold
+        return Plates(
+            tuple(with_text(NOWHERE, reading, threshold, self.formats) for reading in readings)
+        )

@@ -1,0 +1,92 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.errors import RequestError
+from orchestrator.plates import Plate, Plates
+
+READ = Plate((0, 0, 90, 20), text="A001AA77", text_score=0.98, raw_text="A001AA7", format="ru_car")
+UNREAD = Plate((0, 0, 90, 20), text_score=0.4, raw_text="A001A")
+
+
+class FakeClient:
+    """Reads every crop alike, except one that is unsure and one that is none."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __enter__(self) -> "FakeClient":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def read_crops(self, crops, text_threshold: float | None) -> Plates:
+        (path,) = crops
+        if path.name == "junk.png":
+            raise RequestError("crop 0: wanted a picture, got junk")
+        return Plates((UNREAD if text_threshold else READ,))
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
+    monkeypatch.chdir(tmp_path)
+    return lambda *more: CliRunner().invoke(app, ["read-crop", "--url", "somewhere:1", *more])
+
+
+@pytest.fixture
+def crops(tmp_path) -> None:
+    (tmp_path / "crops").mkdir()
+    for name in ("first.png", "second.png"):
+        (tmp_path / "crops" / name).touch()
+
+
+@pytest.mark.usefixtures("crops")
+def test_each_crop_is_a_row(run) -> None:
+    done = run("crops")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines() == [
+        "text       text_score  raw_text   format      crop",
+        "A001AA77         0.98  A001AA7    ru_car      crops/first.png",
+        "A001AA77         0.98  A001AA7    ru_car      crops/second.png",
+    ]
+
+
+@pytest.mark.usefixtures("crops")
+def test_an_unsure_text_is_a_question_mark(run) -> None:
+    done = run("crops/first.png", "--text-threshold", "0.9")
+    assert done.stdout.splitlines()[1] == (
+        "?                0.40  A001A                  crops/first.png"
+    )
+
+
+@pytest.mark.usefixtures("crops")
+def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
+    done = run("crops/first.png", "--json")
+    assert json.loads(done.stdout) == {
+        "crop": "crops/first.png",
+        "text": "A001AA77",
+        "text_score": 0.98,
+        "raw_text": "A001AA7",
+        "character_scores": [],
+        "candidates": [],
+        "format": "ru_car",
+    }
+
+
+@pytest.mark.usefixtures("crops")
+def test_a_file_that_is_none_is_told_and_the_others_are_read(run, tmp_path) -> None:
+    (tmp_path / "crops" / "junk.png").touch()
+    done = run("crops")
+    assert done.exit_code == 1
+    assert done.stderr == "crops/junk.png: wanted a picture, got junk\n"
+    assert len(done.stdout.splitlines()) == 3
+
+
+def test_nothing_to_read_is_told(run) -> None:
+    done = run("nowhere.png")
+    assert done.exit_code == 2
+    assert done.stderr == "nowhere.png: no such file or folder\n"

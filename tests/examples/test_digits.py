@@ -1,0 +1,200 @@
+"""A file's bytes in, ten probabilities out: alone, in one batch, and beside a broken file."""
+
+import importlib.util
+import shutil
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from tritonclient.grpc import InferenceServerClient, InferResult
+from tritonclient.utils import InferenceServerException
+
+from evaluation.proportions import wilson_interval
+from examples.digits.__main__ import REPOSITORY, best_named, classify, count_right, input_of
+from examples.digits.pictures import to_net
+from examples.digits.samples import HELD_OUT, load_samples, to_file
+from examples.digits.train import MODEL, Classifier
+from orchestrator.errors import PictureError
+from orchestrator.server.local import own_server
+from orchestrator.server.options import ServerOptions
+from tests.triton import fake_triton
+
+README = (REPOSITORY.parent / "README.md").read_text()
+FILES, CLASSES = load_samples(HELD_OUT)
+BROKEN = b"no picture"
+RAGGED = "allow_ragged_batch: true"
+
+
+def png(picture: np.ndarray, suffix: str = ".png") -> bytes:
+    return cv2.imencode(suffix, picture)[1].tobytes()
+
+
+def test_a_picture_becomes_grey_small_and_between_0_and_1() -> None:
+    picture = np.zeros((56, 56, 3), np.uint8)
+    picture[:, 28:] = (255, 0, 0)  # blue: 0.114 of white
+    net = to_net(png(picture))
+    assert (net.shape, net.dtype) == ((28, 28, 1), np.float32)
+    assert net[:, :14].max() == 0
+    np.testing.assert_array_equal(net[:, 14:], np.float32(29) / np.float32(255))
+
+
+@pytest.mark.parametrize("suffix", [".png", ".jpg", ".bmp", ".webp"])
+def test_zeros_after_a_file_change_nothing(suffix: str) -> None:
+    file = png(np.random.default_rng(0).integers(0, 256, (40, 30, 3), np.uint8), suffix)
+    np.testing.assert_array_equal(to_net(file + bytes(1000)), to_net(file))
+
+
+@pytest.mark.parametrize("file", [b"", BROKEN, FILES[0][:300]], ids=["empty", "text", "half"])
+def test_bytes_that_are_no_picture_are_an_error(file: bytes) -> None:
+    with pytest.raises(PictureError):
+        to_net(file)
+
+
+def test_a_picture_of_too_many_pixels_is_an_error() -> None:
+    with pytest.raises(PictureError, match="wanted 1 to 4000000 pixels, got 2001x2000"):
+        to_net(png(np.zeros((2000, 2001), np.uint8)))
+
+
+def test_the_committed_file_is_the_classifier_of_the_source() -> None:
+    committed, source = torch.jit.load(MODEL), Classifier().eval()
+    source.load_state_dict(committed.state_dict())
+    digits = torch.from_numpy(np.stack([to_net(file) for file in FILES[:64]]))
+    with torch.inference_mode():
+        assert torch.equal(committed(digits), source(digits))
+    assert committed.code == torch.jit.script(source).code
+
+
+@pytest.fixture
+def step(monkeypatch: pytest.MonkeyPatch):
+    """The Python model, told of Triton by a fake."""
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", fake_triton)
+    path = REPOSITORY / "digits_prepare" / "1" / "model.py"
+    spec = importlib.util.spec_from_file_location("digits_prepare", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.TritonPythonModel()
+
+
+def test_of_requests_of_different_length_the_broken_one_alone_fails(step) -> None:
+    first, bad, last = step.execute([request_of(file) for file in (FILES[0], BROKEN, FILES[1])])
+    answers = [one.output_tensors()[0].as_numpy()[0] for one in (first, last)]
+    np.testing.assert_array_equal(answers, [to_net(file) for file in FILES[:2]])
+    assert (bad.error().code(), bad.error().message()) == (
+        fake_triton.TritonError.INVALID_ARG,
+        "INPUT0, row 0 of 1: wanted a JPEG, PNG, WebP or BMP file, got 10 bytes that are none",
+    )
+
+
+def request_of(file: bytes) -> fake_triton.InferenceRequest:
+    row = np.frombuffer(file, np.uint8)[None]
+    return fake_triton.InferenceRequest(inputs=[fake_triton.Tensor("INPUT0", row)])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[InferenceServerClient]:
+    with (
+        own_server(ServerOptions(repository=REPOSITORY)) as served,
+        InferenceServerClient(served.grpc_url) as client,
+    ):
+        yield client
+
+
+@pytest.mark.server
+def test_files_of_different_length_go_in_one_request(client: InferenceServerClient) -> None:
+    kinds = (28, ".png"), (200, ".jpg"), (64, ".bmp"), (9, ".webp")
+    files = [png(cv2.resize(image_of(0), (side, side)), suffix) for side, suffix in kinds]
+    together = classify(client, files)
+    alone = np.concatenate([classify(client, [file]) for file in files])
+    assert together.shape == (4, 10)
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+    assert together.argmax(axis=1).tolist() == [CLASSES[0]] * 4
+
+
+def image_of(index: int) -> np.ndarray:
+    return cv2.imdecode(np.frombuffer(FILES[index], np.uint8), cv2.IMREAD_COLOR)
+
+
+@pytest.mark.server
+def test_the_chain_answers_as_its_steps_in_process(client: InferenceServerClient) -> None:
+    digits = torch.from_numpy(np.stack([to_net(file) for file in FILES[:32]]))
+    with torch.inference_mode():
+        wanted = torch.jit.load(MODEL)(digits).numpy()
+    np.testing.assert_allclose(classify(client, FILES[:32]), wanted, atol=1e-6)
+
+
+@pytest.mark.server
+def test_an_error_names_the_row_and_the_server_goes_on(client: InferenceServerClient) -> None:
+    told = "INPUT0, row 1 of 3: wanted a JPEG, PNG, WebP or BMP file"
+    with pytest.raises(InferenceServerException, match=told) as raised:
+        classify(client, [FILES[0], BROKEN, FILES[1]])
+    assert raised.value.status() == "StatusCode.INVALID_ARGUMENT"
+    assert classify(client, FILES[:1]).argmax() == CLASSES[0]
+
+
+@pytest.mark.server
+def test_more_files_than_a_batch_holds_are_rejected(client: InferenceServerClient) -> None:
+    with pytest.raises(InferenceServerException, match="batch-size must be <= 32"):
+        classify(client, FILES[:33])
+
+
+@pytest.mark.server
+def test_triton_sorts_and_names_the_classes(client: InferenceServerClient) -> None:
+    probs = classify(client, FILES[:1])[0]
+    names = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    wanted = [f"{probs[at]:f}:{at}:{names[at]}" for at in np.argsort(-probs)[:3]]
+    assert best_named(client, FILES[0]) == wanted
+
+
+@pytest.mark.server
+def test_the_readme_states_the_accuracy_of_what_is_served(client: InferenceServerClient) -> None:
+    right, count = count_right(client)
+    low, high = wilson_interval(right, count)
+    assert f"{right} of {count} held out, {right / count:.1%} ({low:.1%} to {high:.1%})" in README
+
+
+@pytest.fixture
+def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[InferenceServerClient]:
+    """A server that waits for three files to prepare at once, ragged or not."""
+    folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models"))
+    config = folder / "digits_prepare" / "config.pbtxt"
+    delay = "dynamic_batching { preferred_batch_size: [ 3 ] max_queue_delay_microseconds: 5000000 }"
+    text = config.read_text().replace("dynamic_batching { }", delay)
+    config.write_text(text.replace(RAGGED, "" if request.param == "alike" else RAGGED))
+    with (
+        own_server(ServerOptions(repository=folder)) as served,
+        InferenceServerClient(served.grpc_url) as client,
+    ):
+        yield client
+
+
+def ask_at_once(client: InferenceServerClient, files: list[bytes]) -> list[object]:
+    """Send each file as its own request; return each one's digit or error."""
+    answers: list[Future[object]] = [Future() for _ in files]
+    for file, answer in zip(files, answers, strict=True):
+
+        def tell(
+            result: InferResult | None,
+            error: InferenceServerException | None,
+            answer: Future[object] = answer,
+        ) -> None:
+            answer.set_result(error or result.as_numpy("OUTPUT").argmax())
+
+        client.async_infer("digits", [input_of([file])], tell)
+    return [answer.result(30) for answer in answers]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("waiting", "runs"), [("ragged", 1), ("alike", 3)], indirect=["waiting"])
+def test_requests_of_different_length_share_a_batch_only_when_it_may_be_ragged(
+    waiting: InferenceServerClient, runs: int
+) -> None:
+    files = [FILES[0], BROKEN, to_file(np.eye(8) * 16, 50)]
+    first, bad, _ = ask_at_once(waiting, files)
+    stats = waiting.get_inference_statistics("digits_prepare").model_stats[0]
+    assert (stats.execution_count, first) == (runs, CLASSES[0])
+    assert "row 0 of 1: wanted a JPEG, PNG, WebP or BMP file, got 10 bytes" in bad.message()

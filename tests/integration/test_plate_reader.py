@@ -1,0 +1,166 @@
+"""The ensemble `plate_reader`: crops of plates that somebody else has found."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from tritonclient.utils import InferenceServerException
+
+from orchestrator.client import PlateClient
+from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READER
+from orchestrator.errors import PictureError, RequestError
+from orchestrator.images import crop_boxes
+from orchestrator.plates import Plate
+from rendering.synth import Photo, photograph_plate
+from tests.samples import STREET, TEXTS
+
+TILE_WH = (320, 160)
+NEAR_PX = 90
+"""Width of a plate from which on each of its characters has ten pixels."""
+
+
+def mosaic(rng: np.random.Generator) -> np.ndarray:
+    """A picture of twenty photographed plates."""
+    columns, rows = 5, 4
+    tiles = [photograph_plate(rng).picture for _ in range(columns * rows)]
+    return np.vstack(
+        [np.hstack([fit(tile) for tile in tiles[row::rows]]) for row in range(rows)],
+    )
+
+
+def fit(picture: np.ndarray) -> np.ndarray:
+    """Put a picture, or its middle, on a grey tile."""
+    width, height = TILE_WH
+    tile = np.full((height, width, 3), 114, np.uint8)
+    high, wide = min(height, picture.shape[0]), min(width, picture.shape[1])
+    top, left = (picture.shape[0] - high) // 2, (picture.shape[1] - wide) // 2
+    tile[:high, :wide] = picture[top : top + high, left : left + wide]
+    return tile
+
+
+def cut(picture: np.ndarray, xyxy: np.ndarray, **margin: tuple[float, float]) -> list[np.ndarray]:
+    boxes = crop_boxes(torch.from_numpy(picture), torch.from_numpy(xyxy), **margin)
+    return [np.ascontiguousarray(picture[y0:y1, x0:x1]) for x0, y0, x1, y1 in boxes]
+
+
+@pytest.fixture(scope="module")
+def photos_of_plates() -> list[Photo]:
+    """Sixty plates, each at least so wide that a person would read it."""
+    rng = np.random.default_rng(3)
+    photos = (photograph_plate(rng, "ru_car") for _ in range(100))
+    return [photo for photo in photos if np.ptp(photo.quad[:, 0]) > NEAR_PX][:60]
+
+
+def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
+    rng = np.random.default_rng(1)
+    pictures = [mosaic(rng) for _ in range(36)]
+    wanted, crops = [], []
+    with PlateClient(server.options.http_url) as client:
+        for picture in pictures:
+            found = client.recognize(picture)
+            boxes = np.array([plate.xyxy for plate in found], np.float32)
+            wanted += found
+            crops += cut(picture, boxes)
+        read = client.read_crops(crops)
+    assert len(wanted) >= 500
+    assert read.texts == [plate.text for plate in wanted]
+    assert [plate.format for plate in read] == [plate.format for plate in wanted]
+    scores = [[plate.text_score for plate in plates] for plates in (read, wanted)]
+    np.testing.assert_allclose(*scores, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("margin", "least"),
+    [(0.0, 0.98), (0.05, 0.98), (0.1, 0.98), (0.2, 0.98), (0.25, 0.95), (0.3, 0.8)],
+)
+def test_crops_are_read_at_any_tightness(server, photos_of_plates, margin, least) -> None:
+    crops = [
+        cut(
+            photo.picture,
+            np.array([[*photo.quad.min(axis=0), *photo.quad.max(axis=0)]], np.float32),
+            margin_xy=(margin, margin),
+        )[0]
+        for photo in photos_of_plates
+    ]
+    with PlateClient(f"grpc://{server.options.grpc_url}") as client:
+        texts = client.read_crops(crops).texts
+    right = [text == photo.text for text, photo in zip(texts, photos_of_plates, strict=True)]
+    assert np.mean(right) >= least
+
+
+@pytest.fixture(scope="module")
+def crops(server) -> list[np.ndarray]:
+    """The three plates of the street."""
+    picture = cv2.imread(str(STREET))
+    with PlateClient(server.options.http_url) as client:
+        found = client.recognize(picture)
+    return cut(picture, np.array([plate.xyxy for plate in found], np.float32))
+
+
+def test_a_plate_of_a_crop_has_the_crops_box_and_every_field_of_a_reading(client, crops) -> None:
+    (plate,) = client.read_crops(crops[:1])
+    height, width = crops[0].shape[:2]
+    assert plate == Plate(
+        xyxy=(0, 0, width, height),
+        text="A123BC77",
+        text_score=plate.text_score,
+        raw_text="A123BC77",
+        character_scores=plate.character_scores,
+        candidates=plate.candidates,
+        format="ru_car",
+    )
+    assert plate.candidates[0] == ("A123BC77", plate.text_score)
+    assert len(plate.character_scores) == 8
+
+
+def test_files_and_arrays_are_read_in_their_order(client, crops, tmp_path) -> None:
+    cv2.imwrite(str(tmp_path / "first.png"), crops[0])
+    second = cv2.imencode(".png", crops[1])[1].tobytes()
+    assert client.read_crops([tmp_path / "first.png", second, crops[2]]).texts == TEXTS
+    assert len(client.read_crops([])) == 0
+
+
+def test_an_unsure_text_is_not_shown(client, crops) -> None:
+    (plate,) = client.read_crops(crops[:1], text_threshold=1)
+    assert (plate.text, plate.raw_text, plate.format) == ("", "A123BC77", "")
+
+
+def test_a_crop_that_is_none_is_named_before_anything_is_sent(client, crops) -> None:
+    with pytest.raises(PictureError, match=r"crop 1: .*wanted uint8 \[H, W, 3\] BGR"):
+        client.read_crops([crops[0], np.zeros((3, 3), np.uint8)])
+
+
+def test_a_picture_of_more_than_a_plate_is_refused(client, crops) -> None:
+    with pytest.raises(RequestError, match=r"crop 1: .*wanted 1 to 16000000 pixels, got 5000x5000"):
+        client.read_crops([crops[0], np.zeros((5000, 5000, 3), np.uint8)])
+    assert client.read_crops(crops).texts == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        pytest.param((4, 4, 1), "unexpected shape", id="grey"),
+        pytest.param((0, 4, 3), "wanted 1 to 16000000 pixels, got 4x0", id="empty"),
+    ],
+)
+def test_what_is_no_crop_is_refused(wire, triton, shape, message) -> None:
+    with pytest.raises(InferenceServerException, match=message):
+        triton.infer(PLATE_READER, [wire.pixels(np.zeros(shape, np.uint8), CROP)])
+
+
+def test_a_parameter_that_is_none_of_a_reading_is_refused(wire, triton, crops) -> None:
+    with pytest.raises(InferenceServerException, match=r"some of text_threshold, got max_plates"):
+        triton.infer(PLATE_READER, [wire.pixels(crops[0], CROP)], parameters={"max_plates": 1})
+
+
+def test_both_models_name_their_outputs_alike(triton, crops, wire) -> None:
+    of_a_crop = triton.infer(PLATE_READER, [wire.pixels(crops[0], CROP)])
+    of_a_picture = triton.infer(MODEL, [wire.pixels(cv2.imread(str(STREET)), PICTURE)])
+    ones, threes = (
+        {name: answer.as_numpy(name) for name in OF_A_READING}
+        for answer in (of_a_crop, of_a_picture)
+    )
+    assert {name: (array.shape[1:], array.dtype) for name, array in ones.items()} == {
+        name: (array.shape[1:], array.dtype) for name, array in threes.items()
+    }
+    assert {len(array) for array in ones.values()} == {1}
