@@ -75,7 +75,7 @@ def flags_of_the_script(tmp_path: Path):
 
 def test_the_gpu_image_starts_triton_with_the_flags_of_plates_serve(flags_of_the_script) -> None:
     options, models = ServerOptions(host="0.0.0.0", admin_key="secret"), Path("/opt/plates/models")
-    serve = command(options, find_distribution(), models, Path("backends"), "prefix")[1:]
+    serve = command(options, find_distribution(), [models], Path("backends"), "prefix")[1:]
     # Of one machine with several servers, and of the backends that NGC's image has itself.
     of_serve_alone = re.compile(
         r"--(backend-directory|\w+-address|\w+-port|backend-config=(pytorch|openvino))\b"

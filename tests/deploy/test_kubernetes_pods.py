@@ -9,7 +9,7 @@ import pytest
 from orchestrator.contract import MODEL
 from orchestrator.server import distribution
 from orchestrator.server.capacity import Capacity, fitting
-from orchestrator.server.options import ServerOptions
+from orchestrator.server.options import QUICK_WORKERS, ServerOptions
 from orchestrator.server.process import Server
 from orchestrator.server.repository import REPOSITORY
 from tests.deploy.manifests import CPU, GPU, OVERLAYS, one, pod, quantity, server
@@ -26,7 +26,7 @@ def triton_flag(name: str) -> int:
     """Return a number of the command line that `plates serve` starts Triton with."""
     nowhere = Path("/nowhere")
     wheel = distribution.Distribution(nowhere, nowhere, ())
-    line = distribution.command(ServerOptions(), wheel, nowhere, nowhere, "plates_")
+    line = distribution.command(ServerOptions(), wheel, [nowhere], nowhere, "plates_")
     return int(re.search(rf"{name}=(\d+)", " ".join(line))[1])
 
 
@@ -57,7 +57,7 @@ def size(overlay: str, mount_path: str) -> float:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     fits = capacity(overlay)
-    workers = fits.pictures + 2 * fits.instances + 1
+    workers = fits.pictures + 2 * fits.instances + QUICK_WORKERS
     start = workers * triton_flag("shm-default-byte-size")
     assert volume(overlay, "/dev/shm")["medium"] == "Memory"
     assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import cv2
 import numpy as np
@@ -310,6 +311,15 @@ def test_a_page_without_text_is_an_empty_table(client, web, form: str) -> None:
     assert table.empty
     assert [*table.columns] == ["text", "score", "corners"]
     assert read_over_http(web, form, PAGES["blank"].encode()) == "[]"
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("form", FORMS)
+def test_calls_at_once_get_their_own_answers(client, form: str) -> None:
+    pages = [PAGES[name] for name in ("sign", "blank", "turned sign")] * 4
+    with ThreadPoolExecutor(len(pages)) as callers:
+        tables = callers.map(lambda page: read_text(client, form, page.encode()), pages)
+    assert [(*table["text"],) for table in tables] == [page.lines for page in pages]
 
 
 @pytest.mark.server

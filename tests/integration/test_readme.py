@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
+import cv2
 import pytest
 import typer
 
@@ -16,6 +17,12 @@ from tests.samples import PROJECT, STREET, TEXTS, copy_of
 
 TRAINING = ".venv-train/bin/"
 """Commands of the other environment, which this one cannot run."""
+BOXES = {
+    "A123BC77": (222, 336, 426, 380),
+    "TO05577": (593, 635, 797, 682),
+    "M456OP199": (860, 337, 1061, 383),
+}
+"""Where the plates of the street are, as README's table says, pixels."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,10 @@ def folder_with_pictures(folder: Path) -> Path:
     (folder / "folder" / "inner").mkdir(parents=True)
     for name in ("car.jpg", "photo.jpg", "folder/inner/car.jpg"):
         shutil.copy(STREET, folder / name)
+    (folder / "crops").mkdir()
+    street = cv2.imread(str(STREET))
+    for text, (x0, y0, x1, y1) in BOXES.items():
+        cv2.imwrite(str(folder / "crops" / f"{text}.png"), street[y0 - 5 : y1 + 5, x0 - 9 : x1 + 9])
     return folder
 
 
@@ -105,6 +116,12 @@ def test_recognize_prints_and_draws(server, tmp_path: Path, command: str) -> Non
     assert printed.count("3 plates") == 2
     drawn = {str(path.relative_to(tmp_path / "drawn")) for path in tmp_path.rglob("drawn/**/*.png")}
     assert drawn == {"photo.png", "inner/car.png"}
+
+
+@pytest.mark.parametrize("command", commands(".venv/bin/plates read-crop"))
+def test_crops_are_read(server, tmp_path: Path, command: str) -> None:
+    printed = run(here(command, server).split(), folder_with_pictures(tmp_path))
+    assert all(f"{text}.png" in printed and text in printed for text in TEXTS)
 
 
 def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
