@@ -12,6 +12,7 @@ from orchestrator.cli.app import app
 from orchestrator.cli.new_pipeline import TEMPLATE, write_pipeline
 from orchestrator.errors import SettingsError
 from orchestrator.server.models import read_config
+from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 FILES = [
@@ -84,6 +85,11 @@ def test_the_command_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.stderr.startswith("plates: name: wanted small letters")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_client_alone_can_write_one(client_only: ClientOnly, tmp_path: Path) -> None:
+    assert client_only.plates("new-pipeline", "blur", "--out", tmp_path).returncode == 0
+    assert (tmp_path / "blur" / "test_blur.py").is_file()
 
 
 def test_a_wheel_holds_the_template(tmp_path: Path) -> None:
