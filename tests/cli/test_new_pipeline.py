@@ -42,7 +42,7 @@ def test_the_configuration_is_one(tmp_path: Path) -> None:
     assert [tensor.name for tensor in config.output] == ["hidden", "plates"]
 
 
-@pytest.mark.parametrize("rule", ["check --ignore T20,I001", "format --check"])
+@pytest.mark.parametrize("rule", ["check --ignore I001", "format --check"])
 def test_the_code_keeps_the_rules_of_the_project(tmp_path: Path, rule: str) -> None:
     write_pipeline("blur", tmp_path)
     (tmp_path / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text())
