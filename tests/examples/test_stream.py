@@ -138,18 +138,16 @@ def test_two_streams_go_on_beside_each_other(url: str, clip: bytes, long_clip: b
     found = Counter(text for texts in by_frame(stream(url, clip)).values() for text in texts)
     first.close()
     assert min(found[text] for text in TEXTS) >= 5
-    assert worked(url) - before < LONG / 2  # the long clip has not been worked to its end first
+    assert worked(url) - before < LONG  # the long clip has not been worked to its end first
 
 
 def test_a_cancelled_stream_stops_working(url: str, clip: bytes, long_clip: bytes) -> None:
     before, cancelled = worked(url), stream(url, long_clip)
     next(cancelled)
     cancelled.close()
-    list(stream(url, clip, every_s=60))  # its frame comes after those that were in work
-    so_far = worked(url)
-    list(stream(url, clip))
-    assert so_far - before < LONG / 2
-    assert worked(url) - so_far == FRAMES  # of the other clip alone
+    others = [list(stream(url, clip)) for _ in range(3)]  # half of the places would be left to it
+    assert min(map(len, others)) >= 10
+    assert worked(url) - before - 3 * FRAMES < LONG / 2
 
 
 def refused(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
