@@ -1,7 +1,6 @@
 """A clip's plates come over gRPC while they are found, until the end or until nobody waits."""
 
 import csv
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from tritonclient.utils import InferenceServerException
 
 from examples.stream.__main__ import HIGH, RATE, REPOSITORY, WIDE, main, render, stream
 from orchestrator.contract import MODEL
-from orchestrator.loopback import without_proxy
 from orchestrator.server.local import on_free_ports, own_server, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import run_server
@@ -32,12 +30,6 @@ pytestmark = pytest.mark.server
 TEXTS = ["A123BC77", "M456OP199"]
 SAID = r"^  at  \d\.\d\d s  \S+ +arrived after +\d+\.\d\d s$"
 FRAMES, LONG = 40, 200
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _no_proxy() -> None:
-    """Let plain clients reach loopback where this shell has a proxy."""
-    os.environ.update(without_proxy(os.environ))
 
 
 @pytest.fixture(scope="module")
