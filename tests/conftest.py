@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.loopback import without_proxy
 from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_proxy() -> None:
+    """Let plain clients reach loopback where this shell has a proxy."""
+    os.environ.update(without_proxy(os.environ))
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ def render(texts: Sequence[str], frames: int = 40) -> bytes:
     street = scene(texts, (WIDE * (len(texts) + 2), HIGH), columns=len(texts)).picture
     clip = io.BytesIO()
     with av.open(clip, "w", format="mp4") as file:
-        video = file.add_stream("libx264", rate=RATE, options={"preset": "ultrafast"})
+        video = file.add_stream("libx264", rate=RATE, options={"preset": "veryfast"})
         video.width, video.height, video.pix_fmt = WIDE, HIGH, "yuv420p"
         for left in np.linspace(0, street.shape[1] - WIDE, frames).astype(int):
             seen = av.VideoFrame.from_ndarray(street[:, left : left + WIDE], format="bgr24")

@@ -16,6 +16,7 @@ COMMANDS = {
     "serve": "orchestrator.cli.serve:serve",
     "export": "orchestrator.cli.export:export",
     "add-version": "orchestrator.cli.add_version:add_version",
+    "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
 }
 WORKSHOP = {
     "evaluate": "evaluation.command:evaluate",

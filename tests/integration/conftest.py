@@ -1,6 +1,5 @@
 """One real Triton server for all integration tests of a run."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
-from orchestrator.loopback import without_proxy
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server, run_server
@@ -21,12 +19,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts:
             item.add_marker(pytest.mark.server)
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _no_proxy() -> None:
-    """Let plain clients reach loopback where this shell has a proxy."""
-    os.environ.update(without_proxy(os.environ))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,102 @@
+"""`plates new-pipeline` writes a pipeline under the wanted name, or says why not."""
+
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.cli.new_pipeline import TEMPLATE, write_pipeline
+from orchestrator.errors import SettingsError
+from orchestrator.server.models import read_config
+from tests.client.client_only import ClientOnly
+from tests.samples import PROJECT
+
+FILES = [
+    "README.md",
+    "client.py",
+    "model_repository/blur/1/model.py",
+    "model_repository/blur/config.pbtxt",
+    "test_blur.py",
+]
+
+
+def test_the_files_bear_the_name(tmp_path: Path) -> None:
+    written = write_pipeline("blur", tmp_path)
+    assert [str(file.relative_to(tmp_path / "blur")) for file in written] == FILES
+    assert [file for file in written if "NAME" in file.read_text()] == []
+    assert 'client.infer("blur"' in (tmp_path / "blur" / "client.py").read_text()
+
+
+def test_it_is_short(tmp_path: Path) -> None:
+    text = "".join(file.read_text() for file in write_pipeline("blur", tmp_path))
+    assert len([line for line in text.splitlines() if line.strip()]) <= 80
+
+
+def test_the_configuration_is_one(tmp_path: Path) -> None:
+    write_pipeline("blur", tmp_path)
+    config = read_config(tmp_path / "blur" / "model_repository" / "blur" / "config.pbtxt")
+    assert [tensor.name for tensor in config.output] == ["hidden", "plates"]
+
+
+@pytest.mark.parametrize("rule", ["check --ignore I001", "format --check"])
+def test_the_code_keeps_the_rules_of_the_project(tmp_path: Path, rule: str) -> None:
+    write_pipeline("blur", tmp_path)
+    (tmp_path / "pyproject.toml").write_text((PROJECT / "pyproject.toml").read_text())
+    ruff = [sys.executable, "-m", "ruff", *rule.split(), "blur"]
+    done = subprocess.run(ruff, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    "name", ["", "Blur", "1st", "_blur", "my-blur", "a b", "../blur", "blür", "x" * 65]
+)
+def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match="wanted small letters, digits and underscores"):
+        write_pipeline(name, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["plate_recognition", "yolo", "lprnet"])
+def test_the_names_of_our_models_are_taken(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SettingsError, match=f"no model of the plates has, got {name}"):
+        write_pipeline(name, tmp_path)
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "blur").mkdir()
+    (tmp_path / "blur" / "mine.txt").touch()
+    with pytest.raises(SettingsError, match=r"blur: cannot be made: File exists$"):
+        write_pipeline("blur", tmp_path)
+    assert [file.name for file in (tmp_path / "blur").iterdir()] == ["mine.txt"]
+
+
+def test_the_command_lists_what_it_wrote(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["new-pipeline", "blur", "--out", str(tmp_path / "new")])
+    assert done.exit_code == 0
+    assert done.output.split() == [str(tmp_path / "new" / "blur" / file) for file in FILES]
+
+
+def test_the_command_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["new-pipeline", "Blur", "--out", str(tmp_path)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("plates: name: wanted small letters")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_client_alone_can_write_one(client_only: ClientOnly, tmp_path: Path) -> None:
+    assert client_only.plates("new-pipeline", "blur", "--out", tmp_path).returncode == 0
+    assert (tmp_path / "blur" / "test_blur.py").is_file()
+
+
+def test_a_wheel_holds_the_template(tmp_path: Path) -> None:
+    build = f"from poetry.core.masonry.api import build_wheel; build_wheel('{tmp_path}')"
+    subprocess.run([sys.executable, "-c", build], cwd=PROJECT, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    inside = {name for name in ZipFile(wheel).namelist() if "/cli/pipeline/" in name}
+    files = [file for file in TEMPLATE.rglob("*") if file.is_file()]
+    assert len(files) == len(FILES)
+    assert inside == {str(file.relative_to(PROJECT)) for file in files}

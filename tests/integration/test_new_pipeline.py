@@ -1,0 +1,132 @@
+"""docs/pipelines.md can be followed word for word: a chain from nothing, tested and served."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tritonclient.http
+
+from orchestrator.server.local import on_free_ports, own_server
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import is_ready
+from rendering.scenery import scene
+from tests.samples import PROJECT
+from tests.waiting import until
+
+BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```\w*\n(.*?)^```$", re.M | re.S)
+"""The name of a file, where one stands before a block of code, and the block."""
+SERVES, ASKS = "/plates serve ", "/client.py "
+REPOSITORY = "hide_plates/model_repository"
+
+
+@dataclass
+class Reader:
+    """Follows the page, in a folder that looks like a checkout."""
+
+    folder: Path
+    served: ServerOptions
+    printed: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+    def follow(self, page: str) -> None:
+        with ExitStack() as services:
+            for file, text in BLOCK.findall(page):
+                if file:
+                    (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+                    (self.folder / file).write_text(text)
+                elif not text.startswith((".venv/bin/", "mkdir ")):
+                    self.shown.append(text)
+                elif SERVES in text:
+                    services.enter_context(self.serve(text.strip()))
+                else:
+                    self.printed += map(self.run, text.splitlines())
+
+    def run(self, line: str) -> str:
+        url = [self.served.http_url] if ASKS in line else []
+        done = subprocess.run(
+            [*words(line), *url], cwd=self.folder, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    @contextmanager
+    def serve(self, line: str) -> Iterator[None]:
+        ports = [
+            f"--{name.replace('_', '-')}={getattr(self.served, name)}"
+            for name in ("http_port", "grpc_port", "metrics_port")
+        ]
+        with subprocess.Popen([*words(line), *ports], cwd=self.folder) as process:
+            try:
+                until(lambda: is_ready(self.served), "a server")
+                yield
+            finally:
+                process.send_signal(signal.SIGINT)
+
+
+def words(line: str) -> list[str]:
+    """Return a command line for this environment."""
+    return line.replace(".venv/bin", str(Path(sys.executable).parent)).split()
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """Who has followed the page to its end."""
+    folder = tmp_path_factory.mktemp("checkout")
+    tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
+    for name in tracked - {"hide_plates"}:
+        (folder / name).symlink_to(PROJECT / name)
+    reader = Reader(folder, on_free_ports(ServerOptions()))
+    reader.follow((PROJECT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
+    return reader
+
+
+@pytest.fixture(scope="module")
+def url(reader: Reader) -> Iterator[str]:
+    with own_server(ServerOptions(beside=(reader.folder / REPOSITORY,))) as served:
+        yield served.http_url
+
+
+def asked(url: str, model: str, output: str, picture: np.ndarray) -> np.ndarray:
+    sent = tritonclient.http.InferInput("picture", list(picture.shape), "UINT8")
+    sent.set_data_from_numpy(picture)
+    with tritonclient.http.InferenceServerClient(url) as client:
+        return client.infer(model, [sent]).as_numpy(output)
+
+
+def test_every_command_does_what_is_said(reader: Reader) -> None:
+    written, tested, client, network, folder, again = reader.printed
+    assert written.splitlines()[-1] == "hide_plates/test_hide_plates.py"
+    assert "2 passed" in tested
+    assert client.endswith("3 plates hidden in hidden.png\n")
+    assert (network, folder) == ("", "")
+    assert "2 passed" in again
+
+
+def test_what_is_shown_is_what_is_printed(reader: Reader) -> None:
+    assert len(reader.shown) == 1
+    assert reader.shown[0] in reader.printed
+    assert (reader.folder / "hidden.png").is_file()
+
+
+def test_plates_are_coarse_and_the_rest_is_as_it_was(url: str) -> None:
+    street = scene(["A123BC77"])
+    x0, y0, x1, y1 = street.xyxy[0].round().astype(int)
+    hidden = asked(url, "hide_plates", "hidden", street.picture)
+    inside = hidden[y0 + 5 : y1 - 5, x0 + 5 : x1 - 5]
+    assert inside.max() > 0
+    assert len(np.unique(inside.reshape(-1, 3), axis=0)) < 40
+    assert (hidden[: y0 - 20] == street.picture[: y0 - 20]).all()
+
+
+def test_the_ensemble_makes_all_of_it_coarse(url: str) -> None:
+    street = scene(["A123BC77"]).picture
+    coarse = asked(url, "hide_all", "coarse", street)
+    assert coarse.shape == street.shape
+    assert (coarse[:24, :24] == coarse[0, 0]).all()
