@@ -31,14 +31,6 @@ def path_of(name: str) -> Path:
     return REPOSITORY / name / "1" / "model.pt"
 
 
-def build(name: str) -> Sharpener:
-    """Return a network with what it has learnt before, if anything."""
-    network = Sharpener(*NETWORKS[name])
-    if path_of(name).exists():
-        network.load_state_dict(torch.jit.load(path_of(name)).state_dict())
-    return network
-
-
 def write(model: nn.Module, name: str) -> None:
     """Script a module, not trace it: a trace holds for the size of its example."""
     torch.jit.save(torch.jit.script(model.eval()), path_of(name))
@@ -74,11 +66,10 @@ def stack(pictures: Sequence[Bgr]) -> Tensor:
 
 
 def train(name: str, steps: int, seed: int, weight: float) -> None:
-    """Fit by the mean absolute difference and by the reading, so weighted, in one cycle of Adam.
-
-    A network goes on from what it has learnt before; the judged pictures have other seeds.
-    """
-    rng, network, reader = np.random.default_rng([seed, 1]), build(name), load_reader()
+    """Fit by the mean absolute difference and by the reading, so weighted, in one cycle of Adam."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng([seed, 1])  # the judged pictures have other seeds
+    network, reader = Sharpener(*NETWORKS[name]), load_reader()
     optimizer = torch.optim.Adam(network.parameters())
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
     for step in range(1, steps + 1):
@@ -92,14 +83,14 @@ def train(name: str, steps: int, seed: int, weight: float) -> None:
         rate.step()
         if step % 100 == 0 or step == steps:
             print(f"{name}: step {step}, likeness {unlike:.4f}, reading {unread:.3f}", flush=True)
-            write(network, name)
+    write(network, name)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train and write the networks.")
-    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=0, help="another one for other pictures")
-    parser.add_argument("--reading", type=float, default=0.05, help="its weight in the loss")
+    parser.add_argument("--reading", type=float, default=0.02, help="its weight in the loss")
     options = parser.parse_args()
     warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript: what Triton serves best
     write(Prepare(), "prepare")

@@ -17,7 +17,7 @@ from examples.restoration.__main__ import CHAINS, COUNT, REPOSITORY, held_out, r
 from examples.restoration.judging import Judgement, judge
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import SIZE_WH, render_pair
-from examples.restoration.train import NETWORKS, build, load_reader, path_of, reading_loss, stack
+from examples.restoration.train import NETWORKS, load_reader, path_of, reading_loss, stack
 from orchestrator import load_networks
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
@@ -77,6 +77,13 @@ def test_finish_is_exact_to_the_pixel_beyond_the_range_too(size_hw: tuple[int, i
     np.testing.assert_array_equal(served("finish")(torch.from_numpy(net)).numpy(), wanted)
 
 
+def source_of(name: str) -> Sharpener:
+    """Return a network as the source has it, with the weights of its file."""
+    network = Sharpener(*NETWORKS[name])
+    network.load_state_dict(served(name).state_dict())
+    return network.eval()
+
+
 def test_finish_clamps_and_rounds() -> None:
     net = torch.tensor([-9.0, -1.0, 0.0, 1.0, 9.0]).expand(1, 3, 1, 5)
     assert served("finish")(net)[0, :, 0].tolist() == [0, 0, 128, 255, 255]
@@ -97,7 +104,7 @@ def test_a_committed_step_is_the_sources(name: str, module: type[torch.nn.Module
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_a_committed_network_is_the_sources(name: str) -> None:
-    source = build(name).eval()
+    source = source_of(name)
     net = stack([random_picture(31, 47)])
     with torch.inference_mode():
         assert torch.equal(served(name)(net), source(net))
@@ -113,7 +120,7 @@ def test_a_new_network_changes_nothing() -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.parametrize("size_hw", SIZES_HW)
 def test_a_scripted_network_takes_every_size(name: str, size_hw: tuple[int, int]) -> None:
-    net, source = stack([random_picture(*size_hw)]), build(name).eval()
+    net, source = stack([random_picture(*size_hw)]), source_of(name)
     with torch.inference_mode():
         assert torch.equal(served(name)(net), source(net))
         assert served(name)(net).shape == net.shape
@@ -122,7 +129,7 @@ def test_a_scripted_network_takes_every_size(name: str, size_hw: tuple[int, int]
 @pytest.fixture(scope="module")
 def traced() -> torch.jit.ScriptModule:
     """The small network, traced with a picture of even sides."""
-    source = build("sharpen_small").eval()
+    source = source_of("sharpen_small")
     with pytest.warns(torch.jit.TracerWarning, match="might not generalize to other inputs"):
         return torch.jit.trace(source, stack([random_picture(64, 192)]), check_trace=False)
 
