@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench scale-out gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check bench bench-compositions scale-out gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -15,6 +15,7 @@ help:
 	@echo "make test        run every test"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make bench       measure speed and cost of the server and of its parts"
+	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
@@ -40,6 +41,9 @@ check: .venv/.dev
 
 bench: .venv/.workshop
 	$(BIN)/plates bench
+
+bench-compositions: .venv/.workshop .venv/.examples
+	$(BIN)/python -m benchmarks.compositions
 
 gpu-check: .venv/.workshop
 	$(BIN)/python -m benchmarks.gpu_check
