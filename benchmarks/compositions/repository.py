@@ -25,10 +25,11 @@ WIDE = "ocr_ensemble_wide"
 def lay_out_plates(options: ServerOptions, target: Path) -> Path:
     """Write BLS model, ensemble and monolith; the first two share the networks.
 
-    All have the same settings and as many pictures in work.
+    All have the same settings and as many pictures in work, and none has a limit to its queue.
     """
     engine = options.choose_engine()
     repository.lay_out(options.repository, target, engine, options.capacity())
+    edit(target, _lift_limit)
     bls = read_config(target / MODEL / CONFIG)
     for source in (folder for form in FORMS for folder in (FOLDER / form).iterdir()):
         (target / source.name / "1").mkdir(parents=True)  # Triton wants one of the ensemble, too
@@ -38,6 +39,12 @@ def lay_out_plates(options: ServerOptions, target: Path) -> Path:
             _adapt(config, bls, engine, options.weights)
         (target / source.name / CONFIG).write_text(text_format.MessageToString(config))
     return target
+
+
+def _lift_limit(name: str, config: Any) -> None:
+    """Leave out what bounds the queue; with one instance Triton pauses for it now and then."""
+    if name == MODEL:
+        config.ClearField("scheduling_choice")
 
 
 def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
