@@ -31,7 +31,7 @@ def _head(report: CompositionsReport) -> str:
     return (
         f"{report.date}: {machine.cores} cores, {machine.cpu}; Triton {machine.triton}; "
         f"{report.rounds} rounds of {report.seconds:g} s a cell; other programs used "
-        f"{others:.2f} cores meanwhile (median of the cells).\n"
+        f"{max(others, 0.0):.2f} cores meanwhile (median of the cells).\n"
     )
 
 
