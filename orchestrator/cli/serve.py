@@ -45,8 +45,8 @@ def serve(
     explicit: Annotated[
         bool,
         typer.Option(
-            help="Serve the repository that `plates export --out` wrote, as it lies; models are "
-            "loaded and unloaded over Triton's repository API."
+            help="Serve the repository as it lies, one that `plates export --out` wrote or any "
+            "other; models are loaded and unloaded over Triton's repository API."
         ),
     ] = False,
     admin_key: Annotated[

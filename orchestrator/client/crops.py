@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -12,24 +12,29 @@ from orchestrator.client.parameters import Plain
 from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call
 from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
-from orchestrator.errors import PlateError
+from orchestrator.errors import PictureError, PlateError
 from orchestrator.extras import needs_told
 from orchestrator.picture_files import unpack
 from orchestrator.plates import Plate
 
 
-def crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> Call:
-    """Return the call that reads a crop.
+def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> list[Call]:
+    """Return the calls that read crops.
 
     Args:
-        number: Of the crop among its caller's, for errors.
-        crop: As `load_picture` takes it; a file's bytes are unpacked.
+        crops: Each as `load_picture` takes it; a file's bytes are unpacked.
         parameters: Request parameters.
 
     Raises:
-        PictureError: There is no picture in it.
-        ExtraError: It is a file, and OpenCV is not installed.
+        PictureError: There is no picture in one.
+        ExtraError: One is a file, and OpenCV is not installed.
     """
+    if isinstance(crops, (str, bytes)) or not isinstance(crops, Iterable):
+        raise PictureError(f"crops: wanted several pictures, got one {type(crops).__name__}")
+    return [_crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
+
+
+def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> Call:
     with naming_crop(number), needs_told():
         loaded = load_picture(crop)
         bgr = unpack(loaded) if isinstance(loaded, bytes) else loaded

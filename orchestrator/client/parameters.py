@@ -11,6 +11,8 @@ from orchestrator.errors import ParameterError, SettingsError
 
 LONGEST_S = 86_400.0
 """Longest timeout; a socket takes no more than 24 days."""
+MOST_IN_FLIGHT = 64
+"""More wait in the server's queue, not in work."""
 
 Plain = str | int | float | bool
 
@@ -39,6 +41,19 @@ def check_timeout(timeout_s: Any) -> float:
             f"timeout_s: wanted seconds above 0 and up to {LONGEST_S:g}, got {timeout_s!r}"
         )
     return float(timeout_s)
+
+
+def check_in_flight(in_flight: Any) -> int:
+    """Return how many calls to make at once.
+
+    Raises:
+        ParameterError: It is no whole number from 1 to 64.
+    """
+    if not isinstance(in_flight, (int, np.integer)) or not 1 <= in_flight <= MOST_IN_FLIGHT:
+        raise ParameterError(
+            f"in_flight: wanted a whole number from 1 to {MOST_IN_FLIGHT}, got {in_flight!r}"
+        )
+    return int(in_flight)
 
 
 def make_plain(name: str, value: Any) -> Plain:

@@ -15,9 +15,15 @@ from typing import TypeVar
 
 from opentelemetry import propagate, trace
 
-from orchestrator.client.crops import crop_call, naming_crop, read_answer
+from orchestrator.client.crops import crop_calls, naming_crop, read_answer
 from orchestrator.client.faults import translate_errors
-from orchestrator.client.parameters import check_timeout, make_plain, to_parameters, write_roi
+from orchestrator.client.parameters import (
+    check_in_flight,
+    check_timeout,
+    make_plain,
+    to_parameters,
+    write_roi,
+)
 from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call, Transport, connect, to_input
 from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
@@ -163,12 +169,12 @@ class PlateClient:
 
         Raises:
             PictureError: There is no picture in a crop; nothing was sent.
+            ParameterError: A parameter is none that can be sent, or `in_flight` is no such number.
             PlateError: A call failed as those of `recognize` do; the message says of which crop.
         """
-        parameters = to_parameters({"text_threshold": text_threshold})
-        calls = [crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
+        calls = crop_calls(crops, to_parameters({"text_threshold": text_threshold}))
         contexts = [copy_context() for _ in calls]  # spans stay children of the caller's
-        with ThreadPoolExecutor(in_flight) as pool:
+        with ThreadPoolExecutor(check_in_flight(in_flight)) as pool:
             read = [
                 pool.submit(context.run, self._read_crop, number, call)
                 for number, (context, call) in enumerate(zip(contexts, calls, strict=True))

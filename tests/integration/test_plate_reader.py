@@ -1,5 +1,7 @@
 """The ensemble `plate_reader`: crops of plates that somebody else has found."""
 
+from pathlib import Path
+
 import cv2
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READER
-from orchestrator.errors import PictureError, RequestError
+from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.images import crop_boxes
 from orchestrator.plates import Plate
 from rendering.synth import Photo, photograph_plate
@@ -128,6 +130,18 @@ def test_an_unsure_text_is_not_shown(client, crops) -> None:
 def test_a_crop_that_is_none_is_named_before_anything_is_sent(client, crops) -> None:
     with pytest.raises(PictureError, match=r"crop 1: .*wanted uint8 \[H, W, 3\] BGR"):
         client.read_crops([crops[0], np.zeros((3, 3), np.uint8)])
+
+
+@pytest.mark.parametrize("crops", ["crop.png", b"crop", Path("crop.png")], ids=str)
+def test_one_picture_is_no_list_of_crops(client, crops) -> None:
+    with pytest.raises(PictureError, match=r"crops: wanted several pictures, got one \w+"):
+        client.read_crops(crops)
+
+
+@pytest.mark.parametrize("in_flight", [0, 65, 2.5, "4"])
+def test_calls_at_once_are_a_number(client, crops, in_flight) -> None:
+    with pytest.raises(ParameterError, match=r"in_flight: wanted a whole number from 1 to 64, got"):
+        client.read_crops(crops, in_flight=in_flight)
 
 
 def test_a_picture_of_more_than_a_plate_is_refused(client, crops) -> None:
