@@ -92,9 +92,8 @@ def serve(
         prepare(options)
         typer.echo("starting Triton ...", err=True)
         started = start(options)
-        typer.echo(_welcome(options))
         with suppress(KeyboardInterrupt):  # the way to stop it, no failure
-            keep_running(started, options)
+            keep_running(started, options, tell=lambda: typer.echo(_welcome(options)))
         typer.echo("stopped", err=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 from orchestrator.errors import PlateError
 from orchestrator.retries import Retries
@@ -16,13 +17,21 @@ AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 logger = logging.getLogger(__name__)
 
 
-def keep_running(server: Server, options: ServerOptions) -> None:
+def keep_running(
+    server: Server, options: ServerOptions, tell: Callable[[], None] = lambda: None
+) -> None:
     """Watch a server and replace it when it or one of its workers dies, until interrupted.
+
+    Args:
+        server: It is stopped in the end, however that comes.
+        options: How it was started, and its successors will be.
+        tell: Says that the server is there; whoever reads that may interrupt at once.
 
     Raises:
         ServerError: It cannot be started again.
     """
     try:
+        tell()
         while True:
             time.sleep(0.5)
             if not server.is_whole():

@@ -44,7 +44,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     layouts = ", ".join(f'"{layout}"' for layout in LAYOUTS)
     text = f'alphabet = "{ALPHABET}"\n[[format]]\nname = "at_home"\nlayouts = [{layouts}]\n'
     (folder / "formats.toml").write_text(text, encoding="utf-8")
-    return ServerOptions(models, weights, folder / "formats.toml")
+    return ServerOptions(repository=models, weights=weights, formats=folder / "formats.toml")
 
 
 @pytest.fixture(scope="module")
