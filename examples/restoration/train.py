@@ -4,7 +4,6 @@ Example:
     python -m examples.restoration.train
 """
 
-import argparse
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,14 +16,15 @@ from torch import Tensor, nn
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import Pair, render_pair
 from orchestrator.formats import russian
-from orchestrator.images import READER_SIZE_WH, crop_boxes
+from orchestrator.images import crop_boxes, resize_crop
 from orchestrator.networks.export import load
 from orchestrator.picture_files import Bgr
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 NETWORKS = {"sharpen_small": (24, 3), "sharpen_large": (32, 5)}
 """Width and blocks of each."""
-BATCH = 16
+STEPS, BATCH, SEED, READING = 1200, 16, 0, 0.02
+"""How long, of how many plates each, from which pictures, and what reading weighs in the loss."""
 
 
 def path_of(name: str) -> Path:
@@ -56,8 +56,7 @@ def crop(restored: Tensor, pair: Pair) -> Tensor:
     """Cut a plate out as the service does, in a way that gradients go through."""
     box = torch.from_numpy(pair.xyxy)[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(pair.sharp), box)[0]
-    cut = restored[None, :, y0:y1, x0:x1]
-    small = F.interpolate(cut, READER_SIZE_WH[::-1], mode="bicubic", antialias=True)
+    small = resize_crop(restored[:, y0:y1, x0:x1].permute(1, 2, 0))
     return small.clamp(-1, 1) * (127.5 / 128)
 
 
@@ -65,38 +64,33 @@ def stack(pictures: Sequence[Bgr]) -> Tensor:
     return torch.cat([Prepare()(torch.from_numpy(picture)) for picture in pictures])
 
 
-def train(name: str, steps: int, seed: int, weight: float) -> None:
-    """Fit by the mean absolute difference and by the reading, so weighted, in one cycle of Adam."""
-    torch.manual_seed(seed)
-    rng = np.random.default_rng([seed, 1])  # the judged pictures have other seeds
+def train(name: str) -> None:
+    """Fit by the mean absolute difference and by the reading, in one cycle of Adam."""
+    torch.manual_seed(SEED)
+    rng = np.random.default_rng([SEED, 1])  # the judged pictures have other seeds
     network, reader = Sharpener(*NETWORKS[name]), load_reader()
     optimizer = torch.optim.Adam(network.parameters())
-    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=steps)
-    for step in range(1, steps + 1):
+    rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=STEPS)
+    for step in range(1, STEPS + 1):
         pairs = [render_pair(rng) for _ in range(BATCH)]
         restored = network(stack([pair.blurred for pair in pairs]))
         unlike = F.l1_loss(restored, stack([pair.sharp for pair in pairs]))
         unread = reading_loss(restored, pairs, reader)
         optimizer.zero_grad()
-        (unlike + weight * unread).backward()
+        (unlike + READING * unread).backward()
         optimizer.step()
         rate.step()
-        if step % 100 == 0 or step == steps:
+        if step % 100 == 0:
             print(f"{name}: step {step}, likeness {unlike:.4f}, reading {unread:.3f}", flush=True)
     write(network, name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Train and write the networks.")
-    parser.add_argument("--steps", type=int, default=1200)
-    parser.add_argument("--seed", type=int, default=0, help="another one for other pictures")
-    parser.add_argument("--reading", type=float, default=0.02, help="its weight in the loss")
-    options = parser.parse_args()
     warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript: what Triton serves best
     write(Prepare(), "prepare")
     write(Finish(), "finish")
     for name in NETWORKS:
-        train(name, options.steps, options.seed, options.reading)
+        train(name)
 
 
 if __name__ == "__main__":
