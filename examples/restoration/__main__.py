@@ -17,7 +17,7 @@ from orchestrator.server.options import ServerOptions
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 CHAINS = ("restoration_small", "restoration_large")
-SEED, COUNT = 9, 300
+SEED, COUNT = 10, 300
 
 
 def restore(client: InferenceServerClient, chain: str, blurred: Bgr) -> Bgr:
