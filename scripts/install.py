@@ -3,9 +3,8 @@
 
 usage: install.py [--group dev|workshop|examples|train] ... [--venv .venv] [--torch cpu|cuda]
 
-The server needs Python 3.10 to 3.12 with its shared library. The first of these that is one makes
-`.venv`: what PLATES_PYTHON names, the Python that runs this script, and python3.12, python3.11 and
-python3.10 of the PATH. Where none is, uv brings one into `.venv-python`.
+The server needs Python 3.10 to 3.12 with its shared library. The first that is one makes `.venv`:
+PLATES_PYTHON, this one, python3.12, 3.11 and 3.10 of the PATH, or what uv puts in `.venv-python`.
 
 PyTorch comes first: the CPU build unless there is an NVIDIA GPU, because the CUDA build brings 3 GB
 that a laptop has no use for; `--torch` says which when the machine that installs is not the one

@@ -12,7 +12,7 @@ from benchmarks.compositions.diagrams import draw
 from benchmarks.compositions.figures import CompositionsReport
 from benchmarks.compositions.measurement import Plan, Results, measure
 from benchmarks.compositions.tables import format_tables
-from benchmarks.compositions.workloads import list_workloads
+from benchmarks.compositions.workloads import WORKLOADS
 from benchmarks.plan import check_names, parse_numbers
 from orchestrator.cli.flags import show_errors
 from reporting.files import explain_write_errors, prepare_folder, write_report
@@ -40,9 +40,8 @@ def main(
     docs/compositions.md explains every column.
     """
     with show_errors(verbose=False):
-        known = list_workloads()
-        chosen = workload or list(known)
-        check_names("workload", chosen, tuple(known))
+        chosen = workload or list(WORKLOADS)
+        check_names("workload", chosen, tuple(WORKLOADS))
         plan = Plan(
             instances=parse_numbers(instances, "instances"),
             concurrencies=parse_numbers(concurrency, "concurrency"),
@@ -52,15 +51,15 @@ def main(
         prepare_folder(out)
         results = Results()
         for name in chosen:
-            measure(known[name], plan, results)
+            measure(WORKLOADS[name], plan, results)
         report = _write_up(plan, results)
-        text = format_tables(report, known.values())
+        text = format_tables(report, WORKLOADS.values())
         with explain_write_errors(out):
             write_report(report, out / "report.json")
             (out / "tables.md").write_text(text, encoding="utf-8")
             for name in chosen:
                 cells = [one for one in report.cells if one.workload == name]
-                draw(cells, known[name], out / f"{name}.png")
+                draw(cells, WORKLOADS[name], out / f"{name}.png")
         typer.echo(text)
 
 

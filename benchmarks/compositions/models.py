@@ -31,7 +31,7 @@ from orchestrator.pipeline import detections, recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.texts import with_text
-from orchestrator.triton.bls import failed
+from orchestrator.triton.failures import failed
 
 
 class Model(ABC):

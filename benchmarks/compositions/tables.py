@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 
-from benchmarks.compositions.figures import CellFigures, CompositionsReport
+from benchmarks.compositions.figures import CellFigures, CompositionsReport, Memory
 from benchmarks.compositions.spending import SERVER, Spent, add_up
 from benchmarks.compositions.workloads import Form, Workload
 from benchmarks.pooling import divide_by_round
@@ -60,13 +60,13 @@ def _tables(
     )
     yield _format(
         ("models", "instances", "processes", "MB", "MB an instance"),
-        (
-            (one.models, one.instances, one.processes, mb, mb / one.instances)
-            for one in report.memory
-            if one.workload == workload.name
-            for mb in (one.memory_bytes / MB,)
-        ),
+        (_weight(one) for one in report.memory if one.workload == workload.name),
     )
+
+
+def _weight(one: Memory) -> Row:
+    mb = one.memory_bytes / MB
+    return (one.models, one.instances, one.processes, mb, mb / one.instances)
 
 
 def _format(header: Sequence[str], rows: Iterable[Row]) -> str:

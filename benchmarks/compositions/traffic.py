@@ -12,16 +12,17 @@ Source: Triton Inference Server, `python_backend` of 24.10: `SaveRequestsToShare
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import tritonclient.http
-from tritonclient.utils import np_to_triton_dtype
 
 from benchmarks.compositions.workloads import Form
+from orchestrator.client.transport import Call, connect
 from orchestrator.contract import Array
 
+PATIENCE_S = 60.0
 Tensors = Mapping[str, Array]
 Ask = Callable[[str, Tensors, Sequence[str]], Tensors]
 """Calls a model with inputs for some of its outputs."""
@@ -88,16 +89,7 @@ def ask_over_http(url: str) -> Ask:
     """Return what calls the models of a server."""
 
     def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
-        wanted = [tritonclient.http.InferRequestedOutput(name) for name in outputs]
-        with tritonclient.http.InferenceServerClient(url) as client:
-            sent = [_input(name, array) for name, array in inputs.items()]
-            result = client.infer(model, sent, outputs=wanted)
-        return {name: result.as_numpy(name) for name in outputs}
+        with closing(connect(url)) as transport:
+            return transport.infer(Call(inputs, outputs, model), PATIENCE_S)
 
     return ask
-
-
-def _input(name: str, array: Array) -> Any:
-    kind = np_to_triton_dtype(array.dtype)
-    tensor = tritonclient.http.InferInput(name, list(array.shape), kind)
-    return tensor.set_data_from_numpy(np.ascontiguousarray(array))

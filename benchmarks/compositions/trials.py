@@ -23,7 +23,7 @@ from tritonclient.utils import InferenceServerException
 
 from benchmarks.compositions.measurement import measure_cell
 from benchmarks.compositions.repository import edit, lay_out_plates
-from benchmarks.compositions.workloads import SMALL_WH, Form, list_workloads
+from benchmarks.compositions.workloads import PLATES, SMALL_WH, Form
 from benchmarks.load import Round
 from benchmarks.metrics import add_up, times_of
 from benchmarks.pictures import Picture, render
@@ -39,7 +39,6 @@ from reporting.tables import format_figure, format_markdown
 
 SECONDS, ROUNDS, PICTURES = 0.7, 5, 4
 PATIENCE_S = 10.0
-PLATES = list_workloads()["plates"]
 FORMS = {form.name: form for form in PLATES.forms[1::-1]}
 """Ensemble, then BLS model, which may take the server down."""
 Change = Callable[[str, Any], None]

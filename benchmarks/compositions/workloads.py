@@ -84,36 +84,34 @@ def draw_pages() -> list[Picture]:
     ]
 
 
-def list_workloads() -> dict[str, Workload]:
-    """Return every workload by its name."""
-    plates = Workload(
-        name="plates",
-        forms=(
-            Form(BLS, MODEL, (MODEL,), tuple(NETWORKS)),
-            Form(ENSEMBLE, "plates_ensemble", ("prepare", "crop", "decode"), tuple(NETWORKS)),
-            Form(MONOLITH, "plates_monolith", ("plates_monolith",)),
+PLATES = Workload(
+    name="plates",
+    forms=(
+        Form(BLS, MODEL, (MODEL,), tuple(NETWORKS)),
+        Form(ENSEMBLE, "plates_ensemble", ("prepare", "crop", "decode"), tuple(NETWORKS)),
+        Form(MONOLITH, "plates_monolith", ("plates_monolith",)),
+    ),
+    outputs=OUTPUTS,
+    repository=REPOSITORY,
+    lay_out=repository.lay_out_plates,
+    draw=draw_streets,
+)
+STEPS = ("preprocess", "postprocess_0")
+OCR = Workload(
+    name="ocr",
+    forms=(
+        Form(ENSEMBLE, "ocr_ensemble", (*STEPS, "postprocess_1"), ("detector", "recogniser")),
+        Form(
+            "wide ensemble",
+            repository.WIDE,
+            (*STEPS, "postprocess_1_wide"),
+            ("detector", "recogniser_wide"),
         ),
-        outputs=OUTPUTS,
-        repository=REPOSITORY,
-        lay_out=repository.lay_out_plates,
-        draw=draw_streets,
-    )
-    steps = ("preprocess", "postprocess_0")
-    ocr = Workload(
-        name="ocr",
-        forms=(
-            Form(ENSEMBLE, "ocr_ensemble", (*steps, "postprocess_1"), ("detector", "recogniser")),
-            Form(
-                "wide ensemble",
-                repository.WIDE,
-                (*steps, "postprocess_1_wide"),
-                ("detector", "recogniser_wide"),
-            ),
-            Form("one model", "ocr_model", ("ocr_model",)),
-        ),
-        outputs=("records",),
-        repository=OCR_REPOSITORY,
-        lay_out=repository.lay_out_ocr,
-        draw=draw_pages,
-    )
-    return {one.name: one for one in (plates, ocr)}
+        Form("one model", "ocr_model", ("ocr_model",)),
+    ),
+    outputs=("records",),
+    repository=OCR_REPOSITORY,
+    lay_out=repository.lay_out_ocr,
+    draw=draw_pages,
+)
+WORKLOADS = {one.name: one for one in (PLATES, OCR)}

@@ -46,18 +46,14 @@ def read_crop(
     A crop should have 5 to 20 % of the plate's width and height around it at each side.
     """
     with show_errors(verbose=verbose):
-        from orchestrator.cli.sources import find_pictures
+        from orchestrator.cli.sources import choose_pictures
         from orchestrator.client import PlateClient
 
-        sources, faults = find_pictures(crops)
-        for fault in faults:
-            typer.echo(fault, err=True)
-        if not sources:
-            raise typer.Exit(2)
+        sources, are_all_there = choose_pictures(crops)
         with reach_server(url) as address, PlateClient(address) as client:
             read = partial(_read, client, text_threshold)
             failures = _print_all([source.path for source in sources], read, as_json=as_json)
-    raise typer.Exit(1 if failures or faults else 0)
+    raise typer.Exit(0 if are_all_there and not failures else 1)
 
 
 def _read(client: PlateClient, text_threshold: float | None, path: Path) -> Plate | PlateError:

@@ -60,13 +60,9 @@ def recognize(
 ) -> None:
     """Recognise the plates of pictures and print them."""
     with show_errors(verbose=verbose):
-        from orchestrator.cli.sources import choose_drawings, find_pictures
+        from orchestrator.cli.sources import choose_drawings, choose_pictures
 
-        pictures, faults = find_pictures(sources)
-        for fault in faults:
-            typer.echo(fault, err=True)
-        if not pictures:
-            raise typer.Exit(2)
+        pictures, are_all_there = choose_pictures(sources)
         parameters = {
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
@@ -87,7 +83,7 @@ def recognize(
         }
         with reach_server(url, **served) as address:
             failures = _recognize_all(address, pictures, parameters, drawings, as_json)
-    raise typer.Exit(1 if failures or faults else 0)
+    raise typer.Exit(0 if are_all_there and not failures else 1)
 
 
 def _recognize_all(

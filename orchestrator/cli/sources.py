@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
+
 from orchestrator.errors import PictureError
 from orchestrator.picture_files import SUFFIXES, is_drawing
 
@@ -23,6 +25,23 @@ class Source:
 
     path: Path
     below: Path
+
+
+def choose_pictures(named: Iterable[Path]) -> tuple[list[Source], bool]:
+    """Find the pictures that a command names, and tell of what is none.
+
+    Returns:
+        The pictures, and whether all that was named is there.
+
+    Raises:
+        typer.Exit: There are none; its status is 2.
+    """
+    pictures, faults = find_pictures(named)
+    for fault in faults:
+        typer.echo(fault, err=True)
+    if not pictures:
+        raise typer.Exit(2)
+    return pictures, not faults
 
 
 def find_pictures(named: Iterable[Path]) -> tuple[list[Source], list[PictureError]]:

@@ -20,13 +20,11 @@ from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.models import check_distinct, count_workers
-from orchestrator.server.repository import REPOSITORY, holds_plates
+from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
 from orchestrator.toml_files import check_range
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
-QUICK_WORKERS = 3
-"""One each for STN and for the two steps of `plate_reader`."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
 DEVICES = ("auto", "cpu", "gpu")
 
@@ -237,7 +235,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
         capacity = options.capacity()
         if capacity is None:
             return
-        workers += capacity.pictures + 2 * capacity.instances + QUICK_WORKERS
+        workers += count_ours(capacity)
     wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
     if free < wanted:
         raise ServerError(

@@ -178,6 +178,11 @@ def configure(
     return str(text_format.MessageToString(config))
 
 
+def count_ours(capacity: Capacity) -> int:
+    """Return how many worker processes our models take on a CPU; the ensemble takes none."""
+    return sum(_count_instances(name, capacity) for name in (*WORKERS, *EXPORTED))
+
+
 def _count_instances(name: str, capacity: Capacity) -> int:
     if name == MODEL:
         return capacity.pictures

@@ -14,7 +14,6 @@ from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
-from orchestrator.triton.failures import failed as failed
 from orchestrator.triton.placement import CALLER
 
 AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")

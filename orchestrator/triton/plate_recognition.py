@@ -19,8 +19,9 @@ from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from orchestrator.stages import PICTURE, Stopwatch
-from orchestrator.triton.bls import failed, infer_for, to_torch
+from orchestrator.triton.bls import infer_for, to_torch
 from orchestrator.triton.country import formats_beside
+from orchestrator.triton.failures import failed
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.warm_up import warm_up

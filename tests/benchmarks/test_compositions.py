@@ -14,7 +14,7 @@ from benchmarks.compositions.figures import Cell, CellFigures, CompositionsRepor
 from benchmarks.compositions.spending import SERVER, Ledger, Spent, read_spent
 from benchmarks.compositions.tables import format_tables
 from benchmarks.compositions.traffic import Traffic, count, count_shm_bytes, walk
-from benchmarks.compositions.workloads import Form, list_workloads
+from benchmarks.compositions.workloads import OCR, PLATES, Form
 from benchmarks.load import Cpu, Round
 from orchestrator.server.models import CONFIG, list_models, read_config
 from orchestrator.server.options import ServerOptions
@@ -71,18 +71,16 @@ def test_a_different_output_is_named(output: str, array: np.ndarray) -> None:
 
 
 def test_every_form_of_ocr_is_laid_out_with_as_many_instances(tmp_path: Path) -> None:
-    ocr = list_workloads()["ocr"]
-    options = ServerOptions(repository=ocr.repository, device="cpu", pictures=1)
-    folder = ocr.lay_out(options, tmp_path / "models")
-    named = {name for form in ocr.forms for name in (form.model, *form.workers)}
+    options = ServerOptions(repository=OCR.repository, device="cpu", pictures=1)
+    folder = OCR.lay_out(options, tmp_path / "models")
+    named = {name for form in OCR.forms for name in (form.model, *form.workers)}
     assert set(list_models(folder)) == named
     counts = [read_config(folder / name / CONFIG).instance_group for name in named]
     assert {group.count for groups in counts for group in groups} == {1}
 
 
 def test_the_wide_ensemble_hands_every_probability_on(tmp_path: Path) -> None:
-    ocr = list_workloads()["ocr"]
-    folder = ocr.lay_out(ServerOptions(repository=ocr.repository, device="cpu"), tmp_path / "new")
+    folder = OCR.lay_out(ServerOptions(repository=OCR.repository, device="cpu"), tmp_path / "new")
     steps = read_config(folder / "ocr_ensemble_wide" / CONFIG).ensemble_scheduling.step
     assert dict(steps[-2].output_map) == {"every_prob": "every_prob"}
     assert set(steps[-1].input_map) == {"every_prob", "corners", "detection_scores", "steps"}
@@ -174,12 +172,11 @@ def test_a_cell_is_counted_for_each_call() -> None:
 
 
 def test_a_report_shows_every_form_and_what_it_is_compared_with() -> None:
-    plates = list_workloads()["plates"]
-    forms = [plates.forms[0], plates.forms[2]]
+    forms = [PLATES.forms[0], PLATES.forms[2]]
     cells = [_cell(form) for form in forms]
     text = format_tables(
         CompositionsReport("today", describe_machine("2.51"), 2.0, 1, tuple(cells), (), {}),
-        [plates],
+        [PLATES],
     )
     assert "| small | bls | 1 | 5.00 | 100 |" in text
     assert "| small | monolith | 1 | 1.00 |" in text

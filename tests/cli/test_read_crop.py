@@ -6,22 +6,14 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import app
 from orchestrator.errors import RequestError
 from orchestrator.plates import Plate, Plates
+from tests.cli.no_server import NoServer
 
 READ = Plate((0, 0, 90, 20), text="A001AA77", text_score=0.98, raw_text="A001AA7", format="ru_car")
 UNREAD = Plate((0, 0, 90, 20), text_score=0.4, raw_text="A001A")
 
 
-class FakeClient:
+class FakeClient(NoServer):
     """Reads every crop alike, except one that is unsure and one that is none."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def __enter__(self) -> "FakeClient":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def read_crops(self, crops, text_threshold: float | None) -> Plates:
         (path,) = crops

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import COMMANDS, app
 from orchestrator.errors import RequestError
 from orchestrator.plates import Plate, Plates
+from tests.cli.no_server import NoServer
 from tests.samples import STREET
 
 PLATE = Plate((10.4, 20.6, 110.0, 45.0), 0.9, "A001AA77", 0.98, "A001AA77", format="ru_car")
@@ -17,19 +18,10 @@ UNREAD = Plate((5000.0, 3000.0, 5100.0, 3045.0), 0.6, "", 0.4, "M456OP199")
 JUNK = b"junk"
 
 
-class FakeClient:
+class FakeClient(NoServer):
     """Answers every picture with the same plates, except one that is no picture."""
 
     plates = (PLATE,)
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-
-    def __enter__(self) -> "FakeClient":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def recognize(self, picture: bytes, **parameters: float | None) -> Plates:
         if picture == JUNK:

@@ -9,9 +9,9 @@ import pytest
 from orchestrator.contract import MODEL
 from orchestrator.server import distribution
 from orchestrator.server.capacity import Capacity, fitting
-from orchestrator.server.options import QUICK_WORKERS, ServerOptions
+from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server
-from orchestrator.server.repository import REPOSITORY
+from orchestrator.server.repository import REPOSITORY, count_ours
 from tests.deploy.manifests import CPU, GPU, OVERLAYS, one, pod, quantity, server
 from tests.samples import PROJECT
 
@@ -57,7 +57,7 @@ def size(overlay: str, mount_path: str) -> float:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     fits = capacity(overlay)
-    workers = fits.pictures + 2 * fits.instances + QUICK_WORKERS
+    workers = count_ours(fits)
     start = workers * triton_flag("shm-default-byte-size")
     assert volume(overlay, "/dev/shm")["medium"] == "Memory"
     assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL

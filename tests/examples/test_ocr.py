@@ -1,7 +1,6 @@
-"""Text reading in two forms: each step by hand, and both forms on a real server."""
+"""Text reading in two forms on a real server."""
 
 import io
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,242 +13,13 @@ import tritonclient.grpc as grpc
 import tritonclient.http as http
 from tritonclient.utils import InferenceServerException
 
-from examples.ocr import networks, steps
 from examples.ocr.__main__ import FORMS, REPOSITORY, main, read_text
 from examples.ocr.pages import PAGES
-from orchestrator.errors import PictureError, SettingsError
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from rendering.pages import Page
 
-WHITE = np.full((480, 640, 3), 255, np.uint8)
-
-
-def png(bgr: np.ndarray) -> np.ndarray:
-    return np.array([cv2.imencode(".png", bgr)[1].tobytes()], np.object_)
-
-
-def text_map(*regions: tuple[int, int, int, int], prob: float = 0.9) -> np.ndarray:
-    """A detector's answer with text in these rectangles, x0 y0 x1 y1 with both ends."""
-    drawn = np.zeros((480, 640), np.float32)
-    for x0, y0, x1, y1 in regions:
-        drawn[y0 : y1 + 1, x0 : x1 + 1] = prob
-    return drawn
-
-
-def records_of(answer: tuple[np.ndarray]) -> list[dict]:
-    return json.loads(answer[0][0])
-
-
-# The picture for the detector
-
-
-def test_white_becomes_one_and_black_minus_one() -> None:
-    picture, white = steps.preprocess(png(WHITE))
-    assert picture.shape == (480, 640, 3)
-    assert white.shape == (1, 3, 480, 640)
-    assert white.dtype == np.float32
-    assert np.all(white == 1)
-    assert np.all(steps.preprocess(png(WHITE * 0))[1] == -1)
-
-
-def test_colours_stay_blue_green_red() -> None:
-    blue = np.zeros((64, 64, 3), np.uint8)
-    blue[:, :, 0] = 255
-    assert steps.preprocess(png(blue))[1][0, :, 0, 0].tolist() == [1, -1, -1]
-
-
-@pytest.mark.parametrize(
-    ("size", "wanted"),
-    [
-        pytest.param((1280, 2560), (640, 1280), id="a large one is scaled down"),
-        pytest.param((100, 300), (96, 288), id="a small one keeps its size, in steps of 32"),
-        pytest.param((3, 5), (32, 32), id="no side is shorter than 32"),
-        pytest.param((10, 5000), (32, 1280), id="a strip"),
-    ],
-)
-def test_the_detector_gets_multiples_of_32(size: tuple[int, int], wanted: tuple[int, int]) -> None:
-    picture, detector_input = steps.preprocess(png(np.zeros((*size, 3), np.uint8)))
-    assert picture.shape[:2] == size
-    assert detector_input.shape[2:] == wanted
-
-
-@pytest.mark.parametrize("encoded", [b"", b"no picture", png(WHITE)[0][:100]])
-def test_what_is_no_picture_is_refused(encoded: bytes) -> None:
-    with pytest.raises(PictureError, match="damaged picture"):
-        steps.preprocess(np.array([encoded], np.object_))
-
-
-# Where text is
-
-
-def test_an_empty_map_has_no_lines() -> None:
-    assert len(steps.find_lines(text_map())[0]) == 0
-
-
-def test_a_region_grows_by_its_area_and_perimeter() -> None:
-    """40 x 10: area 400, perimeter 100, so 1.6 x 400 / 100 = 6.4 on each side."""
-    (corners,), scores = steps.find_lines(text_map((20, 40, 60, 50)))
-    wanted = [[13.6, 33.6], [66.4, 33.6], [66.4, 56.4], [13.6, 56.4]]
-    np.testing.assert_allclose(corners, wanted, atol=1e-4)
-    assert scores == pytest.approx([0.9])
-
-
-@pytest.mark.parametrize(
-    "unsure",
-    [
-        pytest.param(text_map((20, 40, 60, 50), prob=0.29), id="no pixel is text"),
-        pytest.param(text_map((20, 40, 60, 50), prob=0.49), id="rather no text"),
-        pytest.param(text_map((20, 40, 60, 42)), id="too thin"),
-    ],
-)
-def test_what_is_hardly_text_is_none(unsure: np.ndarray) -> None:
-    assert len(steps.find_lines(unsure)[0]) == 0
-
-
-@pytest.mark.parametrize("angle_deg", [-40, -12, 0, 12, 40])
-def test_corners_of_a_turned_line_begin_at_its_top_left(angle_deg: float) -> None:
-    drawn = text_map()
-    quad = cv2.boxPoints(((320, 240), (200, 30), angle_deg))
-    cv2.fillPoly(drawn, [quad.round().astype(np.int32)], 0.9)
-    (corners,), _ = steps.find_lines(drawn)
-    right, down = corners[1] - corners[0], corners[3] - corners[0]
-    assert np.degrees(np.arctan2(right[1], right[0])) == pytest.approx(angle_deg, abs=1)
-    assert right[0] * down[1] - right[1] * down[0] > 0  # clockwise, y being downwards
-    assert np.linalg.norm(right) > 3 * np.linalg.norm(down)
-
-
-def quad(x0: int, y0: int) -> list[list[int]]:
-    return [[x0, y0], [x0 + 90, y0], [x0 + 90, y0 + 30], [x0, y0 + 30]]
-
-
-def test_level_lines_are_read_from_left_to_right() -> None:
-    """The second row slopes by 6 pixels a line, 18 in all; the third begins 20 further down."""
-    rows = (
-        [quad(300, 5), quad(0, 6)],
-        [quad(100 * n, 100 - 6 * n) for n in range(4)],
-        [quad(0, 120)],
-    )
-    corners = np.array([*rows[2], *rows[0], *rows[1]], np.float32)
-    assert steps.reading_order(corners).tolist() == [2, 1, 3, 4, 5, 6, 0]
-
-
-def test_lines_come_in_order_and_in_pixels_of_the_picture() -> None:
-    """The map is half the picture's size."""
-    below, above = (40, 200, 140, 220), (300, 101, 400, 121)
-    found = text_map(below, above)[np.newaxis, np.newaxis]
-    _, corners, scores, _ = steps.postprocess_0(np.zeros((960, 1280, 3), np.uint8), found)
-    np.testing.assert_allclose(corners.mean(axis=1), [[700, 222], [180, 420]])
-    np.testing.assert_allclose(scores, 0.9, atol=1e-6)
-
-
-def test_corners_of_text_at_the_edge_stay_in_the_picture() -> None:
-    found = text_map((0, 0, 100, 20), (539, 459, 639, 479))[np.newaxis, np.newaxis]
-    _, (first, last), _, _ = steps.postprocess_0(WHITE, found)
-    assert first[0].tolist() == [0, 0]
-    assert last[2].tolist() == [640, 480]
-
-
-# The crops
-
-
-def test_a_crop_is_48_pixels_high_and_as_wide_as_its_sides_have_it() -> None:
-    picture = np.zeros((100, 200, 3), np.uint8)
-    picture[20:44, 100:148] = 255
-    corners = np.array([[52, 20], [148, 20], [148, 44], [52, 44]], np.float32)
-    crop = steps.straighten(picture, corners)
-    assert crop.shape == (48, 192, 3)
-    assert np.all(crop[4:-4, 8:88] == 0)
-    assert np.all(crop[4:-4, 104:-8] == 255)
-
-
-def test_a_line_as_long_as_a_street_is_no_wider_than_it_may_be() -> None:
-    corners = np.array([[0, 0], [5000, 0], [5000, 10], [0, 10]], np.float32)
-    assert steps.straighten(WHITE, corners).shape == (48, steps.WIDEST_PX, 3)
-
-
-def test_crops_are_padded_to_the_widest_and_say_how_far_they_go() -> None:
-    """The 100 x 20 region grows by 13.33 on each side: 126.67 x 46.67, 130 wide at height 48."""
-    found = text_map((100, 100, 200, 120), (100, 200, 300, 220))
-    crops, _, _, counts = steps.postprocess_0(WHITE, found[np.newaxis, np.newaxis])
-    width = round(48 * (100 + 80 / 3) / (20 + 80 / 3))
-    assert crops.shape[:3] == (2, 3, 48)
-    assert crops.dtype == np.float32
-    assert np.all(crops[0, :, :, :width] == 1)
-    assert np.all(crops[0, :, :, width:] == 0)
-    assert np.all(crops[1] == 1)
-    assert counts.tolist() == [-(-width // 8), -(-crops.shape[3] // 8)]
-
-
-def test_without_text_a_blank_crop_travels_alone() -> None:
-    crops, corners, scores, counts = steps.postprocess_0(WHITE, text_map()[np.newaxis, np.newaxis])
-    assert crops.shape == (1, 3, 48, 48)
-    assert not crops.any()
-    assert [corners.shape, scores.shape, counts.shape] == [(0, 4, 2), (0,), (0,)]
-
-
-# What a line says
-
-
-def test_no_step_is_no_text() -> None:
-    assert steps.best_path("\0ab", np.empty(0, np.int32), np.empty(0, np.float32)) == ("", 0.0)
-
-
-def test_repeats_merge_unless_a_blank_is_between_them() -> None:
-    classes = np.array([0, 1, 1, 0, 1, 2, 2, 0], np.int32)
-    probs = np.array([1, 0.75, 0.1, 1, 0.5, 0.25, 0.1, 1], np.float32)
-    assert steps.best_path("\0ab", classes, probs) == ("aab", 0.5)
-
-
-def test_records_have_text_score_and_corners() -> None:
-    """The first line's last two steps are padding; in the second nothing is read."""
-    classes = np.array([[1, 0, 2, 2], [0, 0, 0, 0]], np.int32)
-    probs = np.full((2, 4), 0.5, np.float32)
-    quad = np.array([[0, 0], [9.06, 0], [9.06, 5], [0, 5]], np.float32)
-    lines = (np.stack([quad, quad]), np.float32([0.5, 0.9]), np.array([2, 4], np.int32))
-    assert records_of(steps.postprocess_1("\0éb", classes, probs, *lines)) == [
-        {"text": "é", "score": 0.25, "corners": [[0, 0], [9.1, 0], [9.1, 5], [0, 5]]}
-    ]
-
-
-def test_of_the_blank_crop_nothing_is_told_whatever_was_read() -> None:
-    none = (np.empty((0, 4, 2), np.float32), np.empty(0, np.float32), np.empty(0, np.int32))
-    read = np.ones((1, 6), np.int32), np.ones((1, 6), np.float32)
-    assert records_of(steps.postprocess_1("\0a", *read, *none)) == []
-
-
-# The networks
-
-
-def test_each_class_of_the_recogniser_has_one_character() -> None:
-    alphabet = networks.read_alphabet()
-    network = networks.read("rec")
-    assert len(alphabet) == network.output(0).get_partial_shape()[2].get_length()
-    assert alphabet[-1] == " "
-    assert set("azAZ09&") < set(alphabet[1:])
-
-
-def test_lines_are_recognised_one_by_one() -> None:
-    seen = []
-
-    def network(crop: np.ndarray) -> tuple[np.ndarray]:
-        seen.append(crop.shape)
-        return (np.array([[[0.1, 0.9, 0], [0.2, 0.1, 0.7]]], np.float32),)
-
-    classes, probs = networks.recognise(network, np.zeros((2, 3, 48, 16), np.float32))
-    assert seen == [(1, 3, 48, 16)] * 2
-    assert classes.tolist() == [[1, 2], [1, 2]]
-    assert classes.dtype == np.int32
-    np.testing.assert_allclose(probs, [[0.9, 0.7]] * 2)
-
-
-def test_without_the_package_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(SettingsError, match="pip install 'rapidocr"):
-        networks.read("det")
-
-
-# Both forms on a real server
+pytestmark = pytest.mark.server
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +46,6 @@ def read_over_http(web: http.InferenceServerClient, form: str, encoded: bytes) -
     return web.infer(form, [tensor]).as_numpy("records")[0].decode()
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_read_line_by_line(client, form: str, name: str) -> None:
@@ -285,7 +54,6 @@ def test_a_page_is_read_line_by_line(client, form: str, name: str) -> None:
     assert table["score"].between(0.7, 1).all()
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("name", PAGES)
 def test_both_forms_answer_the_same(client, name: str) -> None:
     one, other = (read_text(client, form, PAGES[name].encode()) for form in FORMS)
@@ -294,7 +62,6 @@ def test_both_forms_answer_the_same(client, name: str) -> None:
     assert one["corners"].to_list() == other["corners"].to_list()
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_http_answers_as_grpc_does(client, web, form: str) -> None:
     encoded = PAGES["letter"].encode()
@@ -304,7 +71,6 @@ def test_http_answers_as_grpc_does(client, web, form: str) -> None:
     )
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_a_page_without_text_is_an_empty_table(client, web, form: str) -> None:
     table = read_text(client, form, PAGES["blank"].encode())
@@ -313,7 +79,6 @@ def test_a_page_without_text_is_an_empty_table(client, web, form: str) -> None:
     assert read_over_http(web, form, PAGES["blank"].encode()) == "[]"
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_calls_at_once_get_their_own_answers(client, form: str) -> None:
     pages = [PAGES[name] for name in ("sign", "blank", "turned sign")] * 4
@@ -322,7 +87,6 @@ def test_calls_at_once_get_their_own_answers(client, form: str) -> None:
     assert [(*table["text"],) for table in tables] == [page.lines for page in pages]
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_corners_enclose_the_ink(client, form: str) -> None:
     page = Page(("EXIT",), (480, 160), 64)
@@ -335,7 +99,6 @@ def test_corners_enclose_the_ink(client, form: str) -> None:
     assert max(margins) < 16
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 def test_corners_turn_with_the_sign(client, form: str) -> None:
     corners = np.array(read_text(client, form, PAGES["turned sign"].encode())["corners"].to_list())
@@ -343,7 +106,6 @@ def test_corners_turn_with_the_sign(client, form: str) -> None:
     np.testing.assert_allclose(np.degrees(np.arctan2(-right[:, 1], right[:, 0])), 12, atol=1.5)
 
 
-@pytest.mark.server
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("encoded", [b"", b"no picture"])
 def test_a_broken_picture_is_refused_and_the_next_is_read(
@@ -358,7 +120,6 @@ def test_a_broken_picture_is_refused_and_the_next_is_read(
     assert read_text(client, form, PAGES["sign"].encode())["text"].to_list() == ["EXIT ONLY"]
 
 
-@pytest.mark.server
 def test_the_recogniser_is_there_in_version_2_alone(client) -> None:
     crops = grpc.InferInput("crops", [2, 3, 48, 64], "FP32")
     crops.set_data_from_numpy(np.zeros((2, 3, 48, 64), np.float32))
@@ -369,7 +130,6 @@ def test_the_recogniser_is_there_in_version_2_alone(client) -> None:
         client.infer("recogniser", [crops], model_version="1")
 
 
-@pytest.mark.server
 def test_the_ensemble_names_the_version_of_its_recogniser(client) -> None:
     steps = client.get_model_config("ocr_ensemble").config.ensemble_scheduling.step
     versions = {step.model_name: step.model_version for step in steps}
@@ -377,7 +137,6 @@ def test_the_ensemble_names_the_version_of_its_recogniser(client) -> None:
     assert versions["recogniser"] == 2
 
 
-@pytest.mark.server
 def test_the_one_model_has_as_many_workers_as_its_configuration_says(client) -> None:
     config = client.get_model_config("ocr_model").config
     assert [*config.version_policy.specific.versions] == [1]
@@ -389,7 +148,6 @@ def test_the_one_model_has_as_many_workers_as_its_configuration_says(client) -> 
     assert len(workers) == config.instance_group[0].count == 2
 
 
-@pytest.mark.server
 def test_the_command_says_that_the_answers_are_equal(capsys: pytest.CaptureFixture[str]) -> None:
     main()
     told = capsys.readouterr().out

@@ -11,7 +11,7 @@ from benchmarks.compositions.answers import differ, inputs_of
 from benchmarks.compositions.figures import CompositionsReport
 from benchmarks.compositions.measurement import count_traffic
 from benchmarks.compositions.traffic import ask_over_http
-from benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, list_workloads
+from benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
 from benchmarks.pictures import Picture, render
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
@@ -19,7 +19,6 @@ from orchestrator.server.process import Server, run_server
 from reporting.files import read_report
 
 pytestmark = pytest.mark.server
-PLATES = list_workloads()["plates"]
 FORMS = {form.name: form for form in PLATES.forms}
 
 

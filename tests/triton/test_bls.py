@@ -202,23 +202,3 @@ def test_any_other_fault_of_a_model_is_a_model_error(bls, triton, refused) -> No
     refused("lprnet", "cannot infer on [1, 2]: overflow", triton.TritonError.INVALID_ARG)
     with pytest.raises(errors.ModelError, match=r"^lprnet: cannot infer on \[1, 2\]: overflow$"):
         bls.infer_for(triton.InferenceRequest())("lprnet", NET)
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        (errors.PictureError, "INVALID_ARG"),
-        (errors.ParameterError, "INVALID_ARG"),
-        (errors.RequestError, "INVALID_ARG"),
-        (errors.Overloaded, "UNAVAILABLE"),
-        (errors.Cancelled, "CANCELLED"),
-        (errors.ModelError, "INTERNAL"),
-        (errors.PlateError, "INTERNAL"),
-    ],
-)
-def test_a_caller_hears_the_message_and_triton_the_kind(
-    bls, triton, error: type[errors.PlateError], code: str
-) -> None:
-    told = bls.failed(error("picture: wanted pixels, got none")).error()
-    assert told.message() == "picture: wanted pixels, got none"
-    assert told.code() == getattr(triton.TritonError, code)

@@ -9,7 +9,7 @@ import triton_python_backend_utils as pb_utils
 from examples.digits.pictures import to_net
 from orchestrator.contract import ENCODED
 from orchestrator.errors import PictureError
-from orchestrator.triton.bls import failed
+from orchestrator.triton.failures import failed
 
 
 class TritonPythonModel:

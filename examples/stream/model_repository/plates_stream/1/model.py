@@ -12,7 +12,8 @@ import triton_python_backend_utils as pb_utils
 from orchestrator.contract import MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ParameterError
 from orchestrator.settings import Settings
-from orchestrator.triton.bls import Callee, failed, infer_async_for
+from orchestrator.triton.bls import Callee, infer_async_for
+from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
 from .frames import Frame, frames
@@ -40,13 +41,17 @@ class TritonPythonModel:
         finally:
             sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
 
-    async def _watch(self, request: Any, sender: Any) -> None:
-        """Let several takers share the frames; when one fails, the others finish theirs."""
+    def _parameters_of(self, request: Any) -> tuple[float, dict[str, Any]]:
         parameters = json.loads(request.parameters() or "{}")
         every_s = parameters.pop("every_s", self.every_s)
         if not (isinstance(every_s, float | int) and 0 <= every_s <= 3600):
             raise ParameterError(f"every_s: wanted a number from 0 to 3600, got {every_s!r}")
         Settings().updated(parameters)  # here, because a child's refusal reads as a fault of ours
+        return every_s, parameters
+
+    async def _watch(self, request: Any, sender: Any) -> None:
+        """Let several takers share the frames; when one fails, the others finish theirs."""
+        every_s, parameters = self._parameters_of(request)
         wanted = tuple(name for name in request.requested_output_names() if name in OUTPUTS)
         infer = infer_async_for(request, {MODEL: Callee(wanted or ("coordinates",))})
         clip = frames(request.inputs()[0].as_numpy().item(), every_s)

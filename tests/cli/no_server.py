@@ -1,0 +1,12 @@
+"""What clients without a server have in common."""
+
+
+class NoServer:
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def __enter__(self) -> "NoServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass

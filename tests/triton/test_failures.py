@@ -1,0 +1,28 @@
+"""What callers hear of a failure."""
+
+from importlib import import_module
+
+import pytest
+
+from orchestrator import errors
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.PictureError, "INVALID_ARG"),
+        (errors.ParameterError, "INVALID_ARG"),
+        (errors.RequestError, "INVALID_ARG"),
+        (errors.Overloaded, "UNAVAILABLE"),
+        (errors.Cancelled, "CANCELLED"),
+        (errors.ModelError, "INTERNAL"),
+        (errors.PlateError, "INTERNAL"),
+    ],
+)
+def test_a_caller_hears_the_message_and_triton_the_kind(
+    triton, error: type[errors.PlateError], code: str
+) -> None:
+    failures = import_module("orchestrator.triton.failures")
+    told = failures.failed(error("picture: wanted pixels, got none")).error()
+    assert told.message() == "picture: wanted pixels, got none"
+    assert told.code() == getattr(triton.TritonError, code)
