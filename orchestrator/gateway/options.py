@@ -1,0 +1,135 @@
+"""How the gateway is to be started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.toml_files import check_range
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What callers may ask for, of everybody together and of each client; a small camera site's.
+
+    Attributes:
+        body_mb: Largest body of a call, MiB.
+        pixels: Largest picture, width x height; the model's own limit holds, too.
+        crop_pixels: Largest crop of a plate for `plate_reader`.
+        pictures: Most pictures in one multipart body.
+        header_kb: Longest request line and headers together, KiB.
+        header_s: How long they may take.
+        body_s: How long a body may take.
+        idle_s: How long a connection may do nothing.
+        connections: Open at once; of more the one that has done nothing for longest is closed.
+        calls: Handed to Triton at once; 0: twice the pictures that it has in work.
+        waiting: Calls that wait for their turn.
+        wait_s: How long a call may wait for its turn.
+        call_s: How long Triton may take.
+        memory_mb: Bodies of all calls together, MiB.
+        client_calls: Calls of one client at once, those that wait included.
+        client_rate: Calls of one client a second; as many may come at once after a pause.
+    """
+
+    body_mb: int = 32
+    pixels: int = 50_000_000
+    crop_pixels: int = 1_000_000
+    pictures: int = 16
+    header_kb: int = 32
+    header_s: float = 10.0
+    body_s: float = 30.0
+    idle_s: float = 75.0
+    connections: int = 1000
+    calls: int = 0
+    waiting: int = 64
+    wait_s: float = 10.0
+    call_s: float = 60.0
+    memory_mb: int = 256
+    client_calls: int = 64
+    client_rate: float = 200.0
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            least = 0 if one.name == "calls" else 0.001 if one.type == "float" else 1
+            check_range(one.name, getattr(self, one.name), least, 1_000_000_000)
+
+    @property
+    def body_bytes(self) -> int:
+        return self.body_mb * MIB
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.memory_mb * MIB
+
+    def updated(self, texts: tuple[str, ...]) -> Limits:
+        """Return these limits with others, each as `name=value`.
+
+        Raises:
+            SettingsError: An unknown name, or a value that does not parse or is out of range.
+        """
+        kinds = {one.name: type(one.default) for one in fields(self)}
+        given: dict[str, float] = {}
+        for text in texts:
+            name, _, value = text.partition("=")
+            if name not in kinds:
+                raise SettingsError(f"limit: wanted some of {', '.join(kinds)}, got {name!r}")
+            try:
+                given[name] = kinds[name](value)
+            except ValueError:
+                raise SettingsError(f"limit {name}: wanted a number, got {value!r}") from None
+        return replace(self, **given)  # type: ignore[arg-type]  # numbers by name
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen.
+
+    Attributes:
+        host: An IP address of this machine; `::` for all of IPv4 and IPv6.
+        port: TCP port.
+    """
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class GatewayOptions:
+    """How to start the gateway.
+
+    Attributes:
+        triton_http: `host:port` of Triton's HTTP, on this machine.
+        triton_grpc: `host:port` of its gRPC.
+        triton_metrics: URL of its metrics.
+        http: Where to listen for HTTP: KServe v2, REST, metrics and the documentation.
+        grpc: Where to listen for gRPC; nowhere when None.
+        metrics: Where metrics have a port of their own, for Prometheus; nowhere when None.
+        keys: File of the API keys.
+        wants_keys: Every call needs a key.
+        certificate: File of the TLS certificate and those that sign it; no TLS when None.
+        private_key: File of the certificate's key.
+        audit: File for the line of each call; standard output when None.
+        processes: How many share the work.
+        limits: What callers may ask for.
+    """
+
+    triton_http: str = "127.0.0.1:8000"
+    triton_grpc: str = "127.0.0.1:8001"
+    triton_metrics: str = "http://127.0.0.1:8002/metrics"
+    http: Address = Address("127.0.0.1", 8080)
+    grpc: Address | None = Address("127.0.0.1", 8081)
+    metrics: Address | None = None
+    keys: Path | None = None
+    wants_keys: bool = False
+    certificate: Path | None = None
+    private_key: Path | None = None
+    audit: Path | None = None
+    processes: int = 1
+    limits: Limits = field(default_factory=Limits)

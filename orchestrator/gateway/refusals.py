@@ -1,0 +1,122 @@
+"""How the gateway ends a call that it does not answer, told alike over every protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError, ServerError
+
+
+class Refusal(PlateError):
+    """A call that ends at the gateway.
+
+    Attributes:
+        status: HTTP's.
+        code: The name of gRPC's.
+        retry_after_s: When to try again; never when None.
+    """
+
+    status = 400
+    code = "INVALID_ARGUMENT"
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class NotServed(Refusal):  # noqa: N818 - what was asked for, not a fault
+    """There is no such path, model or method for callers."""
+
+    status, code, reason = 404, "NOT_FOUND", "not served"
+
+
+class Unauthenticated(Refusal):  # noqa: N818 - the field's word
+    """The call came with no key that is known."""
+
+    status, code, reason = 401, "UNAUTHENTICATED", "key"
+
+
+class TooLarge(Refusal):  # noqa: N818 - HTTP's word
+    """The body is larger than this gateway takes."""
+
+    status, code, reason = 413, "RESOURCE_EXHAUSTED", "size"
+
+
+class TooSlow(Refusal):  # noqa: N818 - HTTP says Request Timeout
+    """The body did not come in time."""
+
+    status, code, reason = 408, "DEADLINE_EXCEEDED", "slow"
+
+
+class LengthRequired(Refusal):  # noqa: N818 - HTTP's word
+    """The body's size was not announced."""
+
+    status, reason = 411, "encoding"
+
+
+class Unsupported(Refusal):  # noqa: N818 - HTTP says Unsupported Media Type
+    """The body is compressed, or of a type that is not understood."""
+
+    status, code, reason = 415, "UNIMPLEMENTED", "encoding"
+
+
+class TooMany(Refusal):  # noqa: N818 - HTTP says Too Many Requests
+    """The client has used up what it may have; others are served."""
+
+    status, code, reason = 429, "RESOURCE_EXHAUSTED", "rate"
+
+
+class Full(Refusal, Overloaded):
+    """No capacity for anybody's call now."""
+
+    status, code, reason = 503, "UNAVAILABLE", "full"
+
+
+class Late(Refusal):  # noqa: N818 - HTTP says Gateway Timeout
+    """The answer did not come in time."""
+
+    status, code, reason = 504, "DEADLINE_EXCEEDED", "late"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended, for its caller, the metrics and the audit.
+
+    Attributes:
+        status: HTTP's.
+        code: The name of gRPC's.
+        reason: One word or two, of a small set; `ok` for an answer.
+        message: What the caller is told.
+        retry_after_s: When to try again; never when None.
+    """
+
+    status: int = 200
+    code: str = "OK"
+    reason: str = "ok"
+    message: str = ""
+    retry_after_s: float | None = None
+
+
+ANSWERED = Outcome()
+FAILED = "the service could not answer; its log says why"
+RETRY_AFTER_S = 1.0
+
+
+def outcome_of(error: Exception) -> Outcome:
+    """Return how a call ended that raised an error; one that is no PlateError is a fault of ours.
+
+    The words of such a fault stay in the log.
+    """
+    said = str(error)
+    match error:
+        case Refusal():
+            return Outcome(error.status, error.code, error.reason, said, error.retry_after_s)
+        case RequestError():
+            return Outcome(400, "INVALID_ARGUMENT", error.reason, said)
+        case Overloaded() | ServerError():  # full, or away for the moment
+            return Outcome(503, "UNAVAILABLE", error.reason, said, RETRY_AFTER_S)
+        case Cancelled():
+            return Outcome(499, "CANCELLED", error.reason, said)
+        case PlateError():
+            return Outcome(500, "INTERNAL", error.reason, said)
+    return Outcome(500, "INTERNAL", "internal", FAILED)
