@@ -70,7 +70,7 @@ class Limits:
         Raises:
             SettingsError: An unknown name, or a value that does not parse or is out of range.
         """
-        kinds = {one.name: type(one.default) for one in fields(self)}
+        kinds = {one.name: int if one.type == "int" else float for one in fields(self)}
         given: dict[str, float] = {}
         for text in texts:
             name, _, value = text.partition("=")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError, ServerError
 
 
-class Refusal(PlateError):
+class Refusal(PlateError):  # noqa: N818 - what the gateway does, not a fault
     """A call that ends at the gateway.
 
     Attributes:
@@ -24,43 +24,43 @@ class Refusal(PlateError):
         self.retry_after_s = retry_after_s
 
 
-class NotServed(Refusal):  # noqa: N818 - what was asked for, not a fault
+class NotServed(Refusal):
     """There is no such path, model or method for callers."""
 
     status, code, reason = 404, "NOT_FOUND", "not served"
 
 
-class Unauthenticated(Refusal):  # noqa: N818 - the field's word
+class Unauthenticated(Refusal):
     """The call came with no key that is known."""
 
     status, code, reason = 401, "UNAUTHENTICATED", "key"
 
 
-class TooLarge(Refusal):  # noqa: N818 - HTTP's word
+class TooLarge(Refusal):
     """The body is larger than this gateway takes."""
 
     status, code, reason = 413, "RESOURCE_EXHAUSTED", "size"
 
 
-class TooSlow(Refusal):  # noqa: N818 - HTTP says Request Timeout
+class TooSlow(Refusal):
     """The body did not come in time."""
 
     status, code, reason = 408, "DEADLINE_EXCEEDED", "slow"
 
 
-class LengthRequired(Refusal):  # noqa: N818 - HTTP's word
+class LengthRequired(Refusal):
     """The body's size was not announced."""
 
     status, reason = 411, "encoding"
 
 
-class Unsupported(Refusal):  # noqa: N818 - HTTP says Unsupported Media Type
+class Unsupported(Refusal):
     """The body is compressed, or of a type that is not understood."""
 
     status, code, reason = 415, "UNIMPLEMENTED", "encoding"
 
 
-class TooMany(Refusal):  # noqa: N818 - HTTP says Too Many Requests
+class TooMany(Refusal):
     """The client has used up what it may have; others are served."""
 
     status, code, reason = 429, "RESOURCE_EXHAUSTED", "rate"
@@ -72,7 +72,7 @@ class Full(Refusal, Overloaded):
     status, code, reason = 503, "UNAVAILABLE", "full"
 
 
-class Late(Refusal):  # noqa: N818 - HTTP says Gateway Timeout
+class Late(Refusal):
     """The answer did not come in time."""
 
     status, code, reason = 504, "DEADLINE_EXCEEDED", "late"
