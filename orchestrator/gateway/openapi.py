@@ -66,7 +66,7 @@ def _introduction(limits: Limits) -> str:
     return (
         "Send a picture, get the plates in it with their boxes, texts and scores. "
         f"A body may have up to {limits.body_mb} MiB and {limits.pictures} pictures, "
-        f"a picture up to {limits.pixels} pixels, a client {limits.client_calls} calls at once "
+        f"a picture up to {limits.pixels:,} pixels, a client {limits.client_calls} calls at once "
         f"and {limits.client_rate:g} a second. "
         f"Beside this API the service speaks [KServe v2]({KSERVE}) under `/v2` "
         "for the models `plate_recognition` and `plate_reader`, as Triton's own clients do."
@@ -110,7 +110,7 @@ def _read(limits: Limits) -> Json:
         "tags": ["pictures"],
         "summary": "Read tight crops of plates",
         "description": "For who finds the plates by other means: each picture is one plate, "
-        f"of up to {limits.crop_pixels} pixels.",
+        f"of up to {limits.crop_pixels:,} pixels.",
         "parameters": _parameters(OF_A_CROP),
         "requestBody": _body(limits, "crops"),
         "responses": {

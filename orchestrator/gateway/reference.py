@@ -31,7 +31,7 @@ a { color: var(--link); }
 a:focus-visible, pre:focus-visible, .wide:focus-visible { outline: 2px solid var(--link);
   outline-offset: 2px; }
 code, pre { font: 0.9em/1.5 ui-monospace, monospace; }
-h2 code { overflow-wrap: anywhere; }
+h2 code { overflow-wrap: anywhere; font-size: 1em; font-weight: 600; }
 pre { padding: 0.75rem 1rem; overflow-x: auto; background: var(--panel);
   border: 1px solid var(--line); border-radius: 6px; }
 .wide { overflow-x: auto; }
@@ -86,8 +86,8 @@ def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
 def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
     info = document["info"]
     links = [
-        f'<li><a href="#{escape(one["operationId"])}"><code>{escape(f"{method} {path}")}</code></a> '
-        f"{_inline(one['summary'])}</li>"
+        f'<li><a href="#{escape(one["operationId"])}"><code>{escape(f"{method} {path}")}</code>'
+        f"</a> {_inline(one['summary'])}</li>"
         for method, path, one in operations
     ]
     return (
@@ -124,8 +124,9 @@ def _parameters(document: Json, parameters: Iterable[Json]) -> str:
     for parameter in (_resolved(document, one) for one in parameters):
         example = f" Example: <code>{escape(parameter['example'])}</code>"
         about = _inline(parameter["description"]) + "." + example
-        rows.append((parameter["name"], parameter["in"], _type_of(parameter["schema"]), about))
-    return _table(("Name", "In", "Type", "Meaning"), rows)
+        where = escape(parameter["in"])
+        rows.append((parameter["name"], where, _type_of(parameter["schema"]), about))
+    return _table("Parameters", ("Name", "In", "Type", "Meaning"), rows)
 
 
 def _body(body: Json) -> str:
@@ -137,7 +138,7 @@ def _body(body: Json) -> str:
             for name, field in fields.items()
         ]
         rows.append((kind, "; ".join(told) or "one picture"))
-    return f"<p>{_inline(body['description'])}.</p>\n" + _table(("Content type", "Holds"), rows)
+    return f"<p>{_inline(body['description'])}.</p>\n" + _table("Body", ("Content type", "Holds"), rows)
 
 
 def _answers(document: Json, responses: Json) -> Iterator[str]:
@@ -151,7 +152,7 @@ def _answers(document: Json, responses: Json) -> Iterator[str]:
                 values = [one["value"] for one in content["examples"].values()]
                 failed.append((status, "; ".join(map(_problem_link, values))))
     if failed:
-        yield _table(("Status", "Problem"), failed)
+        yield _table("Problems", ("Status", "Problem"), failed)
 
 
 def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
@@ -190,7 +191,7 @@ def _schemas(document: Json) -> str:
         ]
         parts.append(f'<h3 id="schema-{escape(name)}">{escape(name)}</h3>')
         parts.append(f"<p>{_inline(schema['description'])}</p>")
-        parts.append(_table(("Field", "Type", "Meaning"), rows))
+        parts.append(_table(name, ("Field", "Type", "Meaning"), rows))
     return "\n".join([*parts, "</section>"])
 
 
@@ -209,7 +210,7 @@ def _problems() -> str:
     )
 
 
-def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
     """Return a table; the first cell of a row is text, the others are HTML."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     lines = [
@@ -219,7 +220,7 @@ def _table(columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
         for first, *others in rows
     ]
     return (
-        '<div class="wide" tabindex="0"><table>\n'
+        f'<div class="wide" role="region" aria-label="{escape(label)}" tabindex="0"><table>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n"
         "</table></div>"
     )
