@@ -52,7 +52,7 @@ def parse(body: bytes, content_type: str, most: int) -> list[Part]:
     """
     boundary = _boundary_of(content_type)
     _check_delimiters(body, b"--" + boundary, most)
-    reader = _Reader(most)
+    reader = _Reader()
     parser = MultipartParser(
         boundary,
         reader.callbacks(),
@@ -89,20 +89,23 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
     RFC 2046 lets a delimiter stand nowhere else than around parts, and lets blanks follow it,
     which nobody sends.
     """
-    count = body.count(delimiter)
-    if count > most + 1:
-        raise FormError(f"form: wanted 1 to {most} fields, got {count - 1} or more")
-    if delimiter + b" " in body or delimiter + b"\t" in body:
-        raise FormError("form: wanted a line break behind each boundary, got a blank")
+    count, start = 0, body.find(delimiter)
+    while start >= 0:
+        count += 1
+        end = start + len(delimiter)
+        if count > most + 1:
+            raise FormError(f"form: wanted 1 to {most} fields, got more")
+        if body.startswith((b" ", b"\t"), end):
+            raise FormError("form: wanted a line break behind each boundary, got a blank")
+        start = body.find(delimiter, end)
 
 
 class _Reader:
     """Takes what the parser finds."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self) -> None:
         self.parts: list[Part] = []
         self.is_whole = False
-        self._most = most
 
     def callbacks(self) -> Any:
         return {
@@ -116,8 +119,6 @@ class _Reader:
         }
 
     def _begin(self) -> None:
-        if len(self.parts) == self._most:
-            raise FormError(f"form: wanted 1 to {self._most} fields, got more")
         self._header = ""
         self._disposition = ""
         self._content = b""

@@ -138,7 +138,9 @@ def _body(body: Json) -> str:
             for name, field in fields.items()
         ]
         rows.append((kind, "; ".join(told) or "one picture"))
-    return f"<p>{_inline(body['description'])}.</p>\n" + _table("Body", ("Content type", "Holds"), rows)
+    return f"<p>{_inline(body['description'])}.</p>\n" + _table(
+        "Body", ("Content type", "Holds"), rows
+    )
 
 
 def _answers(document: Json, responses: Json) -> Iterator[str]:

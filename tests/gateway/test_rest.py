@@ -117,7 +117,9 @@ def test_a_form_of_too_many_pictures_is_refused(answer) -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        pytest.param([("outputs", "texts")], "parameters: wanted some of .*, got outputs", id="unknown"),
+        pytest.param(
+            [("outputs", "texts")], "parameters: wanted some of .*, got outputs", id="unknown"
+        ),
         pytest.param([("max_plates", "0")], "max_plates: wanted 1 to 1000, got 0", id="range"),
         pytest.param([("text_threshold", "nan")], "wanted 0 to 1, got nan", id="no number"),
         pytest.param([("roi", "1,2,3")], "roi: wanted", id="roi"),
