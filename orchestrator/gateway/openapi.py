@@ -131,13 +131,13 @@ def _read(limits: Limits) -> Json:
 def _service() -> dict[str, Json]:
     alive = _answer(schemas.Alive, alive={"status": "alive"})
     ready = _answer(schemas.Ready, ready={"status": "ready", "canary_age_s": 3.1})
-    this = _content("The document", "application/json", {"type": "object"})
+    this = _content("The document.", "application/json", {"type": "object"})
     return {
         "/healthz": _look("healthz", "Tell whether the gateway is alive", alive),
         "/readyz": _look("readyz", "Tell whether a picture was read lately", ready, "503"),
-        "/metrics": _look("metrics", "Metrics for Prometheus", _content("Metrics", "text/plain")),
+        "/metrics": _look("metrics", "Metrics for Prometheus", _content("Metrics.", "text/plain")),
         "/openapi.json": _look("openapi", "This document", this),
-        "/docs": _look("docs", "This document for people", _content("The page", "text/html")),
+        "/docs": _look("docs", "This document for people", _content("The page.", "text/html")),
     }
 
 

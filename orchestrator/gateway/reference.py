@@ -158,8 +158,11 @@ def _answers(document: Json, responses: Json) -> Iterator[str]:
 
 
 def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
-    told = f"<p><strong>{status}</strong> <code>{escape(kind)}</code>: "
-    yield f"{told}{_inline(answer['description'])} {_type_of(content['schema'])}</p>"
+    told = (
+        f"<strong>{status}</strong> <code>{escape(kind)}</code>: {_inline(answer['description'])}"
+    )
+    fields = f" {_type_of(content['schema'])}" if "$ref" in content["schema"] else ""
+    yield f"<p>{told}{fields}</p>"
     for name, example in content.get("examples", {}).items():
         text = _block(json.dumps(example["value"], indent=2), f"Example {name}")
         yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
