@@ -129,9 +129,10 @@ def _read_png(file: bytes) -> Header | None:
 def _read_webp(file: bytes) -> Header | None:
     kind = file[12:16]
     if kind == b"VP8X":
-        flags, width, height = _unpack("<I", file, 20)[0], file[24:27], file[27:30]
-        sides = (int.from_bytes(side, "little") + 1 for side in (width, height))
-        return Header(*sides, is_animated=bool(flags & ANIMATION))
+        flags, low, high = _unpack("<IIH", file, 20)
+        both = low | high << 32  # sides of three bytes, one less than they are
+        width, height = (both & 0xFFFFFF) + 1, (both >> 24) + 1
+        return Header(width, height, is_animated=bool(flags & ANIMATION))
     if kind == b"VP8L":
         (bits,) = _unpack("<I", file, 21)
         return Header((bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
