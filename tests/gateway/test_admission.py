@@ -84,7 +84,7 @@ async def settle() -> None:
 
 
 def play(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(story)
+    asyncio.run(asyncio.wait_for(story, 20))  # a lost slot fails the test and hangs nothing
 
 
 def test_nobody_is_inside_at_first() -> None:
