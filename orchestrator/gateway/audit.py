@@ -47,20 +47,20 @@ class Entry:
     bytes: int = 0
     plates: int = 0
 
-    def line(self, now: float) -> bytes:
-        """Return it as one line of JSON in ASCII: no text of a caller's begins another line.
 
-        Args:
-            now: Unix time.
-        """
-        told = {
-            "time": datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
-        }
-        table = {
-            name: value[:MOST_CHARACTERS] if isinstance(value, str) else value
-            for name, value in vars(self).items()
-        }
-        return json.dumps(told | table | {"ms": round(self.ms, 1)}).encode() + b"\n"
+def line_of(entry: Entry, now: float) -> bytes:
+    """Return a call's line of JSON in ASCII: no text of a caller's begins another one.
+
+    Args:
+        entry: What is kept of the call.
+        now: Unix time.
+    """
+    at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
+    kept = {
+        name: value[:MOST_CHARACTERS] if isinstance(value, str) else value
+        for name, value in vars(entry).items()
+    }
+    return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
 
 
 class Audit:
@@ -92,7 +92,7 @@ class Audit:
 
     def write(self, entry: Entry) -> bool:
         """Write a call's line; False when it is lost."""
-        line = entry.line(self._now())
+        line = line_of(entry, self._now())
         try:
             self._reopen()
             self._put(line)

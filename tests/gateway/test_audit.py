@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.audit import Audit, Entry
+from orchestrator.gateway.audit import Audit, Entry, line_of
 from tests.samples import PROJECT
 
 ENTRY = Entry("key:north", "infer", "plate_recognition", "7", 200, "ok", 12.34, 1024, 2)
@@ -67,21 +67,21 @@ def test_a_line_says_who_what_and_how_long(tmp_path: Path) -> None:
     ["a\nb", "a\r\nb", "\u2028b", '"}\n{"client": "x"}', "\x00\x1b[2J", "\ud800", "é" * 3],
 )
 def test_a_callers_text_never_makes_another_line(text: str) -> None:
-    line = Entry("a", what=text, id=text).line(NOON)
+    line = line_of(Entry("a", what=text, id=text), NOON)
     assert (line.count(b"\n"), len(line.decode("ascii").splitlines())) == (1, 1)
     assert (json.loads(line)["id"], json.loads(line)["what"]) == (text, text)
 
 
 def test_a_callers_texts_are_cut_off() -> None:
     worst = "\U0001f600" * 1_000_000  # twelve signs each in JSON
-    line = Entry("2001:db8:1:2::/64", worst, worst, worst, reason="not served").line(NOON)
+    line = line_of(Entry("2001:db8:1:2::/64", worst, worst, worst, reason="not served"), NOON)
     assert len(line) <= 4096
     assert len(json.loads(line)["id"]) == 100
 
 
 def test_several_writers_share_a_file(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
-    file.write_bytes(Entry("before", "infer").line(NOON))
+    file.write_bytes(line_of(Entry("before", "infer"), NOON))
     one, other = Audit(file), Audit(file)
     one.write(Entry("one", "infer"))
     other.write(Entry("other", "infer"))
