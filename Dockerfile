@@ -55,6 +55,9 @@ COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
 COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
 # Nobody can write bytecode when the service runs.
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+# Docker mounts /tmp so that no program can be run from it: Triton gets its workers' program where it lies.
+WORKDIR /opt/plates
+RUN .venv/bin/python -c "from orchestrator.server import distribution as d; d.place_stub(d.find_distribution())"
 # The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
