@@ -32,6 +32,9 @@ NO_COMPRESSION = 1
 class Visit(Protocol):
     """A client's call between its admission and its end."""
 
+    def expect(self, size: int) -> None:
+        """Make room for a message of a size in bytes."""
+
     async def infer(self, call: Call) -> Answer:
         """Answer the call."""
 
@@ -48,9 +51,9 @@ class Service(Protocol):
     """What a call means, whatever protocol it came by. Everything may raise a PlateError."""
 
     def visit(
-        self, what: str, address: str, headers: Mapping[str, str], size: int
+        self, front: str, what: str, address: str, headers: Mapping[str, str]
     ) -> AbstractAsyncContextManager[Visit]:
-        """Admit a client's call of a size in bytes, and count how it ends."""
+        """Admit a client's call, and count how it ends."""
 
     async def is_live(self) -> bool:
         """Tell whether the server runs."""
