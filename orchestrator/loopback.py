@@ -6,6 +6,7 @@ that carry pictures go straight, too.
 
 from __future__ import annotations
 
+import ipaddress
 import urllib.request
 from collections.abc import Mapping
 from typing import Any
@@ -26,6 +27,25 @@ def open_url(request: str | urllib.request.Request, timeout_s: float) -> Any:
 def is_loopback(url: str) -> bool:
     """Tell whether a URL's host is this machine by one of its own names."""
     return urlsplit(url).hostname in NAMES
+
+
+def is_own(host: str) -> bool:
+    """Tell whether who listens at a host, a name or an address, listens to this machine alone."""
+    if host in NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def reach(host: str) -> str:
+    """Return what callers on this machine put into a URL for who listens at an address."""
+    if host in {"0.0.0.0", "127.0.0.1"}:
+        return "localhost"
+    if host == "::":
+        return "[::1]"
+    return f"[{host}]" if ":" in host else host
 
 
 def without_proxy(variables: Mapping[str, str]) -> dict[str, str]:

@@ -49,6 +49,7 @@ ThreadsOption = Annotated[
 PicturesOption = Annotated[
     int, typer.Option(min=0, max=64, help="Pictures in work at once; 0: what fits the machine.")
 ]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 DetectionThresholdOption = Annotated[
     float | None, typer.Option("--detection-threshold", help="In [0, 1].")

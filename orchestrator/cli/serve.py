@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,12 +13,29 @@ from orchestrator.cli.flags import (
     EngineOption,
     FormatsOption,
     PicturesOption,
+    PortOption,
     RepositoryOption,
     ThreadsOption,
     VerboseOption,
     WeightsOption,
     show_errors,
 )
+from orchestrator.cli.gateway_flags import (
+    AuditOption,
+    CertificateOption,
+    GatewayFlags,
+    GatewayGrpcOption,
+    GatewayMetricsOption,
+    GatewayOption,
+    KeysOption,
+    LimitOption,
+    NoGatewayOption,
+    NoKeysOption,
+    PrivateKeyOption,
+    ProcessesOption,
+)
+from orchestrator.cli.services import run_services
+from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when a command runs, so that --help is quick.
@@ -27,10 +43,28 @@ from orchestrator.networks.engines import Engine
 
 def serve(
     *,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    http_port: int = 8000,
-    grpc_port: int = 8001,
-    metrics_port: int = 8002,
+    gateway: GatewayOption = GatewayFlags.http,
+    gateway_grpc: GatewayGrpcOption = GatewayFlags.grpc,
+    gateway_metrics: GatewayMetricsOption = "",
+    no_gateway: NoGatewayOption = False,
+    keys: KeysOption = None,
+    no_keys: NoKeysOption = False,
+    certificate: CertificateOption = None,
+    private_key: PrivateKeyOption = None,
+    audit: AuditOption = None,
+    gateway_processes: ProcessesOption = 1,
+    limit: LimitOption = None,
+    host: Annotated[str, typer.Option(help="Address that Triton listens on.")] = "127.0.0.1",
+    http_port: PortOption = 8000,
+    grpc_port: PortOption = 8001,
+    metrics_port: PortOption = 8002,
+    trust_network: Annotated[
+        bool,
+        typer.Option(
+            help="Let Triton itself listen to others, any of whom could end it; the gateway is "
+            "for them."
+        ),
+    ] = False,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -50,12 +84,17 @@ def serve(
         ),
     ] = False,
     admin_key: Annotated[
-        str,
+        str | None,
         typer.Option(
             envvar="PLATES_ADMIN_KEY",
-            help="Who administers the server over the network must send this: docs/operations.md.",
+            help="Who administers Triton must send this; nobody can without: docs/operations.md. "
+            "In the variable it is out of others' sight.",
         ),
-    ] = "",
+    ] = None,
+    tritonserver: Annotated[
+        Path | None,
+        typer.Option(help="Program of an installed Triton to run; the embedded one without."),
+    ] = None,
     traces: Annotated[
         str,
         typer.Option(help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces."),
@@ -63,12 +102,9 @@ def serve(
     trace_rate: Annotated[int, typer.Option(min=1, help="One of so many requests is traced.")] = 1,
     verbose: VerboseOption = False,
 ) -> None:
-    """Start the Triton server and keep it running until Ctrl-C."""
+    """Start Triton and the gateway and keep them running until Ctrl-C."""
     with show_errors(verbose=verbose):
-        from orchestrator.server.local import prepare
-        from orchestrator.server.options import ServerOptions, check
-        from orchestrator.server.process import start
-        from orchestrator.server.supervisor import keep_running
+        from orchestrator.server.options import ServerOptions
 
         options = ServerOptions.given(
             repository=model_repository,
@@ -84,42 +120,27 @@ def serve(
             threads=threads,
             pictures=pictures,
             explicit=explicit,
-            admin_key=admin_key,
+            admin_key=admin_key or None,
             traces=traces,
             trace_rate=trace_rate,
+            tritonserver=tritonserver,
+            trust_network=trust_network,
         )
-        check(options)  # before an export, which takes its time
-        prepare(options)
-        typer.echo("starting Triton ...", err=True)
-        started = start(options)
-        with suppress(KeyboardInterrupt):  # the way to stop it, no failure
-            keep_running(started, options, tell=lambda: typer.echo(_welcome(options)))
-        typer.echo("stopped", err=True)
-
-
-def _welcome(options: Any) -> str:
-    return f"""\
-ready
-  HTTP     {options.http_url}
-  gRPC     {options.grpc_url}
-  metrics  {options.metrics_url}
-
-{_first_steps(options)}
-
-Ctrl-C stops the server."""
-
-
-def _first_steps(options: Any) -> str:
-    from orchestrator.server.models import list_models
-    from orchestrator.server.repository import holds_plates
-
-    if not holds_plates(options.repository):
-        return f"""\
-models: {", ".join(name for folder in options.served_as_they_lie for name in list_models(folder))}
-What one takes and gives: curl {options.http_url}/v2/models/NAME"""
-    return f"""\
-Try it from another terminal:
-  .venv/bin/plates recognize tests/data/street.jpg --url {options.http_url}
-or from Python:
-  from orchestrator import PlateClient
-  print(PlateClient("{options.http_url}").recognize("tests/data/street.jpg").to_dataframe())"""
+        if explicit and not admin_key:
+            raise SettingsError(
+                "explicit: wanted PLATES_ADMIN_KEY, got none: whoever loads models must send it, "
+                "and nobody would know it"
+            )
+        flags = GatewayFlags(
+            http=gateway,
+            grpc=gateway_grpc,
+            metrics=gateway_metrics,
+            keys=keys,
+            no_keys=no_keys,
+            certificate=certificate,
+            private_key=private_key,
+            audit=audit,
+            processes=gateway_processes,
+            limits=tuple(limit or ()),
+        )
+        run_services(options, None if no_gateway else flags)

@@ -1,92 +1,107 @@
-"""The Triton server that the `nvidia-pytriton` wheel carries, and how to call it.
+"""Where a tritonserver and what it needs lie: the one that a wheel carries, or an installed one.
 
-Nothing else of the wheel is used.
+Of the wheel `nvidia-pytriton` nothing else is used.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import secrets
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
-from orchestrator.loopback import is_loopback, without_proxy
-from orchestrator.server.capacity import usable_cores
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.repository import MODELS, holds_plates
-from orchestrator.server.runtime import Runtime
+from orchestrator.networks.engines import Engine
 
-PROJECT = Path(__file__).resolve().parents[2]
 OUR_BACKENDS = Path(__file__).resolve().parents[1] / "triton" / "backends"
-
-ADMIN_HEADER = "plates-admin-key"
-"""Header of an administrator's request; over gRPC `triton-grpc-protocol-` comes before it."""
-ADMIN_APIS = "model-repository,shared-memory,trace,logging"
-
-UNLESS_SET = {
-    # Idle threads of one worker must not spin on the cores that another is working on.
-    "OMP_WAIT_POLICY": "PASSIVE",
-    # A freed picture stays with its worker. Given back to the kernel, the next one is faulted in
-    # again page by page, which takes as long as unpacking it.
-    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
-    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
-}
-"""Environment of the server where the operator has not set it."""
+STUB = "triton_python_backend_stub"
+PYTHON_BACKEND = ("libtriton_python.so", "triton_python_backend_utils.py")
+PYTORCH_BACKEND = "libtriton_pytorch.so"
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """Where the wheel and this Python keep what the server needs.
+    """Where a server and this Python keep what it needs.
 
     Attributes:
         root: The folder with `bin/tritonserver` and `backends/python`.
         stub: The worker program for the running Python version.
-        libraries: Folders the dynamic linker must search.
+        libraries: Folders the dynamic linker must search; none where it finds all by itself.
     """
 
     root: Path
     stub: Path
-    libraries: tuple[Path, ...]
+    libraries: tuple[Path, ...] = ()
+
+    @property
+    def program(self) -> Path:
+        return self.root / "bin" / "tritonserver"
+
+    @property
+    def backends(self) -> Path:
+        return self.root / "backends"
+
+    def is_native(self, engine: Engine) -> bool:
+        """Tell whether its own backends run our models, and none of ours is needed."""
+        return not engine.is_openvino and (self.backends / "pytorch" / PYTORCH_BACKEND).is_file()
 
 
-def find_distribution() -> Distribution:
-    """Locate the embedded server.
+def find_distribution(tritonserver: Path | None = None) -> Distribution:
+    """Locate a server.
+
+    Args:
+        tritonserver: Program of an installed one; the embedded one when None.
 
     Raises:
-        ServerError: The wheel is not installed, has no worker for this Python version, or this
-            Python has no shared libpython for the worker to load.
+        ServerError: It is not there, has no worker for this Python version, or this Python has no
+            shared libpython for the worker to load.
     """
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if tritonserver is not None:
+        return _find_installed(tritonserver)
     spec = importlib.util.find_spec("pytriton")
     if spec is None or spec.origin is None:
         raise ServerError(
             "tritonserver: wanted the package nvidia-pytriton, which is for Python 3.10 to 3.12, "
-            f"got none installed for this Python {version}"
+            f"got none installed for this Python {_version()}"
         )
-    package = Path(spec.origin).parent
-    stubs = package / "tritonserver" / "python_backend_stubs"
-    stub = stubs / version / "triton_python_backend_stub"
+    return _find_embedded(Path(spec.origin).parent / "tritonserver")
+
+
+def _find_embedded(root: Path) -> Distribution:
+    stubs = root / "python_backend_stubs"
+    stub = stubs / _version() / STUB
     if not stub.is_file():
         known = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
-        raise ServerError(f"tritonserver: wanted a Python of {known}, got {version}")
-    return Distribution(
-        root=package / "tritonserver",
-        stub=stub,
-        libraries=(_libpython_folder(), package.parent / "nvidia_pytriton.libs"),
-    )
+        raise ServerError(f"tritonserver: wanted a Python of {known}, got {_version()}")
+    return Distribution(root, stub, (_libpython_folder(), root.parents[1] / "nvidia_pytriton.libs"))
+
+
+def _find_installed(tritonserver: Path) -> Distribution:
+    if not os.access(tritonserver, os.X_OK) or tritonserver.is_dir():
+        raise ServerError(f"tritonserver: wanted a program that can be run, got {tritonserver}")
+    root = tritonserver.resolve().parents[1]
+    if (root / "python_backend_stubs").is_dir():  # the embedded one, by its name
+        return _find_embedded(root)
+    stub = root / "backends" / "python" / STUB
+    if not stub.is_file():
+        raise ServerError(
+            f"tritonserver: wanted one with a Python backend, got {tritonserver} without {stub}"
+        )
+    return Distribution(root, stub)
+
+
+def _version() -> str:
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def _libpython_folder() -> Path:
     name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
     if ".so" not in name:
-        name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
+        name = f"libpython{_version()}.so.1.0"
     # A Python that was moved after it was built still names its first home.
     built_for = Path(sysconfig.get_config_var("LIBDIR") or "")
     for folder in (built_for, Path(sys.base_prefix, "lib")):
@@ -99,104 +114,63 @@ def _libpython_folder() -> Path:
     )
 
 
-def lay_out_backends(distribution: Distribution, runtime: Path) -> Path:
-    """Make the backend directory: the wheel's Python backend, its worker, and our backends.
+def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) -> Path:
+    """Return the backend directory: the server's own, or its Python backend and ours in one folder.
 
-    These are copies, a few megabytes, because Triton refuses links that leave the folder.
+    Triton refuses a link to a library outside of its backend's folder; a link to the whole folder
+    it follows. So the folder is linked where the worker's program lies in it, and copied, which is
+    some megabytes, where it does not. Nothing can be run from a copy on a disk that is mounted
+    `noexec`: there the program's link is put into the folder first.
+
+    Raises:
+        ServerError: The folder cannot be copied to where it could be used, nor completed.
     """
+    if distribution.is_native(engine):
+        return distribution.backends
     backends = runtime / "backends"
-    python = backends / "python"
-    python.mkdir(parents=True)
-    shipped = distribution.root / "backends" / "python"
-    for file in ("libtriton_python.so", "triton_python_backend_utils.py"):
-        shutil.copy(shipped / file, python)
-    shutil.copy(distribution.stub, python)
+    backends.mkdir(parents=True)
+    shipped, python = distribution.backends / "python", backends / "python"
+    if not has_stub(distribution) and not _may_run_programs(runtime):
+        _require_stub(distribution, runtime)
+    if has_stub(distribution):
+        python.symlink_to(shipped)
+    else:
+        python.mkdir()
+        for file in (*(shipped / name for name in PYTHON_BACKEND), distribution.stub):
+            shutil.copy(file, python)
     for model in OUR_BACKENDS.glob("*/model.py"):
         (backends / model.parent.name).mkdir()
         shutil.copy(model, backends / model.parent.name)
     return backends
 
 
-def command(
-    options: ServerOptions,
-    distribution: Distribution,
-    repositories: Sequence[Path],
-    backends: Path,
-    shm_prefix: str,
-) -> list[str]:
-    """Return tritonserver's command line."""
-    flags = {
-        "backend-directory": backends,
-        "model-control-mode": "explicit" if options.explicit else "none",
-        "strict-readiness": "true",
-        "http-address": options.host,
-        "http-port": options.http_port,
-        "grpc-address": options.host,
-        "grpc-port": options.grpc_port,
-        "metrics-address": options.host,
-        "metrics-port": options.metrics_port,
-        "log-info": "false",
-        "exit-timeout-secs": 10,
-    }
-    python = {
-        "shm-region-prefix-name": shm_prefix,
-        "shm-default-byte-size": 8 * 1024 * 1024,
-        "shm-growth-byte-size": 8 * 1024 * 1024,
-    }
-    return [
-        str(distribution.root / "bin" / "tritonserver"),
-        "--disable-auto-complete-config",
-        *(f"--{name}={value}" for name, value in flags.items()),
-        *(f"--model-repository={folder}" for folder in repositories),
-        *options.flags,
-        *_administration(options),
-        *(_traces(options) if options.traces else ()),
-        *(
-            f"--backend-config={backend},{name}={value}"
-            for backend in ("python", *sorted(folder.name for folder in OUR_BACKENDS.iterdir()))
-            for name, value in python.items()
-        ),
-    ]
+def has_stub(distribution: Distribution) -> bool:
+    """Tell whether the worker's program lies beside the Python backend."""
+    beside = distribution.backends / "python" / STUB
+    return beside.is_file() and beside.samefile(distribution.stub)
 
 
-def _administration(options: ServerOptions) -> Iterator[str]:
-    """Keep what is not a caller's from whoever does not know the key.
+def place_stub(distribution: Distribution) -> None:
+    """Put a link to the worker's program beside the Python backend, where there is none.
 
-    Without a key all of it is open to this machine, and to nobody where the server listens to
-    others.
+    Raises:
+        OSError: The folder cannot be written.
     """
-    if options.explicit and holds_plates(options.repository):
-        yield from (f"--load-model={name}" for name in MODELS)
-    if options.admin_key or not options.is_local:
-        rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key or secrets.token_hex()}"
-        yield f"--http-restricted-api={rule}"
-        yield f"--grpc-restricted-protocol={rule}"
+    folder = distribution.backends / "python"
+    with suppress(FileExistsError):
+        (folder / STUB).symlink_to(os.path.relpath(distribution.stub, folder))
 
 
-def _traces(options: ServerOptions) -> Iterator[str]:
-    yield "--trace-config=mode=opentelemetry"
-    yield "--trace-config=level=TIMESTAMPS"
-    yield f"--trace-config=rate={options.trace_rate}"
-    yield f"--trace-config=opentelemetry,url={options.traces}"
-    yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
+def _require_stub(distribution: Distribution, runtime: Path) -> None:
+    try:
+        place_stub(distribution)
+    except OSError as error:
+        raise ServerError(
+            f"{runtime.parent}: wanted a folder from which programs may be run, got one that is "
+            f"mounted noexec, and {error.filename2 or error.filename} cannot be written "
+            f"({error.strerror}); TMPDIR names another folder"
+        ) from error
 
 
-def environment(
-    options: ServerOptions, distribution: Distribution, runtime: Runtime
-) -> dict[str, str]:
-    """Return the environment of the server and its workers."""
-    libraries = [str(runtime.plain(folder)) for folder in distribution.libraries]
-    programs = runtime.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
-    capacity = options.capacity()
-    threads = capacity.threads if capacity else usable_cores()
-    return {
-        **UNLESS_SET,
-        **os.environ,
-        **(without_proxy(os.environ) if is_loopback(options.traces) else {}),
-        "LD_LIBRARY_PATH": os.pathsep.join(
-            [*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
-        ),
-        "PATH": os.pathsep.join([str(programs), os.environ.get("PATH", "")]),
-        "OMP_NUM_THREADS": str(threads),
-        **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
-    }
+def _may_run_programs(folder: Path) -> bool:
+    return not os.statvfs(folder).f_flag & os.ST_NOEXEC

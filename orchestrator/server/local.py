@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from orchestrator.server.options import ServerOptions, check
-from orchestrator.server.ports import free_ports
+from orchestrator.server.options import ServerOptions, check, fill_ports
 from orchestrator.server.process import run_server
 from orchestrator.server.repository import export_networks, holds_plates
 
@@ -29,8 +28,7 @@ def prepare(options: ServerOptions) -> ServerOptions:
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:
     """Return the options with ports that nobody listens on."""
-    http, grpc, metrics = free_ports(3)
-    return replace(options, http_port=http, grpc_port=grpc, metrics_port=metrics)
+    return fill_ports(replace(options, http_port=0, grpc_port=0, metrics_port=0))
 
 
 @contextmanager

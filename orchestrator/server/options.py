@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import errno
 import re
+import secrets
 import shutil
 import socket
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from importlib import metadata
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.formats import RUSSIA
-from orchestrator.loopback import NAMES
+from orchestrator.loopback import is_own, reach
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
+from orchestrator.server.distribution import find_distribution
 from orchestrator.server.models import check_distinct, count_workers
+from orchestrator.server.ports import Listening, address_of, check_listening, free_ports
 from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
-from orchestrator.toml_files import check_range
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
 DEVICES = ("auto", "cpu", "gpu")
+ADMIN_HEADER = "plates-admin-key"
+"""Header of an administrator's request over HTTP."""
+ADMIN_METADATA = f"triton-grpc-protocol-{ADMIN_HEADER}"
+"""The same over gRPC."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,12 @@ class ServerOptions:
         start_timeout_s: How long the models may take to load.
         explicit: Serve the repository as it lies, and load and unload models when asked to. Ours
             are loaded at the start, those of others are not.
-        admin_key: Who sends it may load models and change settings; when empty everybody may who
-            is on this machine, and nobody where others are listened to.
+        admin_key: Who sends it may load models and change settings; a random one unless named.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
         trace_rate: Of so many requests one is traced, and each whose caller traces it.
         flags: Further ones of tritonserver, as they stand.
+        tritonserver: Program of an installed Triton to run; the embedded one when None.
+        trust_network: Listen to others, too, who could end the server with one request.
     """
 
     repository: Path = REPOSITORY
@@ -71,10 +77,12 @@ class ServerOptions:
     pictures: int = 0
     start_timeout_s: float = 180.0
     explicit: bool = False
-    admin_key: str = ""
+    admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
     traces: str = ""
     trace_rate: int = 1
     flags: tuple[str, ...] = ()
+    tritonserver: Path | None = None
+    trust_network: bool = False
 
     @classmethod
     def given(cls, **values: Any) -> ServerOptions:
@@ -82,7 +90,16 @@ class ServerOptions:
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def choose_engine(self) -> Engine:
-        """Return what runs the networks on this machine."""
+        """Return what runs the networks on this machine.
+
+        An installed Triton's own PyTorch backend is taken where it has one.
+
+        Raises:
+            ServerError: There is no such installed Triton.
+        """
+        own = self.tritonserver and find_distribution(self.tritonserver)
+        if self.engine is Engine.AUTO and own and own.is_native(Engine.TORCHSCRIPT):
+            return Engine.TORCHSCRIPT
         return choose(self.engine, on_gpu=self.on_gpu())
 
     def capacity(self) -> Capacity | None:
@@ -103,23 +120,29 @@ class ServerOptions:
     @property
     def is_local(self) -> bool:
         """Only this machine can reach the server."""
-        return self.host in NAMES
+        return is_own(self.host)
+
+    @property
+    def admin_headers(self) -> dict[str, str]:
+        """Headers of an administrator's request, over HTTP or gRPC."""
+        return {ADMIN_HEADER: self.admin_key, ADMIN_METADATA: self.admin_key}
+
+    @property
+    def listening(self) -> tuple[Listening, ...]:
+        """Where the server is to listen."""
+        return tuple(Listening(name, self.host, getattr(self, name)) for name in PORTS)
 
     @property
     def http_url(self) -> str:
-        return f"{_reachable(self.host)}:{self.http_port}"
+        return f"{reach(self.host)}:{self.http_port}"
 
     @property
     def grpc_url(self) -> str:
-        return f"{_reachable(self.host)}:{self.grpc_port}"
+        return f"{reach(self.host)}:{self.grpc_port}"
 
     @property
     def metrics_url(self) -> str:
-        return f"http://{_reachable(self.host)}:{self.metrics_port}/metrics"
-
-
-def _reachable(host: str) -> str:
-    return "localhost" if host in {"0.0.0.0", "127.0.0.1", "::"} else host
+        return f"http://{reach(self.host)}:{self.metrics_port}/metrics"
 
 
 def check(options: ServerOptions) -> ServerOptions:
@@ -138,25 +161,39 @@ def check(options: ServerOptions) -> ServerOptions:
     check_texts(options)
     check_device(options.device)
     options = replace(options, host=address_of(options.host))
+    check_network(options)
     check_localhost(options)
     check_ports(options)
     check_shared_memory(options)
     return options
 
 
-def address_of(host: str) -> str:
-    """Return a host's IPv4 address; Triton's HTTP would take a name for 255.255.255.255.
+def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptions:
+    """Return the options with a free port for each that is 0.
+
+    Args:
+        options: Where some or no ports are 0.
+        taken: Ports that something else is about to listen on.
+    """
+    unset = [name for name in PORTS if getattr(options, name) == 0]
+    taken = [*taken, *(one.port for one in options.listening)]
+    free = (port for port in free_ports(len(unset) + len(taken)) if port not in taken)
+    found: dict[str, Any] = dict(zip(unset, free, strict=False))
+    return replace(options, **found)
+
+
+def check_network(options: ServerOptions) -> None:
+    """See that nobody but this machine is listened to, unless that was asked for.
 
     Raises:
-        ServerError: It has none.
+        SettingsError: Others are.
     """
-    try:
-        found = socket.getaddrinfo(host or " ", None, socket.AF_INET, socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise ServerError(
-            f"host: wanted an IPv4 address of this machine or a name of it, got {host!r}"
-        ) from error
-    return str(found[0][4][0])
+    if not options.is_local and not options.trust_network:
+        raise SettingsError(
+            f"host: wanted an address of this machine alone, got {options.host}: Triton was not "
+            "made to face strangers, any of whom could end it with one request; --gateway "
+            "HOST:PORT is for others, and --trust-network says that there are no strangers"
+        )
 
 
 def check_localhost(options: ServerOptions) -> None:
@@ -166,7 +203,8 @@ def check_localhost(options: ServerOptions) -> None:
         ServerError: It does not.
     """
     try:
-        socket.getaddrinfo(options.http_url.rpartition(":")[0], options.http_port)
+        host = options.http_url.rpartition(":")[0].strip("[]")
+        socket.getaddrinfo(host, options.http_port)
     except OSError as error:
         raise ServerError(
             f"{options.http_url}: this machine does not know the name ({error.strerror}); "
@@ -180,48 +218,7 @@ def check_ports(options: ServerOptions) -> None:
     Raises:
         ServerError: One of them is no port, the same as another, in use, or not to be had.
     """
-    for name in PORTS:
-        check_range(name, getattr(options, name), 1, 65535, ServerError)
-    for one, other in combinations(PORTS, 2):
-        if getattr(options, one) == getattr(options, other):
-            raise ServerError(
-                f"{other}: wanted another port than {one}, got {getattr(options, other)} for both"
-            )
-    for name in PORTS:
-        _check_free(name, getattr(options, name), options.host)
-
-
-def _check_free(name: str, port: int, host: str) -> None:
-    flag = f"choose another with --{name.replace('_', '-')}"
-    try:
-        _bind(socket.AF_INET, host, port)
-    except OSError as error:
-        if error.errno == errno.EADDRNOTAVAIL:
-            message = f"host: wanted an address of this machine, got {host}"
-        elif error.errno == errno.EACCES:
-            message = f"{name}: wanted a port that this user may open, got {port}; {flag}"
-        else:
-            message = f"{name}: wanted a free port, got {port} ({error.strerror}); {flag}"
-        raise ServerError(message) from error
-    if _reachable(host) == "localhost" and _is_taken("::1", port):
-        raise ServerError(
-            f"{name}: wanted a free port, got {port} (in use at ::1, where callers of localhost "
-            f"may look first); {flag}"
-        )
-
-
-def _bind(family: socket.AddressFamily, address: str, port: int) -> None:
-    with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((address, port))
-
-
-def _is_taken(address: str, port: int) -> bool:
-    try:
-        _bind(socket.AF_INET6, address, port)
-    except OSError as error:  # or this machine has no IPv6
-        return error.errno == errno.EADDRINUSE
-    return False
+    check_listening(options.listening)
 
 
 def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
@@ -268,7 +265,7 @@ def check_texts(options: ServerOptions) -> None:
     """
     if options.traces and not re.fullmatch(r"https?://[^\s,]+", options.traces):
         raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
-    if not re.fullmatch(r"[\w.-]*", options.admin_key):  # a secret: not repeated
+    if not re.fullmatch(r"[\w.-]+", options.admin_key):  # a secret: not repeated
         raise ServerError("admin key: wanted letters, digits, - and ., got other characters")
 
 

@@ -1,13 +1,42 @@
-"""TCP ports of this machine."""
+"""TCP ports of this machine, and whether one can be listened on."""
 
+from __future__ import annotations
+
+import errno
+import ipaddress
 import random
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from itertools import combinations
+
+from orchestrator.errors import ServerError
+from orchestrator.loopback import reach
+from orchestrator.toml_files import check_range
 
 ASSIGNABLE = range(10_000, 32_768)
 """Where to look for a free port: Linux gives those above to whoever opens a connection, also in the
 seconds until a server that was told a port listens on it."""
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where something is to listen.
+
+    Attributes:
+        name: The option that says so, with `_` for its dashes.
+        host: An IP address.
+        port: TCP port.
+    """
+
+    name: str
+    host: str
+    port: int
+
+    @property
+    def flag(self) -> str:
+        return f"choose another with --{self.name.replace('_', '-')}"
 
 
 def free_ports(count: int) -> list[int]:
@@ -26,3 +55,86 @@ def free_ports(count: int) -> list[int]:
 def _shuffled() -> Iterator[int]:
     """Give every port once, in another order each time: others may be looking, too."""
     yield from random.SystemRandom().sample(ASSIGNABLE, len(ASSIGNABLE))
+
+
+def address_of(host: str, name: str = "host") -> str:
+    """Return a host's address, of a name the IPv4 one.
+
+    Triton's HTTP would take a name for 255.255.255.255.
+
+    Args:
+        host: A name or an address.
+        name: The option that says so.
+
+    Raises:
+        ServerError: It has none.
+    """
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(host))
+    try:
+        found = socket.getaddrinfo(host or " ", None, socket.AF_INET, socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ServerError(
+            f"{name}: wanted an IP address of this machine or a name of it, got {host!r}"
+        ) from error
+    return str(found[0][4][0])
+
+
+def check_listening(wanted: Sequence[Listening]) -> None:
+    """See that ports can be listened on, each by one.
+
+    Raises:
+        ServerError: One of them is no port, the same as another, in use, or not to be had.
+    """
+    for one in wanted:
+        check_range(one.name, one.port, 1, 65535, ServerError)
+    for one, other in combinations(wanted, 2):
+        if one.port == other.port:
+            raise ServerError(
+                f"{other.name}: wanted another port than {one.name}, got {other.port} for both"
+            )
+    for one in wanted:
+        _check_free(one)
+
+
+def _check_free(wanted: Listening) -> None:
+    name, host, port = wanted.name, wanted.host, wanted.port
+    try:
+        _bind(host, port)
+    except OSError as error:
+        if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+            raise ServerError(
+                f"{_host_option(name)}: wanted an address of this machine, got {host}"
+            ) from error
+        if error.errno == errno.EACCES:
+            raise ServerError(
+                f"{name}: wanted a port that this user may open, got {port}; {wanted.flag}"
+            ) from error
+        raise ServerError(
+            f"{name}: wanted a free port, got {port} ({error.strerror}); {wanted.flag}"
+        ) from error
+    if reach(host) == "localhost" and _is_taken("::1", port):
+        raise ServerError(
+            f"{name}: wanted a free port, got {port} (in use at ::1, where callers of localhost "
+            f"may look first); {wanted.flag}"
+        )
+
+
+def _host_option(name: str) -> str:
+    """Return the option that names the address: Triton's three ports share one."""
+    return "host" if name.endswith("_port") else name
+
+
+def _bind(address: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((address, port))
+
+
+def _is_taken(address: str, port: int) -> bool:
+    try:
+        _bind(address, port)
+    except OSError as error:  # or this machine has no IPv6
+        return error.errno == errno.EADDRINUSE
+    return False

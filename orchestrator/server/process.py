@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import http.client
 import logging
 import os
@@ -15,22 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.children import begin_child, ignore_stops
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
-from orchestrator.server.distribution import (
-    command,
-    environment,
-    find_distribution,
-    lay_out_backends,
-)
+from orchestrator.server.command import command, environment
+from orchestrator.server.distribution import find_distribution, lay_out_backends
+from orchestrator.server.hidden_key import hide
 from orchestrator.server.log import Log
 from orchestrator.server.models import list_models
 from orchestrator.server.options import ServerOptions, check
 from orchestrator.server.repository import MODELS, check_models, holds_plates, lay_out
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
-
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 logger = logging.getLogger(__name__)
 
@@ -113,7 +108,7 @@ class Server:
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End the server and its workers and remove what they leave behind."""
-        with _ignore_stops():
+        with ignore_stops():
             self._stop(timeout_s)
 
     def _stop(self, timeout_s: float) -> None:
@@ -156,14 +151,15 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    distribution = find_distribution()
+    distribution = find_distribution(options.tritonserver)
     options = check(options)
     runtime = Runtime.make()
     try:
         ours = (models or _choose(options))(options, runtime.folder / "repository")
         repositories = [runtime.plain(folder) for folder in (ours, *options.beside)]
         with writing():
-            backends = lay_out_backends(distribution, runtime.folder)
+            engine = options.choose_engine()
+            backends = lay_out_backends(distribution, runtime.folder, engine)
             variables = environment(options, distribution, runtime)
         line = command(options, distribution, repositories, backends, runtime.shm_prefix)
         process = _launch(line, variables, runtime.folder)
@@ -172,6 +168,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
         runtime.remove()
         raise
     try:
+        hide(process, options.admin_key)
         server.wait_until_ready()
     except BaseException:
         server.stop(timeout_s=1)  # nobody's request is in work yet
@@ -203,7 +200,7 @@ def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subproc
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # Ctrl-C is ours to handle
-            preexec_fn=_end_with_parent,
+            preexec_fn=begin_child,
         )
     except OSError as error:
         raise ServerError(f"{line[0]}: cannot be run: {error.strerror}") from error
@@ -231,23 +228,3 @@ def _answers(url: str) -> bool:
             return bool(answer.status == 200)
     except (OSError, http.client.HTTPException):
         return False
-
-
-@contextlib.contextmanager
-def _ignore_stops() -> Iterator[None]:
-    """Let an impatient second Ctrl-C not leave half of the server behind."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in STOP_SIGNALS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end_with_parent() -> None:
-    """Ask the kernel to end the server when this process is killed."""
-    pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

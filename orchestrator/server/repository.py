@@ -218,9 +218,12 @@ def fingerprint(name: str, weights: Path, engine: Engine, formats: Formats) -> s
         WeightsError: The weight file is missing or not the listed one.
     """
     network = EXPORTED[name]
-    parts = [network.choose_engine(engine).value, formats.alphabet]
+    chosen = network.choose_engine(engine)
+    parts = [chosen.value, formats.alphabet]
     parts += [check_listed(weights / network.weights)] if network.weights else []
-    parts += [metadata.version(library) for library in ("torch", "openvino")]
+    # Beside a Triton with a PyTorch backend OpenVINO need not be installed.
+    libraries = ("torch", "openvino") if chosen.is_openvino else ("torch",)
+    parts += [metadata.version(library) for library in libraries]
     parts += [sha256(path) for path in sorted(weights.glob(f"{name}.int8.*"))]
     code = (f"{name}.py", "export.py", "ir.py", *(() if network.weights else ("../images.py",)))
     parts += [(_CODE / file).read_text() for file in code]

@@ -1,0 +1,124 @@
+"""Triton and the gateway as one service: checked, started, watched, and what is said when ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import typer
+
+from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.loopback import reach
+
+if TYPE_CHECKING:  # what it imports takes its time, and --help has none
+    from orchestrator.server.options import ServerOptions
+
+
+def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
+    """Start Triton, and the gateway in front of it, and keep both running until interrupted.
+
+    Args:
+        options: Triton's; any free port for each that is 0.
+        flags: The gateway's; none when None, nor in front of a repository without our models.
+
+    Raises:
+        PlateError: They cannot be started; the message says why.
+    """
+    from orchestrator.gateway import process as gateways
+    from orchestrator.server import process as tritons
+    from orchestrator.server.local import prepare
+    from orchestrator.server.supervisor import Kept, keep_running
+
+    options, gateway = check_services(options, flags)
+    prepare(options)
+    kept = [Kept("Triton", partial(tritons.start, options))]
+    if gateway:
+        kept.append(Kept("the gateway", partial(gateways.start, gateway)))
+    typer.echo("starting Triton ...", err=True)
+    with suppress(KeyboardInterrupt):  # the way to stop them, no failure
+        keep_running(kept, tell=lambda: typer.echo(welcome(options, gateway)))
+    typer.echo("stopped", err=True)
+
+
+def check_services(
+    options: ServerOptions, flags: GatewayFlags | None
+) -> tuple[ServerOptions, GatewayOptions | None]:
+    """See that both can run so on this machine, before an export, which takes its time.
+
+    Returns:
+        Triton's options with addresses and ports; the gateway's, if there is to be one.
+
+    Raises:
+        PlateError: They cannot; the message says why.
+    """
+    from orchestrator.server.options import check, fill_ports
+    from orchestrator.server.ports import Listening, check_listening
+    from orchestrator.server.repository import holds_plates
+
+    if flags is None or not holds_plates(options.repository):
+        return check(fill_ports(options)), None
+    addresses = flags.parse_addresses()
+    options = check(fill_ports(options, [one.port for one in addresses.values()]))
+    gateway = flags.to_options(options)
+    others = (Listening(name, one.host, one.port) for name, one in addresses.items())
+    check_listening([*options.listening, *others])
+    return options, gateway
+
+
+def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
+    """Return what is said when everything is ready."""
+    lines = [
+        "ready",
+        *(_name_gateway(gateway) if gateway else ()),
+        f"  Triton, for {'this machine' if options.is_local else 'everybody'}",
+        f"    HTTP     {options.http_url}",
+        f"    gRPC     {options.grpc_url}",
+        f"    metrics  {options.metrics_url}",
+        "",
+        *_first_steps(options, gateway),
+        "",
+        "Ctrl-C stops all of it.",
+    ]
+    return "\n".join(lines)
+
+
+def _name_gateway(gateway: GatewayOptions) -> Iterator[str]:
+    yield "  gateway, for everybody else"
+    yield f"    REST     {_url(gateway)}/v1/recognize"
+    yield f"    docs     {_url(gateway)}/docs"
+    yield f"    KServe   {_reached(gateway.http)}"
+    if gateway.grpc:
+        yield f"    gRPC     {_reached(gateway.grpc)}"
+    if gateway.metrics:
+        yield f"    metrics  http://{_reached(gateway.metrics)}/metrics"
+
+
+def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iterator[str]:
+    from orchestrator.server.models import list_models
+    from orchestrator.server.repository import holds_plates
+
+    if not holds_plates(options.repository):
+        names = (name for folder in options.served_as_they_lie for name in list_models(folder))
+        yield f"models: {', '.join(names)}"
+        yield "There is no gateway: it speaks for plate_recognition alone."
+        yield f"What a model takes and gives: curl {options.http_url}/v2/models/NAME"
+        return
+    url = _reached(gateway.http) if gateway else options.http_url
+    yield "Try it from another terminal:"
+    if gateway:
+        yield f"  curl --data-binary @tests/data/street.jpg {_url(gateway)}/v1/recognize"
+    yield f"  .venv/bin/plates recognize tests/data/street.jpg --url {url}"
+    yield "or from Python:"
+    yield "  from orchestrator import PlateClient"
+    yield f'  print(PlateClient("{url}").recognize("tests/data/street.jpg").to_dataframe())'
+
+
+def _url(gateway: GatewayOptions) -> str:
+    return f"{'https' if gateway.certificate else 'http'}://{_reached(gateway.http)}"
+
+
+def _reached(address: Address) -> str:
+    return f"{reach(address.host)}:{address.port}"

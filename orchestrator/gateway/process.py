@@ -1,0 +1,159 @@
+"""The gateway's processes: start them, see that they listen, stop them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.children import begin_child, ignore_stops, without_secrets
+from orchestrator.errors import ServerError
+from orchestrator.gateway.handover import to_json
+from orchestrator.gateway.options import Address, GatewayOptions
+
+COMMAND = (sys.executable, "-m", "orchestrator.gateway")
+PACKAGES = Path(__file__).resolve().parents[2]
+"""Where `-m` finds the package first, wherever the operator stands."""
+START_TIMEOUT_S = 60.0
+LAST_LINES = 3  # of a process that ended: its reason
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Worker:
+    """One process of the gateway, and the end of what it wrote to its standard error."""
+
+    process: subprocess.Popen[str]
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
+
+    def __post_init__(self) -> None:
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def reason(self) -> str:
+        """Return on one line why it ended."""
+        self._listener.join(1)  # what it said last may be on the way still
+        said = " ".join(filter(None, map(str.strip, self.lines)))
+        return said or f"it left no message (exit status {self.process.returncode})"
+
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                self.lines.append(line)
+                logger.warning("%s", line.rstrip())
+
+
+@dataclass
+class Gateway:
+    """A running gateway; use `start`."""
+
+    options: GatewayOptions
+    workers: Sequence[Worker]
+
+    def is_whole(self) -> bool:
+        """Tell whether all of its processes run."""
+        return all(worker.is_running() for worker in self.workers)
+
+    def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Return when it can be connected to, wherever it is to listen.
+
+        Raises:
+            ServerError: A process ended, or they do not listen in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        for address in _addresses(self.options):
+            while not _listens(address):
+                self._check_running()
+                if time.monotonic() > deadline:
+                    raise ServerError(
+                        f"gateway: does not listen at {address} within {timeout_s:.0f} s"
+                    )
+                time.sleep(0.05)
+        self._check_running()
+
+    def _check_running(self) -> None:
+        for worker in self.workers:
+            if not worker.is_running():
+                raise ServerError(f"gateway: ended while starting: {worker.reason()}")
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        """End it: calls in work are answered, but what takes longer is cut off."""
+        deadline = time.monotonic() + timeout_s
+        with ignore_stops():
+            for worker in filter(Worker.is_running, self.workers):
+                worker.process.send_signal(signal.SIGTERM)
+            for worker in self.workers:
+                _end(worker.process, deadline - time.monotonic())
+
+
+def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
+    """Start the gateway and wait until it listens.
+
+    Args:
+        options: How to start it.
+        command: What runs as one of its processes, and reads the options from standard input.
+
+    Raises:
+        ServerError: It cannot be started; the message says why.
+    """
+    gateway = Gateway(options, [_launch(command, options) for _ in range(options.processes)])
+    try:
+        gateway.wait_until_listening()
+    except BaseException:
+        gateway.stop(timeout_s=1)  # nobody's call is in work yet
+        raise
+    return gateway
+
+
+def _launch(command: Sequence[str], options: GatewayOptions) -> Worker:
+    process = subprocess.Popen(
+        command,
+        env=without_secrets(),
+        cwd=PACKAGES,
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,  # Ctrl-C is ours to handle
+        preexec_fn=begin_child,
+    )
+    assert process.stdin is not None
+    with contextlib.suppress(BrokenPipeError), process.stdin as told:  # it may have ended
+        told.write(to_json(options))
+    return Worker(process)
+
+
+def _addresses(options: GatewayOptions) -> list[Address]:
+    return [one for one in (options.http, options.grpc, options.metrics) if one is not None]
+
+
+def _listens(address: Address) -> bool:
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
+    try:
+        socket.create_connection((host, address.port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[str], timeout_s: float) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(max(0.0, timeout_s))
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

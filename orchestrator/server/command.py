@@ -1,0 +1,112 @@
+"""How a tritonserver is called: its command line and its environment."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from orchestrator.children import without_secrets
+from orchestrator.contract import MODEL
+from orchestrator.loopback import is_loopback, without_proxy
+from orchestrator.server.capacity import usable_cores
+from orchestrator.server.distribution import OUR_BACKENDS, Distribution
+from orchestrator.server.options import ADMIN_HEADER, ServerOptions
+from orchestrator.server.repository import MODELS, holds_plates
+from orchestrator.server.runtime import Runtime
+
+PROJECT = Path(__file__).resolve().parents[2]
+ADMIN_APIS = "model-repository,shared-memory,trace,logging"
+
+UNLESS_SET = {
+    # Idle threads of one worker must not spin on the cores that another is working on.
+    "OMP_WAIT_POLICY": "PASSIVE",
+    # A freed picture stays with its worker. Given back to the kernel, the next one is faulted in
+    # again page by page, which takes as long as unpacking it.
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+}
+"""Environment of the server where the operator has not set it."""
+
+
+def command(
+    options: ServerOptions,
+    distribution: Distribution,
+    repositories: Sequence[Path],
+    backends: Path,
+    shm_prefix: str,
+) -> list[str]:
+    """Return tritonserver's command line; every version from 2.51 on knows its flags."""
+    is_ipv6 = ":" in options.host
+    http = f"ipv6:{options.host}" if is_ipv6 else options.host
+    flags = {
+        "backend-directory": backends,
+        "model-control-mode": "explicit" if options.explicit else "none",
+        "strict-readiness": "true",
+        "http-address": http,
+        "http-port": options.http_port,
+        "grpc-address": f"[{options.host}]" if is_ipv6 else options.host,
+        "grpc-port": options.grpc_port,
+        "metrics-address": http,
+        "metrics-port": options.metrics_port,
+        "log-info": "false",
+        "exit-timeout-secs": 10,
+    }
+    return [
+        str(distribution.program),
+        "--disable-auto-complete-config",
+        *(f"--{name}={value}" for name, value in flags.items()),
+        *(f"--model-repository={folder}" for folder in repositories),
+        *options.flags,
+        *_administration(options),
+        *(_traces(options) if options.traces else ()),
+        *_shared_memory(distribution.is_native(options.choose_engine()), shm_prefix),
+    ]
+
+
+def _administration(options: ServerOptions) -> Iterator[str]:
+    """Keep what is not a caller's from whoever does not know the key."""
+    if options.explicit and holds_plates(options.repository):
+        yield from (f"--load-model={name}" for name in MODELS)
+    rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key}"
+    yield f"--http-restricted-api={rule}"
+    yield f"--grpc-restricted-protocol={rule}"
+
+
+def _traces(options: ServerOptions) -> Iterator[str]:
+    yield "--trace-config=mode=opentelemetry"
+    yield "--trace-config=level=TIMESTAMPS"
+    yield f"--trace-config=rate={options.trace_rate}"
+    yield f"--trace-config=opentelemetry,url={options.traces}"
+    yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
+
+
+def _shared_memory(is_native: bool, prefix: str) -> Iterator[str]:
+    """Say what Python workers exchange tensors in; our backends' workers are such, too."""
+    ours = () if is_native else sorted(folder.name for folder in OUR_BACKENDS.iterdir())
+    for backend in ("python", *ours):
+        yield f"--backend-config={backend},shm-region-prefix-name={prefix}"
+        yield f"--backend-config={backend},shm-default-byte-size={8 * 1024 * 1024}"
+        yield f"--backend-config={backend},shm-growth-byte-size={8 * 1024 * 1024}"
+
+
+def environment(
+    options: ServerOptions, distribution: Distribution, runtime: Runtime
+) -> dict[str, str]:
+    """Return the environment of the server and its workers."""
+    given = without_secrets()
+    libraries = [str(runtime.plain(folder)) for folder in distribution.libraries if folder.is_dir()]
+    searched = [*libraries, *filter(None, [given.get("LD_LIBRARY_PATH")])]
+    programs = runtime.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
+    capacity = options.capacity()
+    threads = capacity.threads if capacity else usable_cores()
+    return {
+        **UNLESS_SET,
+        **given,
+        **(without_proxy(given) if is_loopback(options.traces) else {}),
+        **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
+        "PATH": os.pathsep.join([str(programs), given.get("PATH", "")]),
+        "OMP_NUM_THREADS": str(threads),
+        **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
+    }
