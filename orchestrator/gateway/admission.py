@@ -23,17 +23,17 @@ MOST_HELD = 2000
 FEWEST_TO_SWEEP = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Place:
     """A call that is inside, from its headers to the end of its answer.
 
     Attributes:
         client: Whose call.
-        size: Of its body, bytes.
+        size: Of its body, bytes; 0 until room was made for it.
     """
 
     client: Client
-    size: int
+    size: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,31 +130,42 @@ class Admission:
         return Counts(len(self._inside), len(self._queue), self._in_work, self._held, self._bytes)
 
     @contextmanager
-    def enter(self, client: Client, size: int) -> Iterator[Place]:
-        """Count a call from its headers to its end.
+    def enter(self, client: Client) -> Iterator[Place]:
+        """Count a client's call from its headers to its end.
 
         Where there is no room, waiting calls of worse priority lose their places, the latest of the
         worst first.
-
-        Args:
-            client: Whose call.
-            size: Of its body, bytes, as announced.
 
         Raises:
             TooMany: The client has used up what it may have.
             Full: There is no room.
         """
         self._check_client(client)
-        place = Place(client, size)
-        self._make_room(place)
+        place = Place(client)
+        self._make_room(place, calls=1)
         self._rates.take(client, self._clock())
         self._inside.add(place)
-        self._bytes += size
         self._calls[client.name] += 1
         try:
             yield place
         finally:
             self._leave(place)
+
+    def reserve(self, place: Place, size: int) -> None:
+        """Make room for the body of a call, in bytes: as announced, before it is read.
+
+        Raises:
+            TooMany: The bodies of this client fill half of the memory.
+            Full: There is no room, or the place was lost meanwhile.
+        """
+        if place not in self._inside:
+            raise _place_lost()
+        own = sum(one.size for one in self._inside if one.client.name == place.client.name)
+        if own and own + size > self._limits.memory_bytes // 2:
+            raise TooMany("bodies at once: wanted less of the memory, got half", RETRY_AFTER_S)
+        self._make_room(place, size=size)
+        place.size = size
+        self._bytes += size
 
     def _check_client(self, client: Client) -> None:
         if self._calls[client.name] >= client.calls:
@@ -165,9 +176,9 @@ class Admission:
         if wait_s:
             raise TooMany(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
 
-    def _make_room(self, place: Place) -> None:
-        calls = len(self._inside) + 1 - self._limits.calls - self._limits.waiting
-        size = self._bytes + place.size - self._limits.memory_bytes
+    def _make_room(self, place: Place, calls: int = 0, size: int = 0) -> None:
+        calls += len(self._inside) - self._limits.calls - self._limits.waiting
+        size += self._bytes - self._limits.memory_bytes
         lost: set[Place] = set()
         for waiter in reversed(self._queue):
             if (calls <= 0 and size <= 0) or waiter.priority <= place.client.priority:

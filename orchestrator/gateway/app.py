@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
-import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,9 +16,8 @@ from orchestrator.gateway import kserve_routes, rest_routes
 from orchestrator.gateway.exchange import Exchange
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.refusals import FAILED, Outcome
+from orchestrator.gateway.schemas import Alive, Model, Ready
 from orchestrator.gateway.service import Service, Visit
-
-JSON = "application/json"
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -51,12 +49,12 @@ def _health(service: Service) -> list[Route]:
 
     async def healthz(_request: Request) -> Response:
         if canary.is_alive():
-            return _say({"status": "alive"})
+            return _say(Alive(status="alive"))
         return rest_routes.tell(_silent(canary.age_s))
 
     async def readyz(_request: Request) -> Response:
         if canary.is_ready():
-            return _say({"status": "ready", "canary_age_s": round(canary.age_s, 1)})
+            return _say(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
         return rest_routes.tell(_silent(canary.age_s))
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
@@ -72,7 +70,7 @@ def _metrics_of_callers(service: Service) -> Endpoint:
         async def answer(_visit: Visit) -> Response:
             return await _metrics(service)
 
-        return await Exchange(request, service, "metrics", rest_routes.tell).answer(answer)
+        return await Exchange(request, service, rest_routes.FRONT, "metrics", rest_routes.tell).answer(answer)
 
     return show
 
@@ -101,5 +99,5 @@ async def _tell(request: Request, error: Exception) -> Response:
     return response
 
 
-def _say(content: dict[str, object]) -> Response:
-    return Response(orjson.dumps(content), media_type=JSON)
+def _say(state: Model) -> Response:
+    return Response(state.to_json(), media_type=rest_routes.JSON)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from orchestrator.gateway.bodies import announced_size, read_body
 from orchestrator.gateway.connections import hang_up_with
+from orchestrator.gateway.problems import headers_of
 from orchestrator.gateway.refusals import Outcome, outcome_of
 from orchestrator.gateway.service import Service, Visit
 
@@ -30,12 +30,14 @@ class Exchange:
     Attributes:
         request: As it came.
         service: Answers it.
+        front: Which protocol it came over, one of `metrics.FRONTS`.
         what: It asks for: one of a small set.
         tell: Makes the response to a call that was not answered.
     """
 
     request: Request
     service: Service
+    front: str
     what: str
     tell: Tell
 
@@ -54,14 +56,10 @@ class Exchange:
     async def _visit(self, answer: Callable[[Visit], Awaitable[Response]]) -> Response:
         headers = dict(self.request.headers)
         address = self.request.client.host if self.request.client else ""
-        size = partial(self._size, headers)
-        async with self.service.visit(self.what, address, headers, size) as visit:
+        async with self.service.visit(self.front, self.what, address, headers) as visit:
+            if self.request.method == "POST":
+                visit.expect(announced_size(headers, self.service.limits.body_bytes))
             return await answer(visit)
-
-    def _size(self, headers: dict[str, str]) -> int:
-        if self.request.method != "POST":
-            return 0
-        return announced_size(headers, self.service.limits.body_bytes)
 
     async def body(self) -> bytes:
         """Return the body.
@@ -73,10 +71,7 @@ class Exchange:
 
     def _refuse(self, outcome: Outcome) -> Response:
         response = self.tell(outcome)
+        response.headers.update(headers_of(outcome))
         if outcome.status in UNREAD:
             response.headers["connection"] = "close"
-        if outcome.retry_after_s is not None:
-            response.headers["retry-after"] = str(max(1, round(outcome.retry_after_s)))
-        if outcome.status == 401:
-            response.headers["www-authenticate"] = "Bearer"
         return response

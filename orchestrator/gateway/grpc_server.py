@@ -22,7 +22,7 @@ from orchestrator.gateway.refusals import TooLarge, TooSlow, outcome_of
 LOG = logging.getLogger(__name__)
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 TRACE = ("traceparent", "tracestate")
-INFER = "grpc infer"
+FRONT, INFER = "kserve-grpc", "infer"
 LARGEST_QUESTION = 65_536
 """Bytes of a message that is no infer call; and what such a call may have beside its body."""
 NO_COMPRESSION = 1
@@ -31,6 +31,9 @@ NO_COMPRESSION = 1
 
 class Visit(Protocol):
     """A client's call between its admission and its end."""
+
+    def expect(self, size: int) -> None:
+        """Make room for a message of a size in bytes."""
 
     async def infer(self, call: Call) -> Answer:
         """Answer the call."""
@@ -48,9 +51,9 @@ class Service(Protocol):
     """What a call means, whatever protocol it came by. Everything may raise a PlateError."""
 
     def visit(
-        self, what: str, address: str, headers: Mapping[str, str], size: int
+        self, front: str, what: str, address: str, headers: Mapping[str, str]
     ) -> AbstractAsyncContextManager[Visit]:
-        """Admit a client's call of a size in bytes, and count how it ends."""
+        """Admit a client's call, and count how it ends."""
 
     async def is_live(self) -> bool:
         """Tell whether the server runs."""
@@ -100,19 +103,20 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     def _ask(self, name: str, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         kind = getattr(pb, SERVICE.methods_by_name[name].input_type.name)
 
-        async def ask(message: bytes, _context: Any) -> Any:
+        async def ask(context: Any) -> Any:
+            message = await self._read(context)
             if len(message) > LARGEST_QUESTION:
                 raise TooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
             return await answer(parse_message(kind, message))
 
         return self._handle(ask)
 
-    def _handle(self, answer: Callable[[bytes, Any], Awaitable[Any]]) -> Any:
+    def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         """Return the handler of a method: of a stream, so that it is ours to await its message."""
 
         async def handle(_messages: Any, context: Any) -> bytes:
             async with _refusing(context):
-                response = await answer(await self._read(context), context)
+                response = await answer(context)
             message: bytes = response.SerializeToString()
             return message
 
@@ -130,11 +134,13 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             raise RequestError("message: wanted one, got none")
         return message
 
-    async def _infer(self, message: bytes, context: Any) -> Any:
+    async def _infer(self, context: Any) -> Any:
         headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
         trace = {name: headers[name] for name in TRACE if name in headers}
         address = address_of(context.peer())
-        async with self._service.visit(INFER, address, headers, len(message)) as visit:
+        async with self._service.visit(FRONT, INFER, address, headers) as visit:
+            message = await self._read(context)
+            visit.expect(len(message))  # known only now: HTTP/2 announces no size
             return to_response(await visit.infer(to_call(parse_request(message), trace)))
 
     async def _server_live(self, _request: Any) -> Any:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Awaitable, Callable
 
 from orchestrator.contract import ENCODED, MODEL, PROBE
-from orchestrator.errors import Overloaded, PlateError
+from orchestrator.errors import ModelError, Overloaded, PlateError
+from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Tensor
-from orchestrator.gateway.elements import from_elements, to_elements
 from orchestrator.probe import PICTURE
 
 EVERY_S = 10.0
@@ -38,7 +38,7 @@ class Canary:
         self._infer, self._text, self._clock = infer, text, clock
         self._begun = clock()
         self._read: float | None = None
-        picture = Tensor(ENCODED, "BYTES", (1,), to_elements([PICTURE.read_bytes()]))
+        picture = Tensor(ENCODED, "BYTES", (1,), elements.encode([PICTURE.read_bytes()]))
         self._call = Call(MODEL, (picture,), ("texts",), id=PROBE)
 
     @property
@@ -63,22 +63,17 @@ class Canary:
     async def ask(self) -> None:
         """Ask once; a service that is full is alive: a restart would make that worse."""
         try:
-            answer = await self._infer(self._call)
+            self._judge(await self._infer(self._call))
         except Overloaded:
             self._read = self._clock()
         except PlateError as error:
             logger.warning("canary: wanted %s, got: %s", self._text or "an answer", error)
-        else:
-            self._judge([text.decode(errors="replace") for text in _texts(answer)])
 
-    def _judge(self, texts: list[str]) -> None:
+    def _judge(self, answer: Answer) -> None:
+        (output,) = answer.outputs
+        texts = [text.decode(errors="replace") for text in elements.decode(output, ModelError)]
         if self._text and texts != [self._text]:
             got = ", ".join(texts) or "no plate"
             logger.error("canary: wanted %s, got %s", self._text, got)
             return
         self._read = self._clock()
-
-
-def _texts(answer: Answer) -> list[bytes]:
-    (texts,) = answer.outputs
-    return from_elements(texts.data)

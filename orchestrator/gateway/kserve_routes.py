@@ -21,7 +21,7 @@ from orchestrator.gateway.refusals import Outcome
 from orchestrator.gateway.service import Service, Visit, check_served
 
 JSON = "application/json"
-HEADER_SIZE = "inference-header-content-length"
+FRONT = "kserve-http"
 TRACE = ("traceparent", "tracestate")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -50,11 +50,11 @@ def _of_models(service: Service, parser: Parser, path: str) -> list[Route]:
 
 def _infer(service: Service, parser: Parser) -> Endpoint:
     async def infer(request: Request) -> Response:
-        exchange = Exchange(request, service, "infer", tell)
+        exchange = Exchange(request, service, FRONT, "infer", tell)
 
         async def answer(visit: Visit) -> Response:
             model, version = _model_of(request)
-            check_served(model)
+            check_served(model, version)
             json_size = _json_size(request)
             body = await exchange.body()
             trace = {name: request.headers[name] for name in TRACE if name in request.headers}
@@ -71,11 +71,11 @@ def _infer(service: Service, parser: Parser) -> Endpoint:
 
 
 def _json_size(request: Request) -> int | None:
-    size = request.headers.get(HEADER_SIZE)
+    size = request.headers.get(kserve_http.JSON_SIZE)
     if size is None:
         return None
     if not (size.isascii() and size.isdigit() and len(size) < 12):
-        raise RequestError(f"{HEADER_SIZE}: wanted a number, got {size[:40]!r}")
+        raise RequestError(f"{kserve_http.JSON_SIZE}: wanted a number, got {size[:40]!r}")
     return int(size)
 
 
@@ -85,7 +85,7 @@ def _page(service: Service, what: str, page: str) -> Endpoint:
             content = await service.page_of(*_model_of(request), page)
             return Response(content, media_type=JSON)
 
-        return await Exchange(request, service, what, tell).answer(answer)
+        return await Exchange(request, service, FRONT, what, tell).answer(answer)
 
     return show
 
@@ -95,7 +95,7 @@ def _model_state(service: Service) -> Endpoint:
         async def answer(_visit: Visit) -> Response:
             return _ready(await service.is_model_ready(*_model_of(request)))
 
-        return await Exchange(request, service, "ready", tell).answer(answer)
+        return await Exchange(request, service, FRONT, "ready", tell).answer(answer)
 
     return show
 
@@ -113,9 +113,7 @@ def _ready(is_ready: bool) -> Response:
 
 def _about(service: Service) -> Endpoint:
     async def show(_request: Request) -> Response:
-        name, version, extensions = service.server_metadata()
-        about = {"name": name, "version": version, "extensions": extensions}
-        return Response(orjson.dumps(about), media_type=JSON)
+        return Response(orjson.dumps(service.server_metadata()), media_type=JSON)
 
     return show
 

@@ -19,7 +19,7 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import PlateError
@@ -147,11 +147,6 @@ def _reasons_of(kind: type[PlateError]) -> Iterator[str]:
 
 def _one_of(known: tuple[str, ...], value: str) -> str:
     return value if value in known else OTHER
-
-
-def forget_process(pid: int) -> None:
-    """Leave the gauges of a process that ended out of the sums; what it counted stays."""
-    mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 def join(ours: bytes, tritons: bytes) -> bytes:

@@ -26,6 +26,8 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Where `-m` finds the package first, wherever the operator stands."""
 START_TIMEOUT_S = 60.0
 LAST_LINES = 3  # of a process that ended: its reason
+SENTENCE = "gateway: "
+"""How the last line begins where a process says itself why it ends."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +40,7 @@ class Worker:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
 
     def __post_init__(self) -> None:
+        self._held: list[str] | None = []
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -47,15 +50,26 @@ class Worker:
     def reason(self) -> str:
         """Return on one line why it ended."""
         self._listener.join(1)  # what it said last may be on the way still
-        said = " ".join(filter(None, map(str.strip, self.lines)))
-        return said or f"it left no message (exit status {self.process.returncode})"
+        said = [*filter(None, map(str.strip, self.lines))]
+        if said and said[-1].startswith(SENTENCE):
+            return said[-1].removeprefix(SENTENCE)
+        return " ".join(said) or f"it left no message (exit status {self.process.returncode})"
+
+    def release(self) -> None:
+        """Show what it writes, and what it wrote so far: had it failed, the error would say it."""
+        held, self._held = self._held or [], None
+        for line in held:
+            logger.warning("%s", line)
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
         with self.process.stderr as lines:
             for line in lines:
                 self.lines.append(line)
-                logger.warning("%s", line.rstrip())
+                if self._held is None:
+                    logger.warning("%s", line.rstrip())
+                else:
+                    self._held.append(line.rstrip())
 
 
 @dataclass
@@ -64,6 +78,7 @@ class Gateway:
 
     options: GatewayOptions
     workers: Sequence[Worker]
+    metrics: tempfile.TemporaryDirectory[str]
 
     def is_whole(self) -> bool:
         """Tell whether all of its processes run."""
@@ -85,6 +100,8 @@ class Gateway:
                     )
                 time.sleep(0.05)
         self._check_running()
+        for worker in self.workers:
+            worker.release()
 
     def _check_running(self) -> None:
         for worker in self.workers:
@@ -111,7 +128,7 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    gateway = Gateway(options, [_launch(command, options) for _ in range(options.processes)])
+    gateway = Gateway(options, [launch(command, options) for _ in range(options.processes)])
     try:
         gateway.wait_until_listening()
     except BaseException:
@@ -120,7 +137,8 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     return gateway
 
 
-def _launch(command: Sequence[str], options: GatewayOptions) -> Worker:
+def launch(command: Sequence[str], options: GatewayOptions) -> Worker:
+    """Start one process and tell it its options."""
     process = subprocess.Popen(
         command,
         env=without_secrets(),

@@ -33,7 +33,6 @@ from orchestrator.errors import (
     ServerError,
 )
 from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.checks import check_file
 from orchestrator.gateway.multipart import Part, parse, shown
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.problems import problem
@@ -51,6 +50,7 @@ from orchestrator.gateway.schemas import (
 )
 from orchestrator.gateway.tensors import to_array, to_tensor
 from orchestrator.picture_files import unpack
+from orchestrator.picture_headers import check_file
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
 
 Infer = Callable[[Call], Awaitable[Answer]]

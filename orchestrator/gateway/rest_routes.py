@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Awaitable, Callable
 
 import orjson
@@ -13,16 +12,20 @@ from starlette.routing import Route
 from orchestrator.gateway import rest
 from orchestrator.gateway.exchange import Exchange
 from orchestrator.gateway.openapi import document
-from orchestrator.gateway.problems import problem
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.problems import MEDIA_TYPE, problem
 from orchestrator.gateway.reference import CSP, page
 from orchestrator.gateway.refusals import Outcome
+from orchestrator.gateway.schemas import Model
 from orchestrator.gateway.service import Service, Visit
 
-JSON, PROBLEM, HTML = "application/json", "application/problem+json", "text/html"
+JSON, HTML = "application/json", "text/html"
+FRONT = "rest"
 REQUEST_ID = "x-request-id"
-LONGEST_ID = 128
+TRACE = ("traceparent", "tracestate")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
 
 
 def routes(service: Service) -> list[Route]:
@@ -44,34 +47,31 @@ def routes(service: Service) -> list[Route]:
     ]
 
 
-def _answer(service: Service, what: str, read: rest.Read) -> Endpoint:
+def _answer(service: Service, what: str, read: Read) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        exchange = Exchange(request, service, what, tell)
-        identity = _id_of(request)
+        exchange = Exchange(request, service, FRONT, what, tell)
 
         async def answer(visit: Visit) -> Response:
-            body = await exchange.body()
-            sent = rest.Sent(
-                body=body,
-                content_type=request.headers.get("content-type", ""),
-                query=request.query_params.multi_items(),
-                id=identity,
-            )
+            sent = _sent(request, await exchange.body())
             results = await read(sent, visit.infer, service.limits)
-            return Response(results, media_type=JSON, headers={REQUEST_ID: identity})
+            return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
 
         return await exchange.answer(answer)
 
     return endpoint
 
 
-def _id_of(request: Request) -> str:
-    """Return the caller's name for the request, or a new one."""
-    given = request.headers.get(REQUEST_ID, "")
-    is_plain = given.isascii() and given.isprintable() and len(given) <= LONGEST_ID
-    return given if given and is_plain else uuid.uuid4().hex
+def _sent(request: Request, body: bytes) -> rest.Sent:
+    headers = request.headers
+    return rest.Sent(
+        body=body,
+        content_type=headers.get("content-type", ""),
+        query=request.query_params.multi_items(),
+        id=rest.request_id(headers.get(REQUEST_ID)),
+        trace={name: headers[name] for name in TRACE if name in headers},
+    )
 
 
 def tell(outcome: Outcome) -> Response:
     """Return an error as RFC 9457 has it."""
-    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=PROBLEM)
+    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)

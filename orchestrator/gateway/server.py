@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from orchestrator.errors import ServerError
 from orchestrator.gateway.app import make_app, make_metrics_app
 from orchestrator.gateway.connections import Connections, guarded
-from orchestrator.gateway.kserve_grpc import Servicer, make_server
+from orchestrator.gateway.grpc_server import Servicer, make_server
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.service import Service
 
@@ -48,9 +48,10 @@ async def serve(options: GatewayOptions) -> None:
     if rpc:
         await rpc.start()
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
-    canary = asyncio.create_task(service.canary.watch())
+    watches = [asyncio.create_task(one.watch()) for one in (service, service.canary)]
     await stopped.wait()
-    canary.cancel()
+    for watch in watches:
+        watch.cancel()
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks, *([rpc.stop(GRACE_S)] if rpc else []))
@@ -107,7 +108,11 @@ def _grpc_server(service: Service) -> grpc.aio.Server | None:
     options = service.options
     if options.grpc is None:
         return None
-    return make_server(Servicer(service), str(options.grpc), service.limits, _credentials(options))
+    servicer, credentials = Servicer(service, service.limits), _credentials(options)
+    try:
+        return make_server(servicer, str(options.grpc), service.limits, credentials)
+    except RuntimeError as error:
+        raise ServerError(f"{options.grpc}: cannot be listened on: {error}") from error
 
 
 def _credentials(options: GatewayOptions) -> grpc.ServerCredentials | None:

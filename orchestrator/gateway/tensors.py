@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,20 +9,19 @@ import numpy.typing as npt
 
 from orchestrator.contract import Array
 from orchestrator.errors import ModelError
+from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Tensor
 
 BYTES = "BYTES"
 DTYPES = {"UINT8": "u1", "FP32": "<f4"}
 """Of the models that callers reach, texts apart."""
 DATATYPES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
-LENGTH = struct.Struct("<I")
 
 
 def to_tensor(name: str, array: npt.NDArray[Any]) -> Tensor:
     """Return an array as a tensor; one of objects holds bytes."""
     if array.dtype == np.object_:
-        data = b"".join(part for text in array.flat for part in (LENGTH.pack(len(text)), text))
-        return Tensor(name, BYTES, array.shape, data)
+        return Tensor(name, BYTES, array.shape, elements.encode(array.flat))
     return Tensor(name, DATATYPES[array.dtype], array.shape, array.tobytes())
 
 
@@ -36,20 +33,12 @@ def to_array(tensor: Tensor) -> Array:
     """
     try:
         if tensor.datatype == BYTES:
-            return np.array([*_texts(tensor.data)], np.object_).reshape(tensor.shape)
+            texts = elements.decode(tensor, ModelError)
+            return np.array(texts, np.object_).reshape(tensor.shape)
         return np.frombuffer(tensor.data, DTYPES[tensor.datatype]).reshape(tensor.shape)
-    except (KeyError, ValueError, struct.error) as error:
+    except (KeyError, ValueError) as error:
         raise ModelError(
             f"answer: wanted {tensor.name} as {', '.join([BYTES, *DTYPES])} that fills its shape, "
             f"got {tensor.datatype} {list(tensor.shape)} in {len(tensor.data)} bytes"
         ) from error
 
-
-def _texts(data: bytes) -> Iterator[bytes]:
-    start = 0
-    while start < len(data):
-        (length,) = LENGTH.unpack_from(data, start)
-        start += LENGTH.size + length
-        if start > len(data):
-            raise ValueError("the last text is cut off")
-        yield data[start - length : start]

@@ -12,6 +12,7 @@ from orchestrator.cli.key import without_table
 from orchestrator.gateway.clients import GATE, USUAL, Client
 from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Limits
+from tests.client.client_only import ClientOnly
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
 
@@ -139,3 +140,8 @@ def test_a_key_that_is_written_otherwise_is_not_taken_out(tmp_path: Path) -> Non
     done = run(file, "a", "--remove")
     assert "wanted a table under [a], got it written otherwise" in done.stderr
     assert file.read_text() == text
+
+
+def test_a_client_alone_can_make_one(client_only: ClientOnly, tmp_path: Path) -> None:
+    assert client_only.plates("key", "a", "--keys", tmp_path / "keys.toml").returncode == 0
+    assert [*read_keys(tmp_path / "keys.toml").by_name] == ["a"]

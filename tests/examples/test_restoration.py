@@ -13,7 +13,15 @@ import tritonclient.http
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
-from examples.restoration.__main__ import CHAINS, COUNT, REPOSITORY, held_out, ready, restore
+from examples.restoration.__main__ import (
+    CHAINS,
+    COUNT,
+    REPOSITORY,
+    Administrator,
+    held_out,
+    ready,
+    restore,
+)
 from examples.restoration.judging import Judgement, judge
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import SIZE_WH, render_pair
@@ -197,6 +205,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]
 def client(options: ServerOptions) -> Iterator[InferenceServerClient]:
     """A client that leaves nothing loaded behind."""
     with InferenceServerClient(options.grpc_url) as client:
+        client.register_plugin(Administrator(options.admin_headers))
         yield client
         for name in ready(client):
             client.unload_model(name)
@@ -280,4 +289,4 @@ def test_a_missing_part_is_told(tmp_path: Path) -> None:
         InferenceServerClient(options.grpc_url) as client,
         pytest.raises(InferenceServerException, match=r"models that are not available.*: finish"),
     ):
-        client.load_model(SMALL)
+        client.load_model(SMALL, headers=options.admin_headers)

@@ -27,6 +27,14 @@ class Clock:
         return self.now
 
 
+@contextmanager
+def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Place]:
+    """Come in with a body."""
+    with admitting.enter(caller) as place:
+        admitting.reserve(place, size)
+        yield place
+
+
 class Story:
     """Calls in an admission with one slot, and what became of each."""
 
@@ -44,7 +52,7 @@ class Story:
         return task
 
     async def call(self, caller: Client, size: int) -> None:
-        with self.admission.enter(caller, size) as place:
+        with enter(self.admission, caller, size) as place:
             async with self.admission.turn(place):
                 self.began.append(caller.name)
                 await self.done.wait()
@@ -68,7 +76,7 @@ def admission(clock: Callable[[], float] | None = None, **limits: int) -> Admiss
 
 def enter_often(admitting: Admission, caller: Client, times: int) -> None:
     for _ in range(times):
-        with admitting.enter(caller, 0):
+        with enter(admitting, caller, 0):
             pass
 
 
@@ -98,14 +106,14 @@ def test_calls_at_once_have_to_be_known() -> None:
 
 def test_a_call_counts_until_its_end() -> None:
     admitting = admission()
-    with admitting.enter(client(), 7):
+    with enter(admitting, client(), 7):
         assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, held=0, bytes=7)
     assert admitting.counts() == NOTHING
 
 
 def test_a_call_that_fails_leaves() -> None:
     admitting = admission()
-    with pytest.raises(KeyError), admitting.enter(client(), 7):
+    with pytest.raises(KeyError), enter(admitting, client(), 7):
         raise KeyError
     assert admitting.counts() == NOTHING
 
@@ -145,16 +153,17 @@ def test_a_rate_is_the_clients_own() -> None:
 
 
 def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
-    admitting = admission(memory_mb=1)
-    with pytest.raises(Full, match="memory"), admitting.enter(client(rate=1.0), MIB + 1):
-        pass
+    admitting = admission(calls=1, waiting=1)
+    with enter(admitting, client("b"), 0), enter(admitting, client("c"), 0):
+        with pytest.raises(Full, match="places"):
+            enter_often(admitting, client(rate=1.0), 1)
     enter_often(admitting, client(rate=1.0), 1)
     assert admitting.counts() == NOTHING
 
 
 def test_a_client_has_so_many_calls_at_once() -> None:
     admitting = admission()
-    with admitting.enter(client("a", calls=1), 0):
+    with enter(admitting, client("a", calls=1), 0):
         enter_often(admitting, client("b", calls=1), 1)
         with pytest.raises(TooMany, match="at once: wanted at most 1, got one more") as refused:
             enter_often(admitting, client("a", calls=1), 1)
@@ -165,7 +174,7 @@ def test_a_client_has_so_many_calls_at_once() -> None:
 def test_no_more_come_in_than_work_and_wait() -> None:
     admitting = admission(calls=1, waiting=2)
     with ExitStack() as inside:
-        [inside.enter_context(admitting.enter(client(name), 0)) for name in "abc"]
+        [inside.enter_context(enter(admitting, client(name), 0)) for name in "abc"]
         with pytest.raises(Full, match="all places are taken") as refused:
             enter_often(admitting, client("d"), 1)
     assert refused.value.retry_after_s == 1.0
@@ -174,11 +183,26 @@ def test_no_more_come_in_than_work_and_wait() -> None:
 
 def test_the_bodies_together_are_bounded() -> None:
     admitting = admission(memory_mb=1)
-    with admitting.enter(client(), MIB - 1):
-        with admitting.enter(client(), 1):
+    with enter(admitting, client("a"), MIB - 1):
+        with enter(admitting, client("b"), 1):
             assert admitting.counts().bytes == MIB
-        with pytest.raises(Full, match="memory for bodies"), admitting.enter(client(), 2):
+        with pytest.raises(Full, match="memory for bodies"), enter(admitting, client("b"), 2):
             pass
+
+
+def test_one_clients_bodies_fill_half_of_the_memory() -> None:
+    admitting = admission(memory_mb=1)
+    with enter(admitting, client("a"), MIB // 2):
+        with pytest.raises(TooMany, match="got half"), enter(admitting, client("a"), 1):
+            pass
+        with enter(admitting, client("b"), MIB // 2):
+            assert admitting.counts().bytes == MIB
+
+
+def test_one_body_may_be_as_large_as_the_memory() -> None:
+    admitting = admission(memory_mb=1)
+    with enter(admitting, client(), MIB):
+        assert admitting.counts().bytes == MIB
 
 
 def test_full_buckets_are_forgotten() -> None:
@@ -289,7 +313,7 @@ def test_a_call_in_work_or_on_its_way_in_keeps_its_place() -> None:
         story = Story(waiting=1)
         work = await story.start("work", ARCHIVE)
         sends = client("sends", priority=ARCHIVE)
-        with story.admission.enter(sends, 0), pytest.raises(Full, match="all places are taken"):
+        with enter(story.admission, sends, 0), pytest.raises(Full, match="all places are taken"):
             await (await story.start("gate", GATE))
         assert await story.finish(work) == [None]
 
@@ -332,7 +356,7 @@ def test_a_lost_place_has_no_further_turn() -> None:
 
     async def told() -> None:
         admitting = admission()
-        with admitting.enter(client(), 0) as place:
+        with enter(admitting, client(), 0) as place:
             pass
         with pytest.raises(Full, match="took the place"):
             await turns(admitting, place)
@@ -371,7 +395,7 @@ async def step(times: int) -> None:
 def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
     async def told() -> None:
         story = Story()
-        with story.admission.enter(client("work"), 0) as place:
+        with enter(story.admission, client("work"), 0) as place:
             async with story.admission.turn(place):
                 both = await story.start("both"), await story.start("next")
             both[0].cancel()  # it was given the slot and does not know yet
@@ -388,7 +412,7 @@ def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
 def test_a_slot_passes_over_a_call_that_is_being_cancelled() -> None:
     async def told() -> None:
         story = Story()
-        with story.admission.enter(client("work"), 0) as place:
+        with enter(story.admission, client("work"), 0) as place:
             async with story.admission.turn(place):
                 both = await story.start("both"), await story.start("next")
                 both[0].cancel()  # before the slot is free

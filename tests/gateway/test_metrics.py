@@ -163,7 +163,7 @@ GATEWAY = """
 import os, sys
 from orchestrator.gateway.admission import Counts
 from orchestrator.gateway.audit import Entry
-from orchestrator.gateway.metrics import Metrics, forget_process
+from orchestrator.gateway.metrics import Metrics
 
 metrics = Metrics(lambda: Counts(1, 0, 0, 0, 0))
 metrics.note("rest", Entry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
@@ -194,14 +194,6 @@ def test_any_process_tells_the_sums_of_all(tmp_path: Path) -> None:
     assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
     families = [one.name for one in text_string_to_metric_families(page.decode())]
     assert len(families) == len(set(families))
-
-
-def test_a_process_that_ended_leaves_its_counts_but_no_calls_inside(tmp_path: Path) -> None:
-    ended = gateway(tmp_path, "print(os.getpid())").decode().strip()
-    forget = f"forget_process({ended}); sys.stdout.buffer.write(metrics.render())"
-    counted = samples_of(gateway(tmp_path, forget))
-    assert counted["calls_total['rest', 'plate_reader', 'ok']"] == 2
-    assert (counted["inside[]"], counted["connections[]"]) == (1, 3)
 
 
 def test_the_names_are_the_same_for_one_process_and_several(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import resource
 import shutil
 import threading
 import urllib.error
@@ -15,12 +16,12 @@ import torch
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
+from benchmarks.processes import find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.distribution import ADMIN_HEADER
 from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
+from orchestrator.server.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
 from orchestrator.server.process import Server, run_server
 from orchestrator.server.repository import lay_out
 from orchestrator.server.versions import add_version
@@ -32,12 +33,15 @@ KEY = "barrier-42"
 
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory) -> Iterator[Server]:
+    """A server whose key somebody named, who has it in the environment."""
     own = prepare(ServerOptions())
     folder = tmp_path_factory.mktemp("repository")
     lay_out(own.repository, folder, own.choose_engine(), own.capacity())
     options = prepare(ServerOptions(folder, explicit=True))
-    with run_server(replace(on_free_ports(options), admin_key=KEY)) as started:
-        yield started
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PLATES_ADMIN_KEY", KEY)
+        with run_server(replace(on_free_ports(options), admin_key=KEY)) as started:
+            yield started
 
 
 @pytest.fixture(scope="module")
@@ -141,4 +145,28 @@ def test_the_key_is_asked_for_over_grpc_too(operated) -> None:
     with tritonclient.grpc.InferenceServerClient(operated.options.grpc_url) as client:
         with pytest.raises(InferenceServerException, match=r"restricted|expecting"):
             client.unload_model("lprnet")
-        client.load_model("lprnet", headers={f"triton-grpc-protocol-{ADMIN_HEADER}": KEY})
+        client.load_model("lprnet", headers={ADMIN_METADATA: KEY})
+
+
+def test_the_key_is_on_no_command_line_and_in_no_environment(operated) -> None:
+    seen = [
+        str(file)
+        for name in ("cmdline", "environ")
+        for file in Path("/proc").glob(f"[0-9]*/{name}")
+        if KEY.encode() in read(file)
+    ]
+    assert seen == []
+
+
+def read(file: Path) -> bytes:
+    """Return what a process shows of itself; nothing when it has ended."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_no_worker_dumps_pictures_when_it_crashes(operated) -> None:
+    (worker, *_) = find_workers(operated.process.pid, "plate_recognition")
+    assert resource.prlimit(worker, resource.RLIMIT_CORE) == (0, 0)
+    assert resource.prlimit(operated.process.pid, resource.RLIMIT_CORE) == (0, 0)

@@ -77,9 +77,9 @@ def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:
         triton.InferenceServerClient(served.grpc_url) as client,
     ):
         assert not client.is_model_ready("double")
-        client.load_model("double")
+        client.load_model("double", headers=served.admin_headers)
         assert double(client) == [2, 4]
-        client.unload_model("double")
+        client.unload_model("double", headers=served.admin_headers)
         assert not client.is_model_ready("double")
 
 
@@ -104,4 +104,4 @@ def test_serve_says_what_it_serves(repository: Path) -> None:
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
     assert "models: double\n" in said
-    assert f"  gRPC     localhost:{grpc}\n" in said
+    assert f"    gRPC     localhost:{grpc}\n" in said

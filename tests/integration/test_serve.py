@@ -50,6 +50,7 @@ def serving() -> Iterator[tuple[subprocess.Popen, str, str]]:
     prepare(ServerOptions())
     http, grpc, metrics = free_ports(3)
     flags = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    flags.append("--no-gateway")
     process = subprocess.Popen(
         [PLATES, "serve", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

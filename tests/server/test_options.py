@@ -2,12 +2,15 @@
 
 import errno
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import ServerError
+from orchestrator.errors import ServerError, SettingsError
+from orchestrator.networks.engines import Engine
 from orchestrator.server import options as asked
+from orchestrator.server.distribution import Distribution
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 
@@ -80,15 +83,49 @@ def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
         asked.check_ports(ServerOptions(http_port=80))
 
 
-@pytest.mark.parametrize("host", ["", "a b", "no-such-host.invalid", "a..b", "::1"])
-def test_a_host_without_an_ipv4_address_is_refused(host: str) -> None:
-    with pytest.raises(ServerError, match=f"^host: wanted an IPv4 address .*, got '{host}'$"):
-        asked.address_of(host)
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_triton_listens_to_others_only_where_they_are_trusted(host: str) -> None:
+    message = f"^host: wanted an address of this machine alone, got {host}: .*--gateway.*--trust"
+    with pytest.raises(SettingsError, match=message):
+        asked.check_network(ServerOptions(host=host))
+    asked.check_network(ServerOptions(host=host, trust_network=True))
 
 
-def test_a_hosts_name_becomes_its_address() -> None:
-    assert asked.address_of("localhost") == "127.0.0.1"
-    assert asked.address_of("0.0.0.0") == "0.0.0.0"
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_triton_listens_to_this_machine(host: str) -> None:
+    asked.check_network(ServerOptions(host=host))
+
+
+def test_ports_that_are_named_stay() -> None:
+    options = ServerOptions(http_port=7000, grpc_port=7001, metrics_port=7002)
+    assert asked.fill_ports(options) == options
+
+
+def test_a_port_of_zero_becomes_a_free_one(monkeypatch) -> None:
+    monkeypatch.setattr(asked, "free_ports", lambda count: list(range(7001, 7001 + count)))
+    options = asked.fill_ports(
+        ServerOptions(http_port=0, grpc_port=7001, metrics_port=0), taken=[7002, 7004]
+    )
+    ports = (options.http_port, options.grpc_port, options.metrics_port)
+    assert ports == (7003, 7001, 7005)
+
+
+def test_a_random_key_is_in_no_message() -> None:
+    options = ServerOptions()
+    assert len(options.admin_key) > 30
+    assert options.admin_key not in repr(options)
+    assert set(options.admin_headers.values()) == {options.admin_key}
+
+
+def test_an_installed_tritons_own_pytorch_backend_is_taken(tmp_path: Path, monkeypatch) -> None:
+    found = Distribution(tmp_path, tmp_path / "stub")
+    monkeypatch.setattr(asked, "find_distribution", lambda tritonserver: found)
+    options = ServerOptions(tritonserver=tmp_path / "bin" / "tritonserver", device="cpu")
+    assert options.choose_engine().is_openvino
+    (tmp_path / "backends" / "pytorch").mkdir(parents=True)
+    (tmp_path / "backends" / "pytorch" / "libtriton_pytorch.so").touch()
+    assert options.choose_engine() is Engine.TORCHSCRIPT
+    assert replace(options, engine=Engine.OPENVINO).choose_engine() is Engine.OPENVINO
 
 
 def test_missing_shared_memory_is_told(tmp_path) -> None:
@@ -112,6 +149,7 @@ def test_too_little_shared_memory_is_told_before_the_start() -> None:
             {"traces": "http://a,rate=1"}, "traces: wanted http://.*, got http://a,rate=1"
         ),
         pytest.param({"admin_key": "a:b"}, "admin key: wanted letters, .* got other characters"),
+        pytest.param({"admin_key": ""}, "admin key: wanted letters, .* got other characters"),
     ],
 )
 def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: str) -> None:

@@ -1,0 +1,131 @@
+"""What the command line says of the gateway, and what it may not say."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.gateway_flags import GatewayFlags, parse_address
+from orchestrator.errors import PlateError, ServerError, SettingsError
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.server.options import ServerOptions
+
+TRITON = ServerOptions(device="cpu", pictures=3)
+
+
+def test_without_flags_the_gateway_is_for_this_machine() -> None:
+    options = GatewayFlags().to_options(TRITON)
+    assert options == GatewayOptions(limits=Limits(calls=6))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1:8080", Address("127.0.0.1", 8080)),
+        ("localhost:8080", Address("127.0.0.1", 8080)),
+        ("0.0.0.0:80", Address("0.0.0.0", 80)),
+        ("[::]:8080", Address("::", 8080)),
+        ("[::1]:8080", Address("::1", 8080)),
+    ],
+)
+def test_an_address_is_read(text: str, expected: Address) -> None:
+    assert parse_address("gateway", text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "8080", ":8080", "host", "::1:8080", "[::1]", "a:b", "a:1:2"])
+def test_no_address_is_refused(text: str) -> None:
+    with pytest.raises(
+        SettingsError, match=r"^gateway_grpc: wanted HOST:PORT with an IPv6 address"
+    ):
+        parse_address("gateway_grpc", text)
+
+
+def test_a_host_that_nobody_knows_is_told_with_its_option() -> None:
+    with pytest.raises(ServerError, match=r"^gateway_grpc: wanted an IP address of this machine"):
+        parse_address("gateway_grpc", "no-such-host.invalid:1")
+
+
+def test_the_gateway_finds_triton_where_it_listens() -> None:
+    triton = replace(TRITON, host="::", http_port=1, grpc_port=2, metrics_port=3)
+    options = GatewayFlags().to_options(triton)
+    assert (options.triton_http, options.triton_grpc) == ("[::1]:1", "[::1]:2")
+    assert options.triton_metrics == "http://[::1]:3/metrics"
+
+
+def test_grpc_may_be_left_out_and_metrics_have_a_port() -> None:
+    options = GatewayFlags(grpc="", metrics="0.0.0.0:8002").to_options(TRITON)
+    assert (options.grpc, options.metrics) == (None, Address("0.0.0.0", 8002))
+    assert not options.wants_keys  # metrics are for no caller
+
+
+@pytest.mark.parametrize("named", [{"http": "0.0.0.0:8080"}, {"grpc": "[::]:8081"}])
+def test_who_listens_to_others_says_who_may_call(named: dict[str, str], tmp_path: Path) -> None:
+    (address,) = named.values()
+    (tmp_path / "keys.toml").touch()
+    with pytest.raises(SettingsError) as raised:
+        GatewayFlags(**named).to_options(TRITON)
+    assert str(raised.value).startswith(
+        f"keys: wanted to know who may call {address}, which others"
+    )
+    assert not GatewayFlags(**named, no_keys=True).to_options(TRITON).wants_keys
+    assert GatewayFlags(**named, keys=tmp_path / "keys.toml").to_options(TRITON).wants_keys
+
+
+def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "keys.toml").touch()
+    monkeypatch.chdir(tmp_path)
+    options = GatewayFlags(keys=Path("keys.toml")).to_options(TRITON)
+    assert (options.wants_keys, options.keys) == (True, tmp_path / "keys.toml")
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        pytest.param({"keys": "k", "no_keys": True}, "--no-keys, got both", id="keys-and-none"),
+        pytest.param({"keys": "nope"}, "^keys: nope cannot be read: No such", id="no-keys"),
+        pytest.param({"audit": "/proc/a"}, "^audit: /proc/a cannot be written", id="audit"),
+        pytest.param({"certificate": "k"}, "^TLS: wanted .* got one of them$", id="no-key"),
+        pytest.param({"private_key": "k"}, "^TLS: wanted .* got one of them$", id="no-certificate"),
+        pytest.param(
+            {"certificate": "nope", "private_key": "k"},
+            "^certificate: nope cannot be read",
+            id="certificate",
+        ),
+        pytest.param(
+            {"certificate": "k", "private_key": "k"},
+            "^TLS: wanted a certificate and its key",
+            id="k",
+        ),
+        pytest.param({"limits": ("bodies=1",)}, "^limit: wanted some of body_mb", id="limit"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    named: dict[str, object], message: str, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("k").touch()
+    files = {name: Path(value) for name, value in named.items() if isinstance(value, str)}
+    with pytest.raises(PlateError, match=message):
+        GatewayFlags(**{**named, **files}).to_options(TRITON)
+
+
+def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost",
+         "-keyout", key, "-out", certificate],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    options = GatewayFlags(certificate=certificate, private_key=key).to_options(TRITON)
+    assert (options.certificate, options.private_key) == (certificate, key)
+
+
+def test_limits_that_are_named_are_taken() -> None:
+    options = GatewayFlags(limits=("calls=3", "body_mb=2")).to_options(TRITON)
+    assert options.limits == Limits(calls=3, body_mb=2)
+
+
+def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls() -> None:
+    options = GatewayFlags().to_options(ServerOptions(device="gpu"))
+    assert options.limits.calls == 8

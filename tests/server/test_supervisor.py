@@ -1,0 +1,116 @@
+"""Services are started in order, replaced when they die, and stopped the other way round."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.server import supervisor
+from orchestrator.server.supervisor import Kept, keep_running
+
+
+class Fake:
+    """A service that tells what becomes of it, and is found dead as often as it was told."""
+
+    def __init__(self, name: str, told: list[str], deaths: int = 0) -> None:
+        self.name, self.told, self.deaths = name, told, deaths
+
+    def start(self) -> "Fake":
+        self.told.append(f"start {self.name}")
+        return self
+
+    def is_whole(self) -> bool:
+        self.deaths -= 1
+        return self.deaths < 0
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        self.told.append(f"stop {self.name} {timeout_s:.0f}")
+
+
+@pytest.fixture
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def pauses(monkeypatch) -> list[float]:
+    """How long was waited before a service was started again; nothing is waited for here."""
+    waited: list[float] = []
+    monkeypatch.setattr(supervisor, "AGAIN", replace(supervisor.AGAIN, sleep=waited.append))
+    return waited
+
+
+@pytest.fixture
+def looks(monkeypatch) -> Callable[[int], None]:
+    """Let a supervisor look so many times, and then be interrupted."""
+
+    def look(times: int) -> None:
+        left = [None] * times
+
+        def sleep(seconds: float) -> None:
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+
+        monkeypatch.setattr("orchestrator.server.supervisor.time.sleep", sleep)
+
+    return look
+
+
+def kept(*services: Fake) -> list[Kept]:
+    return [Kept(one.name, one.start) for one in services]
+
+
+def test_services_are_stopped_in_the_other_order(told, looks) -> None:
+    looks(3)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running(kept(Fake("a", told), Fake("b", told)), lambda: told.append("all there"))
+    assert told == ["start a", "start b", "all there", "stop b 20", "stop a 20"]
+
+
+def test_the_one_that_died_alone_is_replaced(told, looks) -> None:
+    looks(1)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running(kept(Fake("a", told), Fake("b", told, deaths=1)))
+    assert told == ["start a", "start b", "stop b 1", "start b", "stop b 20", "stop a 20"]
+
+
+def test_those_that_run_are_stopped_when_another_cannot_be_started(told) -> None:
+    def fail() -> Fake:
+        raise ServerError("no port")
+
+    with pytest.raises(ServerError, match="no port"):
+        keep_running([*kept(Fake("a", told)), Kept("b", fail)])
+    assert told == ["start a", "stop a 20"]
+
+
+def test_a_start_that_fails_is_tried_again(told, looks, pauses) -> None:
+    looks(1)
+    outcomes = [Fake("a", told, deaths=1), ServerError("no memory"), ServerError("no port")]
+    outcomes.append(Fake("a", told))
+
+    def start() -> Fake:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("a", start)])
+    assert told == ["stop a 1", "stop a 20"]
+    assert len(pauses) == 2
+
+
+def test_a_service_that_never_starts_again_is_given_up(told, looks, pauses) -> None:
+    looks(1)
+    begun = [Fake("a", told, deaths=1)]
+
+    def start() -> Fake:
+        if not begun:
+            raise ServerError("no disk")
+        return begun.pop()
+
+    with pytest.raises(ServerError, match="no disk"):
+        keep_running([Kept("a", start)])
+    assert len(pauses) == 5

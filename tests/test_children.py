@@ -1,0 +1,39 @@
+"""How child processes begin, and what they are not told."""
+
+import subprocess
+import sys
+
+from orchestrator.children import begin_child, without_secrets
+
+LIMITS = "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"
+
+
+def test_no_child_dumps_its_memory() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import subprocess, sys; {LIMITS}; "
+         f"subprocess.run([sys.executable, '-c', {LIMITS!r}])"],
+        preexec_fn=begin_child, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["(0, 0)"] * 2
+
+
+def test_a_child_ends_with_its_parent() -> None:
+    code = (
+        "import os, signal, subprocess, sys\n"
+        "from orchestrator.children import begin_child\n"
+        "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], "
+        "stdin=subprocess.PIPE, preexec_fn=begin_child)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout.read() == b""  # which ends when the last who holds it has
+    assert parent.returncode == -9
+
+
+def test_an_environment_without_secrets_is_left_as_it_is() -> None:
+    assert without_secrets({}) == {}
+    assert without_secrets({"PLATES_KEYS": "keys.toml"}) == {"PLATES_KEYS": "keys.toml"}
+
+
+def test_the_administrators_key_is_no_childs() -> None:
+    assert without_secrets({"PLATES_ADMIN_KEY": "gate", "HOME": "/"}) == {"HOME": "/"}
