@@ -42,9 +42,12 @@ class Visit(Protocol):
 class About(Protocol):
     """What the server says of itself."""
 
-    name: str
-    version: str
-    extensions: Sequence[str]
+    @property
+    def name(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def extensions(self) -> Sequence[str]: ...
 
 
 class Service(Protocol):

@@ -23,6 +23,7 @@ from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import Full, NotServed, TooMany
 from orchestrator.loopback import PAST_PROXY
 from orchestrator.server.ports import free_ports
+from tests.gateway.loops import run
 
 MODEL = "plate_recognition"
 LIMITS = Limits(calls=4, body_mb=8)
@@ -44,18 +45,15 @@ class FakeService:
 
     @asynccontextmanager
     async def visit(
-        self, front: str, what: str, address: str, headers: Mapping[str, str]
+        self, what: str, address: str, headers: Mapping[str, str], size: int
     ) -> AsyncIterator[Any]:
-        self.visits.append((what, address, headers))
+        self.visits.append((what, address, headers, size))
         try:
             yield self
         except asyncio.CancelledError:
             self.cancelled.append(what)
             self.seen.put_nowait("cancelled")
             raise
-
-    def expect(self, size: int) -> None:
-        self.size = size
 
     async def infer(self, call: Call) -> Answer:
         self.calls.append(call)
@@ -106,7 +104,7 @@ def talk(service: FakeService, conversation: Conversation, limits: Limits = LIMI
         finally:
             await server.stop(None)
 
-    return asyncio.run(serve())
+    return run(serve())
 
 
 def ask(service: FakeService, question: Callable[[InferenceServerClient], Awaitable[Any]]) -> Any:
@@ -174,9 +172,9 @@ class TestTritonclient:
     def test_a_visit_knows_who_comes_with_how_much(self) -> None:
         service = FakeService()
         ask(service, lambda client: client.infer(MODEL, [picture()], headers={"x-key": "1"}))
-        ((what, address, headers),) = service.visits
-        assert (what, address, headers["x-key"]) == ("infer", "127.0.0.1", "1")
-        assert 18 < service.size < 100
+        ((what, address, headers, size),) = service.visits
+        assert (what, address, headers["x-key"]) == ("grpc infer", "127.0.0.1", "1")
+        assert 18 < size < 100
 
     def test_questions_are_answered(self) -> None:
         service = FakeService()
@@ -284,7 +282,7 @@ class TestLimits:
 
         service = FakeService()
         assert refusal(service, conversation).code().name == "RESOURCE_EXHAUSTED"
-        assert service.calls == []
+        assert service.visits == []
 
     @pytest.mark.parametrize("kind", [grpc.Compression.Gzip, grpc.Compression.Deflate])
     def test_a_compressed_body_is_refused(self, kind: grpc.Compression) -> None:
@@ -294,7 +292,7 @@ class TestLimits:
 
         service = FakeService()
         assert refusal(service, conversation).code().name == "UNIMPLEMENTED"
-        assert service.calls == []
+        assert service.visits == []
 
     def test_long_headers_are_refused(self) -> None:
         async def conversation(channel: grpc.aio.Channel) -> None:
