@@ -3,11 +3,14 @@
 #   docker build --target cpu --tag plates:0.1.0-cpu .
 #   docker build --target gpu --tag plates:0.1.0-gpu .
 #
-# Bases are pinned to what must not change by itself, and no closer: a rebuild takes security fixes. What decides the
-# answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS.
+# What decides the answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS. The
+# bases are named by their most exact tags; who wants them to the byte, too, names a digest:
+#
+#   docker buildx imagetools inspect python:3.11.15-slim-bookworm --format '{{.Manifest.Digest}}'
+#   docker build --build-arg PYTHON_IMAGE=python:3.11.15-slim-bookworm@sha256:... --target cpu .
 #
 # cpu: any Python that scripts/install.py takes; 3.11 is the one every test runs with.
-ARG PYTHON_IMAGE=python:3.11-slim-bookworm
+ARG PYTHON_IMAGE=python:3.11.15-slim-bookworm
 # gpu: -pyt-python-py3 holds Triton's PyTorch and Python backends and nothing else. From 26.04 on Triton's readiness tells
 # of dead Python workers, 26.09 ends cleanly with metrics of their own, and 26.10 begins to carry CUDA's compilers.
 ARG TRITON_IMAGE=nvcr.io/nvidia/tritonserver:26.09-pyt-python-py3
@@ -52,6 +55,9 @@ COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
 COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
 # Nobody can write bytecode when the service runs.
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
+# Docker mounts /tmp so that no program can be run from it: Triton gets its workers' program where it lies.
+WORKDIR /opt/plates
+RUN .venv/bin/python -c "from orchestrator.server import distribution as d; d.place_stub(d.find_distribution())"
 # The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -61,10 +67,13 @@ USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=25s --start-period=60s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py", "--timeout=20"]
-ENTRYPOINT ["plates"]
-CMD ["serve", "--host", "0.0.0.0"]
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
+# Only the gateway can be reached; Triton has any free ports of loopback. It wants keys (PLATES_KEYS) or --no-keys.
+# What follows the image's name follows here, and the last of two says it: --gateway=[::]:8000 is for IPv6.
+ENTRYPOINT ["plates", "serve", \
+    "--gateway=0.0.0.0:8000", "--gateway-grpc=0.0.0.0:8001", "--gateway-metrics=0.0.0.0:8002", \
+    "--http-port=0", "--grpc-port=0", "--metrics-port=0"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG SOURCE=unknown
@@ -99,14 +108,8 @@ FROM ${TRITON_IMAGE} AS gpu
 COPY --from=gpu-packages /opt/plates/.venv /opt/plates/.venv
 COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
 COPY --from=gpu-models /opt/plates/models /opt/plates/models
-COPY deploy/tritonserver.sh /opt/plates/deploy/
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
-# The workers take their packages from PYTHONPATH. The three variables below it are those of `plates serve`,
-# orchestrator/server/distribution.py, where they are explained.
-ENV PYTHONPATH=/opt/plates:/opt/plates/.venv/lib/python3.12/site-packages \
-    OMP_WAIT_POLICY=PASSIVE \
-    MALLOC_MMAP_THRESHOLD_=33554432 \
-    MALLOC_TRIM_THRESHOLD_=134217728 \
+ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
     HOME=/tmp
@@ -114,10 +117,15 @@ USER 10001:10001
 WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=30s --timeout=25s --start-period=120s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py", "--timeout=20"]
-# NGC's entrypoint stays: it checks the driver, and then becomes the command.
-CMD ["sh", "/opt/plates/deploy/tritonserver.sh"]
+HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
+# As above, with NGC's Triton and the models that were laid out for it; they are for GPUs alone, and without one the
+# service ends with a sentence. NGC's own entrypoint comes first: it checks the driver, and then becomes the command.
+ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \
+    "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript", \
+    "--explicit", "--model-repository=/opt/plates/models", \
+    "--gateway=0.0.0.0:8000", "--gateway-grpc=0.0.0.0:8001", "--gateway-metrics=0.0.0.0:8002", \
+    "--http-port=0", "--grpc-port=0", "--metrics-port=0"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG SOURCE=unknown

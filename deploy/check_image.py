@@ -12,6 +12,7 @@ Python rather than shell: half of it reads JSON, and talks to the server as a ca
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -19,9 +20,13 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.request
+
+import psutil
 
 from deploy.image import PROJECT, SERVICE, WORK, CheckError, Container, build, process_of
 from orchestrator.client import PlateClient
+from orchestrator.loopback import open_url
 from orchestrator.server.ports import free_ports
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "setpriv")
@@ -33,6 +38,10 @@ PLOTS = "matplotlib"  # which the workshop alone needs
 FIND = "import sys, importlib.util as u; print(*filter(u.find_spec, sys.argv[1:]))"
 PIP = ("root/.cache", "root/.config", "etc/pip.conf")
 RIGHTS = "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; df -m --output=size /dev/shm"
+RUN_IN = "cp /bin/true {0}/program && {0}/program"
+LOOPBACK = ("127.0.0.1", "::1")
+COUNTED = ("plates_gateway_calls_total", "plates_pictures_total", "nv_inference_count")
+FRONTS = ("gateway", "gateway-grpc", "gateway-metrics")
 SHELL = r"^/bin/sh( -c )?(#\(nop\) )?|dir:\S+ in "
 START_S = 200
 GRACE_S = int(SERVICE["stop_grace_period"].removesuffix("s"))
@@ -108,30 +117,81 @@ def check_rights(image: Container) -> None:
     report("its shared memory", f"{shm}m" == SERVICE["shm_size"], f"{shm} MB")
     _, said = image.run("touch", "/opt/plates/x")
     report("the root is read-only", "Read-only" in said, said.partition("\n")[0])
+    for folder in ("/tmp", "/dev/shm"):
+        _, said = image.run("sh", "-c", RUN_IN.format(folder))
+        report(f"nothing in {folder} can be run", "Permission denied" in said, said)
 
 
 def check_service(image: Container) -> None:
-    """Start the service, ask it as a health check and as a caller does, and end it."""
-    http, grpc, metrics = free_ports(3)
-    ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
-    service = image.start(*image.config["Entrypoint"], *image.config["Cmd"], *ports)
+    """Start the service, ask it as a health check and as callers do, and end it."""
+    http, grpc, metrics = ports = free_ports(3)
+    fronts = [f"--{name}=0.0.0.0:{port}" for name, port in zip(FRONTS, ports, strict=True)]
+    command = [*image.config["Entrypoint"], *fronts]
+    check_refusal(image, command)
+    service = image.start(*command, "--no-keys")
     try:
-        wait_until_healthy(service, image, f"localhost:{http}")
-        with PlateClient(f"localhost:{http}") as client:
-            texts = sorted(plate.text for plate in client.recognize(STREET))
-        report("a caller reads the street", texts == TEXTS, ", ".join(texts))
-        begin = time.monotonic()
-        os.kill(process_of(service), signal.SIGTERM)
-        status = service.wait(GRACE_S)
-        seconds = f"{time.monotonic() - begin:.1f} s of {GRACE_S}, exit status {status}"
-        report("SIGTERM ends it in its grace period", status == 0, seconds)
+        wait_until_healthy(service, image, f"localhost:{metrics}/readyz")
+        check_callers(f"localhost:{http}", f"localhost:{grpc}")
+        check_metrics(f"http://localhost:{metrics}/metrics")
+        check_ports(service, set(ports))
+        check_end(service)
     finally:
         service.kill()
 
 
+def check_refusal(image: Container, command: list[str]) -> None:
+    """See that others are not listened to by accident."""
+    status, said = image.run(*command)
+    report("without keys it does not start", status != 0 and "key" in said, said.splitlines()[-1])
+
+
+def check_callers(http: str, grpc: str) -> None:
+    """Ask the gateway over each of its protocols."""
+    for name, url in (("HTTP", http), ("gRPC", f"grpc://{grpc}")):
+        with PlateClient(url) as client:
+            texts = sorted(client.recognize(STREET).texts)
+        report(f"a caller reads the street over {name}", texts == TEXTS, ", ".join(texts))
+    headers = {"Content-Type": "image/jpeg"}
+    call = urllib.request.Request(f"http://{http}/v1/recognize", STREET.read_bytes(), headers)
+    with open_url(call, timeout_s=30) as answer:
+        (picture,) = json.load(answer)["pictures"]
+    texts = sorted(plate["text"] for plate in picture["plates"])
+    report("a caller reads the street over REST", texts == TEXTS, ", ".join(texts))
+
+
+def check_metrics(url: str) -> None:
+    """See that Prometheus gets what the gateway counts, and what Triton does."""
+    with open_url(url, timeout_s=10) as answer:
+        said = answer.read().decode()
+    counted = [
+        name for name in ("plates_gateway_calls_total", "nv_inference_count") if name in said
+    ]
+    report("metrics of the gateway and of Triton", len(counted) == 2, ", ".join(counted))
+
+
+def check_ports(service: subprocess.Popen[str], fronts: set[int]) -> None:
+    """See that nothing but the gateway listens to others."""
+    supervisor = psutil.Process(process_of(service))
+    processes = [supervisor, *supervisor.children(recursive=True)]
+    sockets = [one for process in processes for one in process.net_connections("tcp")]
+    heard = [one.laddr for one in sockets if one.status == psutil.CONN_LISTEN]
+    others = sorted({at.port for at in heard if at.ip not in LOOPBACK})
+    report("only the gateway listens to others", set(others) == fronts, f"ports {others}")
+    report("Triton listens on loopback", len({at.port for at in heard} - fronts) > 0, "")
+
+
+def check_end(service: subprocess.Popen[str]) -> None:
+    """End the service as an engine does."""
+    begin = time.monotonic()
+    os.kill(process_of(service), signal.SIGTERM)
+    status = service.wait(GRACE_S)
+    seconds = f"{time.monotonic() - begin:.1f} s of {GRACE_S}, exit status {status}"
+    report("SIGTERM ends it in its grace period", status == 0, seconds)
+
+
 def wait_until_healthy(service: subprocess.Popen[str], image: Container, url: str) -> None:
     """Return when the image's own health check succeeds inside."""
-    command = [*image.config["Healthcheck"]["Test"][1:], "--url", url]
+    command = [*image.config["Healthcheck"]["Test"][1:], url]
     begin = time.monotonic()
     while image.run(*command)[0]:
         if service.poll() is not None or time.monotonic() - begin > START_S:

@@ -20,17 +20,17 @@ BUILDAH = ("buildah", "--root", f"{WORK}/storage", "--runroot", f"{WORK}/run")
 BASE, IMAGE = "localhost/plates-base:check", "localhost/plates:check-cpu"
 
 # What compose.yaml asks for and buildah has no option for: a read-only root, sizes of /dev/shm and
-# /tmp, no way to new rights. `$1` to `$3` are root, size of /dev/shm and options of /tmp; the rest
-# is the command. Files that buildah lays over the root must be there before that is read-only, and
-# the one in /run it removes again.
+# /tmp, no way to new rights. Both are mounted as Docker does: nothing in them can be run. `$1` to
+# `$3` are root, size of /dev/shm and options of /tmp; the rest is the command. Files that buildah
+# lays over the root must be there before that is read-only, and the one in /run it removes again.
 ISOLATE = """\
 set -e
 root=$1 shm=$2 tmp=$3; shift 3
 touch "$root/etc/hosts" "$root/etc/hostname" "$root/etc/resolv.conf"
 mount --bind "$root" "$root" && mount --bind "$root/run" "$root/run"
 mount -o remount,bind,ro "$root"
-mount -t tmpfs -o "$tmp" tmpfs "$root/tmp"
-mount -t tmpfs -o size="$shm",mode=1777 tmpfs /dev/shm
+mount -t tmpfs -o noexec,nosuid,nodev,"$tmp" tmpfs "$root/tmp"
+mount -t tmpfs -o noexec,nosuid,nodev,size="$shm",mode=1777 tmpfs /dev/shm
 exec setpriv --no-new-privs "$@"
 """
 UNSHARE = ("unshare", "--mount", "--mount-proc", "--pid", "--ipc", "--fork", "--kill-child")

@@ -170,7 +170,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the networks given."""
-    everything, free = settings.updated(EVERYTHING), Grammar.free(formats.alphabet)
+    everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
+    free = Grammar.free(formats.alphabet)
 
     def read(picture: Tensor) -> Answer:
         heard: list[Tensor] = []
@@ -217,12 +218,14 @@ def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
 
 @contextmanager
 def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
-    everything: dict[str, Any] = EVERYTHING | {"outputs": FROM_DETECTION}
     given: dict[str, Any] = dict(parameters)
     with PlateClient(url) as client:
+        settings = client.server_settings()
+        most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server takes no more
+        everything: dict[str, Any] = {**EVERYTHING, "max_plates": most, "outputs": FROM_DETECTION}
         yield Recognizer(
             "triton",
-            client.server_settings().updated(parameters),
+            settings.updated(parameters),
             read=lambda picture: Answer(client.recognize(picture.numpy(), **given)),
             detect=lambda picture: client.recognize(picture.numpy(), **everything),
         )

@@ -28,6 +28,8 @@ class PlateError(Exception):
 class RequestError(PlateError):
     """The request cannot be answered as it is; sending it again does not help."""
 
+    reason = "request"
+
 
 class PictureError(RequestError):
     """The caller's picture cannot be used."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import math
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
-from PIL import Image
 from torch import Tensor
 
 from orchestrator.boxes import clip, grow
 from orchestrator.errors import PictureError
 from orchestrator.picture_files import read_file, unpack
+from orchestrator.picture_headers import check_file, check_pixels
 
-ENCODINGS = ("JPEG", "PNG", "WEBP", "BMP")
 READER_SIZE_WH = (94, 24)
 STRIDE = 32
 PAD_GREY = 114  # what YOLOv5 is trained with
@@ -50,19 +47,10 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: Not one of these formats, damaged, or too large.
+        PictureError: Not one of these formats, damaged, too large, or an animation.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            width, height = Image.open(io.BytesIO(encoded), formats=ENCODINGS).size
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        raise PictureError(
-            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, "
-            f"got {len(encoded)} bytes that are none"
-        ) from error
-    _check_pixels(width, height, max_pixels)
-    return torch.from_numpy(unpack(encoded, f"{width}x{height} picture"))
+    header = check_file(encoded, max_pixels)
+    return torch.from_numpy(unpack(encoded, f"{header.width}x{header.height} picture"))
 
 
 def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:
@@ -76,15 +64,8 @@ def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:
             "input__0: wanted a UINT8 picture of shape [height, width, 3], "
             f"got {picture.dtype} {list(picture.shape)}"
         )
-    _check_pixels(picture.shape[1], picture.shape[0], max_pixels)
+    check_pixels(picture.shape[1], picture.shape[0], max_pixels)
     return picture
-
-
-def _check_pixels(width: int, height: int, max_pixels: int) -> None:
-    if not 0 < width * height <= max_pixels:
-        raise PictureError(
-            f"picture size: wanted 1 to {max_pixels} pixels, got {width}x{height} pixels"
-        )
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.picture_files import shorten
 from orchestrator.toml_files import check_range
 
 Roi = tuple[float, float, float, float]
 
 REQUEST_PARAMETERS = ("detection_threshold", "text_threshold", "max_plates", "roi")
+READER_PARAMETERS = ("text_threshold",)
+"""Of a request to `plate_reader`; an ensemble hands them on to its steps."""
+MOST_PLATES = 1000
+"""Largest ceiling that an operator may set."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,7 @@ class Settings:
     Attributes:
         detection_threshold: Least detection score of a plate, in [0, 1].
         text_threshold: Least text score of a text that is shown, in [0, 1].
-        max_plates: Most plates of one picture; the surest detections stay.
+        max_plates: Most plates of one picture; the surest detections stay. A request may lower it.
         roi: Where to look, x0, y0, x1, y1 in picture pixels; the whole picture when None.
         iou_threshold: Of two boxes that overlap more, the better one stays; in [0, 1].
         detector_side_px: Longest side of the detector's input, a multiple of 32.
@@ -41,7 +47,7 @@ class Settings:
     def __post_init__(self) -> None:
         _check_range("detection_threshold", self.detection_threshold, 0, 1)
         _check_range("text_threshold", self.text_threshold, 0, 1)
-        _check_range("max_plates", self.max_plates, 1, 1000)
+        _check_range("max_plates", self.max_plates, 1, MOST_PLATES)
         _check_range("iou_threshold", self.iou_threshold, 0, 1)
         _check_range("detector_side_px", self.detector_side_px, 32, 4096)
         _check_range("max_pixels", self.max_pixels, 1, 1_000_000_000)
@@ -80,18 +86,40 @@ class Settings:
             known: Names of those that a request may have.
 
         Raises:
-            ParameterError: An unknown name, or a value that does not parse or is out of range.
+            ParameterError: An unknown name, or a value that does not parse, is out of range or
+                costs more than the operator allows.
         """
-        return self._parsed(parameters, known) if parameters else self
+        if not parameters:
+            return self
+        updated = self._parsed(parameters, known)
+        if updated.max_plates > self.max_plates:
+            raise ParameterError(
+                f"max_plates: wanted at most {self.max_plates}, which the operator allows, "
+                f"got {updated.max_plates}"
+            )
+        return updated
 
     def _parsed(
         self, values: Mapping[str, str | int | float | bool], known: Sequence[str]
     ) -> Settings:
         unknown = sorted(set(values) - set(known))
         if unknown:
-            raise ParameterError(f"parameters: wanted some of {', '.join(known)}, got {unknown[0]}")
+            raise ParameterError(
+                f"parameters: wanted some of {', '.join(known)}, got {shorten(unknown[0])}"
+            )
         parsed: dict[str, Any] = {name: _parse(name, value) for name, value in values.items()}
         return replace(self, **parsed)
+
+
+def check_parameters(
+    parameters: Mapping[str, str | int | float | bool], known: Sequence[str] = REQUEST_PARAMETERS
+) -> None:
+    """Refuse a request's parameters that no operator's settings can take.
+
+    Raises:
+        ParameterError: An unknown name, or a value that does not parse or is out of range.
+    """
+    Settings(max_plates=MOST_PLATES).updated(parameters, known)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:
@@ -103,10 +131,10 @@ def _parse(name: str, value: str | int | float | bool) -> float | Roi:
     try:
         number = float(value)
     except ValueError:
-        raise ParameterError(f"{name}: wanted a number, got {value!r}") from None
+        raise ParameterError(f"{name}: wanted a number, got {reprlib.repr(value)}") from None
     if isinstance(getattr(Settings, name), int):
         if not number.is_integer():
-            raise ParameterError(f"{name}: wanted a whole number, got {value}")
+            raise ParameterError(f"{name}: wanted a whole number, got {shorten(str(value))}")
         return int(number)
     return number
 
@@ -115,7 +143,9 @@ def _parse_roi(value: str | int | float) -> Roi:
     try:
         x0, y0, x1, y1 = (float(part) for part in str(value).split(","))
     except ValueError:
-        raise ParameterError(f'roi: wanted "x0,y0,x1,y1" in pixels, got {value!r}') from None
+        raise ParameterError(
+            f'roi: wanted "x0,y0,x1,y1" in pixels, got {reprlib.repr(value)}'
+        ) from None
     return x0, y0, x1, y1
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from orchestrator.errors import ParameterError, SettingsError
-from orchestrator.settings import Settings
+from orchestrator.settings import READER_PARAMETERS, Settings, check_parameters
 
 
 def test_no_parameters_change_nothing() -> None:
@@ -46,6 +46,37 @@ def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> Non
         Settings().updated(parameters)
 
 
+def test_the_operators_value_is_a_ceiling() -> None:
+    settings = Settings(max_plates=20)
+    assert settings.updated({"max_plates": 20}).max_plates == 20
+    with pytest.raises(ParameterError, match=r"wanted at most 20, .*operator.*, got 21"):
+        settings.updated({"max_plates": 21})
+
+
+def test_a_threshold_may_be_lower_or_higher_than_the_operators() -> None:
+    settings = Settings(detection_threshold=0.5)
+    assert settings.updated({"detection_threshold": 0.1}).detection_threshold == 0.1
+    assert settings.updated({"detection_threshold": 0.9}).detection_threshold == 0.9
+
+
+def test_an_error_does_not_repeat_a_long_value() -> None:
+    with pytest.raises(ParameterError) as raised:
+        Settings().updated({"text_threshold": "x" * 10_000})
+    assert len(str(raised.value)) < 100
+    with pytest.raises(ParameterError) as raised:
+        Settings().updated({"x" * 10_000: 1})
+    assert len(str(raised.value)) < 250
+
+
+def test_parameters_are_checked_where_the_operators_values_are_not_known() -> None:
+    check_parameters({})
+    check_parameters({"max_plates": 1000, "roi": "0,0,9,9"})
+    with pytest.raises(ParameterError, match="max_plates: wanted 1 to 1000, got 1001"):
+        check_parameters({"max_plates": 1001})
+    with pytest.raises(ParameterError, match="wanted some of text_threshold, got roi"):
+        check_parameters({"roi": "0,0,9,9"}, READER_PARAMETERS)
+
+
 def config(**values: str) -> dict[str, dict[str, str]]:
     """Parameters in the form that Triton hands a model."""
     return {name: {"string_value": value} for name, value in values.items()}
@@ -53,6 +84,10 @@ def config(**values: str) -> dict[str, dict[str, str]]:
 
 def test_configuration_may_set_what_requests_may_not() -> None:
     assert Settings.from_config(config(detector_side_px="960")).detector_side_px == 960
+
+
+def test_configuration_may_raise_a_ceiling() -> None:
+    assert Settings.from_config(config(max_plates="300")).max_plates == 300
 
 
 def test_upper_case_configuration_is_tritons() -> None:

@@ -14,6 +14,7 @@ COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",
+    "key": "orchestrator.cli.key:key",
     "export": "orchestrator.cli.export:export",
     "add-version": "orchestrator.cli.add_version:add_version",
     "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",

@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address, ip_address, ip_network
+
+from orchestrator.gateway.options import Limits
 
 GATE, USUAL, ARCHIVE = 0, 1, 2
+PRIORITIES = {"gate": GATE, "usual": USUAL, "archive": ARCHIVE}
+"""By the names that a file of keys has for them."""
+KEY_PREFIX = "key:"
+IPV6_PREFIX = 64
+"""Bits of an IPv6 address that tell clients apart: one host has as many of the rest as it likes."""
 
 
 @dataclass(frozen=True)
@@ -22,3 +30,26 @@ class Client:
     calls: int
     rate: float
     priority: int = USUAL
+
+    @property
+    def key_name(self) -> str:
+        """Name of its key; empty for an address's."""
+        return self.name[len(KEY_PREFIX) :] if self.name.startswith(KEY_PREFIX) else ""
+
+
+def client_at(address: str, limits: Limits) -> Client:
+    """Return the client at an IP address; an IPv4 address that IPv6 maps is IPv4.
+
+    Raises:
+        ValueError: It is no IP address.
+    """
+    return Client(_name_of(address), limits.client_calls, limits.client_rate)
+
+
+def _name_of(address: str) -> str:
+    ip = ip_address(address.partition("%")[0])  # without the interface that it was seen at
+    if isinstance(ip, IPv4Address):
+        return str(ip)
+    if ip.ipv4_mapped:
+        return str(ip.ipv4_mapped)
+    return str(ip_network((ip, IPV6_PREFIX), strict=False))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.probe import TEXT
 from orchestrator.toml_files import check_range
 
 MIB = 1024 * 1024
@@ -44,7 +45,7 @@ class Limits:
     idle_s: float = 75.0
     connections: int = 1000
     calls: int = 0
-    waiting: int = 64
+    waiting: int = 96
     wait_s: float = 10.0
     call_s: float = 60.0
     memory_mb: int = 256
@@ -117,6 +118,7 @@ class GatewayOptions:
         private_key: File of the certificate's key.
         audit: File for the line of each call; standard output when None.
         processes: How many share the work.
+        canary_text: What the canary's plate says; any answer to it will do when empty.
         limits: What callers may ask for.
     """
 
@@ -132,4 +134,5 @@ class GatewayOptions:
     private_key: Path | None = None
     audit: Path | None = None
     processes: int = 1
+    canary_text: str = TEXT
     limits: Limits = field(default_factory=Limits)

@@ -78,6 +78,7 @@ class Gateway:
 
     options: GatewayOptions
     workers: Sequence[Worker]
+    metrics: tempfile.TemporaryDirectory[str]
 
     def is_whole(self) -> bool:
         """Tell whether all of its processes run."""

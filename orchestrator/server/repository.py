@@ -117,7 +117,8 @@ def lay_out(
         repository: Our models, with the engine's exported files.
         target: The folder to write; model folders in it are replaced.
         engine: Not `auto`.
-        capacity: How many instances of each model; as config.pbtxt says when None.
+        capacity: How many instances of each model on a CPU. None is for GPUs alone: as many as
+            config.pbtxt says, and without a GPU the server does not start.
         formats: File of what the plates may say, which goes along with the models that say it.
 
     Raises:
@@ -167,6 +168,8 @@ def configure(
     for group in config.instance_group:  # an ensemble has none
         if engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU
+        elif capacity is None and group.kind == ModelInstanceGroup.KIND_AUTO:
+            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO falls back to the CPU without a word
         if capacity:
             group.count = _count_instances(name, capacity)
     if formats and name == READER:

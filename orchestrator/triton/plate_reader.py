@@ -12,14 +12,12 @@ from orchestrator import contract
 from orchestrator.ctc import decode
 from orchestrator.grammar import Grammar
 from orchestrator.plates import Plate, Plates
-from orchestrator.settings import Settings
+from orchestrator.settings import READER_PARAMETERS, Settings
 from orchestrator.texts import with_text
 from orchestrator.triton.country import formats_beside
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
-PARAMETERS = ("text_threshold",)
-"""Of a request; an ensemble hands them on to its steps."""
 NOWHERE = Plate(xyxy=(0, 0, 0, 0))
 """Where the crop comes from is its sender's to know."""
 
@@ -49,7 +47,9 @@ class TritonPythonModel:
         )
 
     def _read(self, request: Any) -> Plates:
-        settings = self.settings.updated(json.loads(request.parameters() or "{}"), PARAMETERS)
+        settings = self.settings.updated(
+            json.loads(request.parameters() or "{}"), READER_PARAMETERS
+        )
         logits = pb_utils.get_input_tensor_by_name(request, contract.LOGITS).as_numpy()
         readings = decode(logits, self.grammar, temperature=settings.temperature)
         threshold = settings.text_threshold

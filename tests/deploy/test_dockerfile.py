@@ -1,9 +1,10 @@
-"""The images: what their two descriptions name exists, and the gpu image serves like the cpu one.
+"""The images: what their two descriptions name exists, and both start alike.
 
 `make image-check` builds and runs the cpu image; nothing here can build the gpu image.
 """
 
-import os
+import inspect
+import json
 import re
 import subprocess
 import sys
@@ -13,13 +14,18 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.server.distribution import UNLESS_SET, command, find_distribution
-from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import Server
 from tests.samples import PROJECT
 
 DOCKERFILE = PROJECT / "Dockerfile"
 LINES = re.sub(r"\s*\\\n\s*", " ", DOCKERFILE.read_text(encoding="utf-8")).splitlines()
-START = PROJECT / "deploy" / "tritonserver.sh"
+COMPOSE = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())["services"]
+CPU, GPU = (json.loads(line.partition(" ")[2]) for line in LINES if line.startswith("ENTRYPOINT "))
+GATEWAY_S = 15
+"""For calls in work when the gateway is to end."""
+EXACT = re.compile(
+    r"@sha256:[0-9a-f]{64}$|:v?\d+\.\d+\.\d+(-[\w.-]+)?$|/tritonserver:\d\d\.\d\d-[\w-]+$"
+)
 
 
 def test_hadolint_has_nothing_to_say() -> None:
@@ -30,7 +36,7 @@ def test_hadolint_has_nothing_to_say() -> None:
 
 def test_what_the_images_run_exists() -> None:
     paths = set(re.findall(r'"/opt/plates/(\S+)"', "\n".join(LINES)))
-    assert paths == {"orchestrator/probe.py", "deploy/tritonserver.sh"}
+    assert paths == {"orchestrator/probe.py"}
     assert all((PROJECT / path).is_file() for path in paths)
 
 
@@ -39,10 +45,52 @@ def test_the_images_are_of_this_version() -> None:
     assert told == {f"ARG VERSION={version('orchestrator')}"}
 
 
-def test_the_gpu_image_has_the_environment_of_plates_serve() -> None:
-    (told,) = [line for line in LINES if line.startswith("ENV PYTHONPATH=")]
-    variables = dict(pair.split("=", 1) for pair in told.split()[1:])
-    assert {name: variables[name] for name in UNLESS_SET} == UNLESS_SET
+def test_both_images_start_plates_serve_with_the_same_addresses() -> None:
+    addresses = [flag for flag in CPU if re.search(r"gateway|port=", flag)]
+    assert ["plates", "serve", *addresses] == CPU
+    assert GPU[1:3] == CPU[:2]
+    assert GPU[-len(addresses) :] == addresses
+
+
+def test_only_the_gateway_listens_to_others() -> None:
+    flags = dict(flag.split("=") for flag in CPU[2:])
+    assert flags == {
+        "--gateway": "0.0.0.0:8000",
+        "--gateway-grpc": "0.0.0.0:8001",
+        "--gateway-metrics": "0.0.0.0:8002",
+        "--http-port": "0",
+        "--grpc-port": "0",
+        "--metrics-port": "0",
+    }
+    exposed = [line.split()[1:] for line in LINES if line.startswith("EXPOSE ")]
+    assert exposed == [["8000", "8001", "8002"]] * 2
+
+
+def test_the_gpu_image_insists_on_a_gpu() -> None:
+    assert "--device=gpu" in GPU
+    (export,) = [line for line in LINES if "plates export" in line and "--out" in line]
+    assert "--device gpu" in export
+
+
+def test_bases_and_images_are_named_exactly() -> None:
+    bases = [line.partition("=")[2] for line in LINES if re.match(r"ARG \w+_IMAGE=", line)]
+    images = [service["image"] for service in COMPOSE.values()]
+    assert len(bases) == 2
+    assert [name for name in [*bases, *images] if not EXACT.search(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_exact"),
+    [
+        pytest.param("python", False, id="no tag"),
+        pytest.param("python:3.11-slim-bookworm", False, id="a series"),
+        pytest.param("python:latest", False, id="a word"),
+        pytest.param("python:3.11.15-slim-bookworm", True, id="a release"),
+        pytest.param(f"python:3.11-slim@sha256:{'0' * 64}", True, id="a digest"),
+    ],
+)
+def test_what_is_exact(name: str, is_exact: bool) -> None:
+    assert bool(EXACT.search(name)) == is_exact
 
 
 def test_the_build_gets_what_it_copies_and_no_more() -> None:
@@ -52,60 +100,31 @@ def test_the_build_gets_what_it_copies_and_no_more() -> None:
     assert allowed == {source for copy in copies for source in copy.split()[1:-1]}
 
 
-@pytest.fixture
-def flags_of_the_script(tmp_path: Path):
-    """Run the gpu image's start script with a tritonserver that only tells its flags."""
-    shown = tmp_path / "tritonserver"
-    shown.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
-    shown.chmod(0o755)
-
-    def run(*flags: str, **variables: str) -> list[str]:
-        path = f"{tmp_path}:{os.environ['PATH']}"
-        done = subprocess.run(
-            ["sh", START, *flags],
-            env={"PATH": path, **variables},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.splitlines()
-
-    return run
-
-
-def test_the_gpu_image_starts_triton_with_the_flags_of_plates_serve(flags_of_the_script) -> None:
-    options, models = ServerOptions(host="0.0.0.0", admin_key="secret"), Path("/opt/plates/models")
-    serve = command(options, find_distribution(), [models], Path("backends"), "prefix")[1:]
-    # Of one machine with several servers, and of the backends that NGC's image has itself.
-    of_serve_alone = re.compile(
-        r"--(backend-directory|\w+-address|\w+-port|backend-config=(pytorch|openvino))\b"
-        r"|.*region-prefix"
-    )
-    common = {flag for flag in serve if not of_serve_alone.match(flag)}
-    assert set(flags_of_the_script(PLATES_ADMIN_KEY="secret")) == common
-
-
-def test_the_gpu_image_takes_further_flags(flags_of_the_script) -> None:
-    assert flags_of_the_script("--log-verbose=1")[-1] == "--log-verbose=1"
-
-
-def test_without_an_admin_key_nobody_knows_it(flags_of_the_script) -> None:
-    first, second = flags_of_the_script(), flags_of_the_script()
-    assert len(set(first) - set(second)) == 2
-
-
 def test_what_compose_mounts_and_builds_exists() -> None:
-    files = [PROJECT / "deploy" / name for name in ("compose.yaml", "compose.gpu.yaml")]
-    services = [yaml.safe_load(file.read_text())["services"] for file in files]
-    volumes = [volume for one in services[0].values() for volume in one.get("volumes", [])]
+    gpu = yaml.safe_load((PROJECT / "deploy" / "compose.gpu.yaml").read_text())["services"]
+    volumes = [volume for one in COMPOSE.values() for volume in one.get("volumes", [])]
     mounted = [mount.split(":")[0] for mount in volumes if mount.startswith(".")]
     assert mounted
     assert all((PROJECT / "deploy" / file).exists() for file in mounted)
-    targets = [one["plates"]["build"]["target"] for one in services]
-    assert {line.split()[-1] for line in LINES if line.startswith("FROM ")} >= set(targets)
+    targets = {one["plates"]["build"]["target"] for one in (COMPOSE, gpu)}
+    assert {line.split()[-1] for line in LINES if line.startswith("FROM ")} >= targets
+
+
+def test_without_keys_compose_serves_this_machine_alone() -> None:
+    service = COMPOSE["plates"]
+    assert service["command"] == ["--no-keys"]
+    assert [port.rpartition(":")[0] for port in service["ports"]] == [
+        "127.0.0.1:8000",
+        "127.0.0.1:8001",
+    ]
+
+
+def test_compose_mounts_nothing_that_can_be_run() -> None:
+    mounts = [mount for one in COMPOSE.values() for mount in one.get("tmpfs", [])]
+    assert mounts
+    assert [mount for mount in mounts if re.search(r"[:,]exec\b", mount)] == []
 
 
 def test_compose_waits_for_the_calls_in_work() -> None:
-    services = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())["services"]
-    exit_timeout_s = re.search(r"exit-timeout-secs=(\d+)", START.read_text())[1]
-    assert int(services["plates"]["stop_grace_period"].rstrip("s")) > 2 * int(exit_timeout_s)
+    triton_s = inspect.signature(Server.stop).parameters["timeout_s"].default
+    assert int(COMPOSE["plates"]["stop_grace_period"].rstrip("s")) > GATEWAY_S + triton_s

@@ -1,9 +1,10 @@
 """The manifests of deploy/kubernetes: they build, are valid, and their parts find each other."""
 
+import re
+
 import pytest
 import yaml
 
-from orchestrator.server.options import ServerOptions
 from tests.deploy.manifests import (
     OVERLAYS,
     Manifest,
@@ -56,13 +57,11 @@ def test_selectors_find_the_pods(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_the_container_has_the_ports_that_the_server_listens_on(overlay: str) -> None:
-    options = ServerOptions()
-    assert {port["name"]: port["containerPort"] for port in server(overlay)["ports"]} == {
-        "http": options.http_port,
-        "grpc": options.grpc_port,
-        "metrics": options.metrics_port,
-    }
+def test_the_container_has_the_ports_of_the_images_gateway(overlay: str) -> None:
+    text = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
+    listening = re.findall(r"--gateway(?:-(\w+))?=0\.0\.0\.0:(\d+)", text)
+    ports = {port["name"]: str(port["containerPort"]) for port in server(overlay)["ports"]}
+    assert ports == {name or "http": port for name, port in listening}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

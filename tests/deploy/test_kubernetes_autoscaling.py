@@ -1,4 +1,4 @@
-"""What the autoscaler of deploy/kubernetes goes by, from Triton's counters to its metric."""
+"""What the autoscaler of deploy/kubernetes goes by, from the gateway's gauges to its metric."""
 
 import re
 import shutil
@@ -13,25 +13,21 @@ from tests.samples import PROJECT
 
 RULES = PROJECT / "deploy" / "monitoring" / "rules.yaml"
 
-LABELS = 'model="plate_recognition",namespace="plates"'
-COUNTERS = """\
+GAUGES = """\
 rule_files: [{rules}]
 evaluation_interval: 15s
 tests:
   - interval: 15s
     input_series:
-      - series: nv_inference_queue_duration_us{{{labels},pod="full"}}
-        values: 0+60x40
-      - series: nv_inference_compute_infer_duration_us{{{labels},pod="full"}}
-        values: 0+30x40
-      - series: nv_inference_queue_duration_us{{{labels},pod="fitting"}}
-        values: 0+3x40
-      - series: nv_inference_compute_infer_duration_us{{{labels},pod="fitting"}}
-        values: 0+30x40
-      - series: nv_inference_queue_duration_us{{{labels},pod="idle"}}
-        values: 0x40
-      - series: nv_inference_compute_infer_duration_us{{{labels},pod="idle"}}
-        values: 0x40
+      - {{series: 'plates_gateway_waiting{{namespace="plates",pod="full"}}', values: 4x40}}
+      - {{series: 'plates_gateway_in_work{{namespace="plates",pod="full"}}', values: 5x40}}
+      - {{series: '{pending},pod="full"}}', values: 2x40}}
+      - {{series: 'plates_gateway_waiting{{namespace="plates",pod="fitting"}}', values: 0x40}}
+      - {{series: 'plates_gateway_in_work{{namespace="plates",pod="fitting"}}', values: 11x40}}
+      - {{series: '{pending},pod="fitting"}}', values: 1x40}}
+      - {{series: 'plates_gateway_waiting{{namespace="plates",pod="idle"}}', values: 0x40}}
+      - {{series: 'plates_gateway_in_work{{namespace="plates",pod="idle"}}', values: 0x40}}
+      - {{series: '{pending},pod="idle"}}', values: 0x40}}
     promql_expr_test:
       - expr: {query}
         eval_time: 8m
@@ -40,7 +36,8 @@ tests:
           - {{labels: '{{pod="fitting"}}', value: 0.1}}
           - {{labels: '{{pod="idle"}}', value: 0}}
 """
-"""What Triton counts in two pods that work and one without calls, and what the adapter hears."""
+"""What gateway and Triton tell of two pods that work and one without calls; the adapter's share."""
+PENDING = 'nv_inference_pending_request_count{model="plate_recognition",namespace="plates"'
 
 
 def adapter_rule() -> Manifest:
@@ -97,6 +94,6 @@ def test_the_adapter_renames_the_recorded_series() -> None:
 def test_prometheus_answers_the_adapter_for_busy_and_idle_pods(tmp_path: Path) -> None:
     test = tmp_path / "test.yaml"
     query = adapter_query(adapter_rule(), ["full", "fitting", "idle"])
-    test.write_text(COUNTERS.format(rules=RULES, query=query, labels=LABELS), encoding="utf-8")
+    test.write_text(GAUGES.format(rules=RULES, query=query, pending=PENDING), encoding="utf-8")
     run = subprocess.run(["promtool", "test", "rules", test], capture_output=True, text=True)
     assert run.returncode == 0, run.stdout + run.stderr

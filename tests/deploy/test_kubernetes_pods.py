@@ -2,12 +2,11 @@
 
 import inspect
 import re
-from pathlib import Path, PurePosixPath
 
 import pytest
 
 from orchestrator.contract import MODEL
-from orchestrator.server import distribution
+from orchestrator.gateway.options import Limits
 from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import Server
@@ -18,16 +17,11 @@ from tests.samples import PROJECT
 MIB = 2**20
 IDLE = 1000 * MIB
 """What a server of two cores takes without calls, 64 MiB of /dev/shm included; measured."""
-LARGEST_CALL = 130 * MIB
-"""What an unpacked picture of 64 MB, Triton's limit for HTTP, takes of /dev/shm; measured."""
-
-
-def triton_flag(name: str) -> int:
-    """Return a number of the command line that `plates serve` starts Triton with."""
-    nowhere = Path("/nowhere")
-    wheel = distribution.Distribution(nowhere, nowhere, ())
-    line = distribution.command(ServerOptions(), wheel, [nowhere], nowhere, "plates_")
-    return int(re.search(rf"{name}=(\d+)", " ".join(line))[1])
+LARGEST_CALL = 2.4 * Limits().body_bytes
+"""What an unpacked picture of the gateway's largest size takes of /dev/shm; 2.4 was measured."""
+SHM_OF_A_WORKER = 8 * MIB
+GATEWAY_S = 15
+"""For calls in work when the gateway is to end."""
 
 
 def cores(overlay: str) -> int:
@@ -58,7 +52,7 @@ def size(overlay: str, mount_path: str) -> float:
 def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     fits = capacity(overlay)
     workers = count_ours(fits)
-    start = workers * triton_flag("shm-default-byte-size")
+    start = workers * SHM_OF_A_WORKER
     assert volume(overlay, "/dev/shm")["medium"] == "Memory"
     assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL
 
@@ -89,13 +83,34 @@ def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("name", ["startupProbe", "livenessProbe"])
-def test_canaries_are_sent_and_given_the_time_they_ask_for(overlay: str, name: str) -> None:
-    probe = server(overlay)[name]
-    *python, script, timeout = probe["exec"]["command"]
-    assert python == ["python3", "-IS"]
-    assert (PROJECT / PurePosixPath(script).relative_to("/opt/plates")).is_file()
-    assert int(timeout.removeprefix("--timeout=")) < probe["timeoutSeconds"]
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        pytest.param("startupProbe", "/readyz", id="startup"),
+        pytest.param("readinessProbe", "/readyz", id="readiness"),
+        pytest.param("livenessProbe", "/healthz", id="liveness"),
+    ],
+)
+def test_probes_ask_the_gateway_past_tls_and_callers(overlay: str, name: str, path: str) -> None:
+    assert server(overlay)[name]["httpGet"] == {"path": path, "port": "metrics"}
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
+    (keys,) = [one for one in pod(overlay)["volumes"] if one["name"] == "keys"]
+    (mount,) = [one for one in server(overlay)["volumeMounts"] if one["name"] == "keys"]
+    variables = {one["name"]: one["value"] for one in server(overlay)["env"]}
+    assert keys["secret"] == {"secretName": "plates-keys"}
+    assert variables == {"PLATES_KEYS": f"{mount['mountPath']}/keys"}
+    assert mount["readOnly"]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "runtime"),
+    [pytest.param(CPU, None, id="cpu"), pytest.param(GPU, "nvidia", id="gpu")],
+)
+def test_gpus_come_with_nvidias_runtime(overlay: str, runtime: str | None) -> None:
+    assert pod(overlay).get("runtimeClassName") == runtime
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -114,6 +129,5 @@ def test_callers_are_led_away_before_the_server_ends(overlay: str) -> None:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_calls_in_work_are_finished_before_the_pod_is_killed(overlay: str) -> None:
     sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
-    patience_s = inspect.signature(Server.stop).parameters["timeout_s"].default
-    assert triton_flag("exit-timeout-secs") < patience_s
-    assert pod(overlay)["terminationGracePeriodSeconds"] >= sleep_s + patience_s + 10
+    triton_s = inspect.signature(Server.stop).parameters["timeout_s"].default
+    assert pod(overlay)["terminationGracePeriodSeconds"] >= sleep_s + GATEWAY_S + triton_s + 10

@@ -167,12 +167,22 @@ class TestRepository:
         assert configs[PREPARE].backend == "pytorch"
 
     def test_what_changes_with_the_engine_is_backend_and_device_alone(self, folder) -> None:
+        once = Capacity(1, 1, 1)
         for name in NETWORKS:
-            floats = config_of(repository.configure(folder, name, Engine.TORCHSCRIPT))
-            vino = config_of(repository.configure(folder, name, Engine.OPENVINO_INT8))
+            floats = config_of(repository.configure(folder, name, Engine.TORCHSCRIPT, once))
+            vino = config_of(repository.configure(folder, name, Engine.OPENVINO_INT8, once))
             assert vino.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
             vino.backend, vino.instance_group[0].kind = "pytorch", ModelInstanceGroup.KIND_AUTO
             assert vino == floats == parsed(folder / name / "config.pbtxt")
+
+    @pytest.mark.parametrize("name", [MODEL, *NETWORKS, PREPARE])
+    def test_what_is_for_gpus_takes_nothing_else(self, folder, name) -> None:
+        config = config_of(repository.configure(folder, name, Engine.TORCHSCRIPT))
+        assert [group.kind for group in config.instance_group] == [ModelInstanceGroup.KIND_GPU]
+
+    def test_the_last_step_has_no_use_for_a_gpu(self, folder) -> None:
+        config = config_of(repository.configure(folder, DECODE, Engine.TORCHSCRIPT))
+        assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
 
     def test_the_reader_has_a_class_for_each_character_and_the_blank(self, folder) -> None:
         formats = Formats("01A", (PlateFormat("mine", ("LD",)),))

@@ -11,7 +11,7 @@ import triton_python_backend_utils as pb_utils
 
 from orchestrator.contract import MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ParameterError
-from orchestrator.settings import Settings
+from orchestrator.settings import check_parameters
 from orchestrator.triton.bls import Callee, infer_async_for
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
@@ -46,7 +46,7 @@ class TritonPythonModel:
         every_s = parameters.pop("every_s", self.every_s)
         if not (isinstance(every_s, float | int) and 0 <= every_s <= 3600):
             raise ParameterError(f"every_s: wanted a number from 0 to 3600, got {every_s!r}")
-        Settings().updated(parameters)  # here, because a child's refusal reads as a fault of ours
+        check_parameters(parameters)  # here, because a child's refusal reads as a fault of ours
         return every_s, parameters
 
     async def _watch(self, request: Any, sender: Any) -> None:

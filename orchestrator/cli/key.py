@@ -1,0 +1,128 @@
+"""The command `plates key`."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.flags import show_errors
+from orchestrator.errors import SettingsError
+from orchestrator.gateway.keys import Key, check_name, hash_of, parse_keys, read_keys
+from orchestrator.toml_files import to_toml
+
+PREFIX = "plates_"
+"""By it a scanner of sources for secrets knows a key that lies where it should not."""
+KEY_BYTES = 32
+
+
+def key(
+    name: Annotated[str, typer.Argument(help="Of the key: who is to have it.")],
+    *,
+    keys: Annotated[Path, typer.Option(help="File of the gateway's keys.")],
+    priority: Annotated[str, typer.Option(help="gate, usual or archive.")] = "usual",
+    calls: Annotated[int | None, typer.Option(help="Most of its calls at once.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Most of its calls a second.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="Day, in UTC, on which it ends: 2027-01-31.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the key out.")] = False,
+) -> None:
+    """Make an API key for the gateway, which keeps its hash alone, or take one out."""
+    with show_errors(verbose=False):
+        if remove:
+            remove_key(keys, name)
+            typer.echo(f"[{name}] is no key any more", err=True)
+            return
+        text = PREFIX + secrets.token_urlsafe(KEY_BYTES)
+        add_key(keys, name, Key(hash_of(text), priority, calls, rate, expires))
+        typer.echo(text)
+        typer.echo(f"{keys} has the hash of this key alone: it is shown this once", err=True)
+
+
+def add_key(file: Path, name: str, added: Key) -> None:
+    """Write a key behind those of a file, which is made for its owner alone when there is none.
+
+    Raises:
+        SettingsError: The name is none or taken, or the file is wrong or cannot be written.
+    """
+    check_name(name)
+    try:
+        before = file.read_bytes() if file.exists() else b""
+        if before and name in read_keys(file).by_name:
+            raise SettingsError(f"{file}: wanted a name that no key has, got {name}")
+        gap = b"" if not before else b"\n" if before.endswith(b"\n") else b"\n\n"
+        _append(file, gap + f"[{name}]\n{to_toml(added)}".encode())
+    except OSError as error:
+        raise _not_written(file, error) from error
+
+
+def _append(file: Path, text: bytes) -> None:
+    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(opened, text)  # at once: the gateway may be reading
+    finally:
+        os.close(opened)
+
+
+def remove_key(file: Path, name: str) -> None:
+    """Take a key out of a file; all else stays as it is.
+
+    Raises:
+        SettingsError: There is no such key, its table cannot be told from the others, or the file
+            is wrong or cannot be written.
+    """
+    known = dict(read_keys(file).by_name)
+    if known.pop(name, None) is None:
+        raise SettingsError(f"{file}: wanted some of {', '.join(known) or 'no keys'}, got {name}")
+    try:
+        text = without_table(file.read_bytes().decode(), name)
+        if dict(parse_keys(text).by_name) != known:
+            raise SettingsError(f"{file}: wanted a table under [{name}], got it written otherwise")
+        _replace(file.resolve(), text.encode())
+    except OSError as error:
+        raise _not_written(file, error) from error
+
+
+def without_table(text: str, name: str) -> str:
+    """Leave a table out: its header, with the empty lines before it, to its last value."""
+    lines = text.splitlines(keepends=True)
+    header = re.compile(rf"\s*\[\s*[\"']?{re.escape(name)}[\"']?\s*\]")
+    first = next((at for at, line in enumerate(lines) if header.match(line)), len(lines))
+    last = first
+    for at in range(first + 1, len(lines)):
+        line = lines[at].strip()
+        if line.startswith("["):
+            break
+        if line and not line.startswith("#"):  # comments behind the values are the next table's
+            last = at
+    while first and not lines[first - 1].strip():
+        first -= 1
+    return "".join(lines[:first] + lines[last + 1 :])
+
+
+def _replace(file: Path, content: bytes) -> None:
+    """Write a file anew at once, with the mode and, where we may, the owner that it had."""
+    had = file.stat()
+    opened, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    written = Path(name)
+    try:
+        with os.fdopen(opened, "wb") as out:
+            out.write(content)
+            with suppress(PermissionError):
+                os.fchown(out.fileno(), had.st_uid, had.st_gid)
+            os.fchmod(out.fileno(), stat.S_IMODE(had.st_mode))
+        written.replace(file)
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def _not_written(file: Path, error: OSError) -> SettingsError:
+    return SettingsError(f"{file}: cannot be read and written: {error.strerror}")

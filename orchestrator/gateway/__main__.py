@@ -1,0 +1,25 @@
+"""`python -m orchestrator.gateway`: one process of the gateway; its options come as JSON on stdin."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import uvloop
+
+from orchestrator.errors import PlateError
+from orchestrator.gateway.handover import from_json
+from orchestrator.gateway.server import serve
+
+
+def main() -> None:
+    """Serve until told to end."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    try:
+        uvloop.run(serve(from_json(sys.stdin.read())))
+    except PlateError as error:
+        sys.exit(f"gateway: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics, documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from orchestrator.errors import ServerError
+from orchestrator.gateway import kserve_routes, rest_routes
+from orchestrator.gateway.exchange import Exchange
+from orchestrator.gateway.metrics import CONTENT_TYPE, join
+from orchestrator.gateway.refusals import FAILED, Outcome
+from orchestrator.gateway.schemas import Alive, Model, Ready
+from orchestrator.gateway.service import Service, Visit
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(service: Service) -> Starlette:
+    """Return what others reach over HTTP."""
+    routes = [
+        *kserve_routes.routes(service),
+        *rest_routes.routes(service),
+        *_health(service),
+        Route("/metrics", _metrics_of_callers(service)),
+        Route("/", _home),
+    ]
+    return Starlette(routes=routes, exception_handlers={HTTPException: _tell, Exception: _tell})
+
+
+def make_metrics_app(service: Service) -> Starlette:
+    """Return what Prometheus and probes reach, where they have a port of their own."""
+
+    async def show(_request: Request) -> Response:
+        return await _metrics(service)
+
+    routes = [*_health(service), Route("/metrics", show)]
+    return Starlette(routes=routes, exception_handlers={HTTPException: _tell, Exception: _tell})
+
+
+def _health(service: Service) -> list[Route]:
+    canary = service.canary
+
+    async def healthz(_request: Request) -> Response:
+        if canary.is_alive():
+            return _say(Alive(status="alive"))
+        return rest_routes.tell(_silent(canary.age_s))
+
+    async def readyz(_request: Request) -> Response:
+        if canary.is_ready():
+            return _say(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
+        return rest_routes.tell(_silent(canary.age_s))
+
+    return [Route("/healthz", healthz), Route("/readyz", readyz)]
+
+
+def _silent(age_s: float) -> Outcome:
+    said = f"wanted a canary picture read lately, got none for {age_s:.0f} s"
+    return Outcome(503, "UNAVAILABLE", "not ready", said)
+
+
+def _metrics_of_callers(service: Service) -> Endpoint:
+    async def show(request: Request) -> Response:
+        async def answer(_visit: Visit) -> Response:
+            return await _metrics(service)
+
+        return await Exchange(request, service, rest_routes.FRONT, "metrics", rest_routes.tell).answer(answer)
+
+    return show
+
+
+async def _metrics(service: Service) -> Response:
+    """Return ours and Triton's; ours alone while Triton is away."""
+    try:
+        tritons = await service.triton.metrics()
+    except ServerError:
+        tritons = b""
+    return Response(join(service.metrics.render(), tritons), media_type=CONTENT_TYPE)
+
+
+async def _home(_request: Request) -> Response:
+    return RedirectResponse("docs")
+
+
+async def _tell(request: Request, error: Exception) -> Response:
+    """Tell in the words of the path's protocol that there is no such path or method."""
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    said = {404: f"no such path: {request.url.path[:200]}", 500: FAILED}
+    message = said.get(status, HTTPStatus(status).phrase.lower())
+    tell = kserve_routes.tell if request.url.path.startswith("/v2") else rest_routes.tell
+    response = tell(Outcome(status, "UNIMPLEMENTED", "not served", message))
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
+
+
+def _say(state: Model) -> Response:
+    return Response(state.to_json(), media_type=rest_routes.JSON)

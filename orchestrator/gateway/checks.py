@@ -1,0 +1,153 @@
+"""What a call must be before anybody works on it: the contract's tensors, sizes and parameters."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from orchestrator.contract import (
+    CROP,
+    ENCODED,
+    MODEL,
+    OF_A_READING,
+    OUTPUTS,
+    PICTURE,
+    PLATE_READER,
+)
+from orchestrator.errors import ParameterError, PictureError, RequestError
+from orchestrator.gateway import elements
+from orchestrator.gateway.calls import Call, Plain, Tensor
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.refusals import NotServed
+from orchestrator.picture_files import from_base64
+from orchestrator.picture_headers import check_file, check_pixels
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
+
+MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
+LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
+LONGEST_VERSION = 9
+LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+TIMEOUT = "timeout"
+"""Parameter of any request, microseconds; Triton takes it for itself."""
+
+
+def check_bounds(call: Call) -> Call:
+    """Return a call if there is not too much of anything in it, whatever its model.
+
+    Raises:
+        RequestError: There is.
+    """
+    _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
+    _check_names("outputs", call.outputs, MOST_OUTPUTS)
+    _check_names("parameters", call.parameters, MOST_PARAMETERS)
+    for name, value in call.parameters.items():
+        _check_plain(name, value)
+    if len(call.id) > LONGEST_ID or not call.id.isprintable():
+        raise RequestError(
+            f"id: wanted up to {LONGEST_ID} printable characters, got {reprlib.repr(call.id)}"
+        )
+    if call.version and not (call.version.isdecimal() and len(call.version) <= LONGEST_VERSION):
+        raise RequestError(f"version: wanted a number, got {reprlib.repr(call.version)}")
+    return call
+
+
+def _check_names(what: str, names: Collection[str], most: int) -> None:
+    if len(names) > most:
+        raise RequestError(f"{what}: wanted up to {most}, got {len(names)}")
+    for name in names:
+        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise RequestError(
+                f"{what}: wanted names of 1 to {LONGEST_NAME} printable characters, "
+                f"got {reprlib.repr(name)}"
+            )
+    if len(set(names)) < len(names):
+        raise RequestError(f"{what}: wanted each name once, got {reprlib.repr(list(names))}")
+
+
+def _check_plain(name: str, value: Plain) -> None:
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise ParameterError(
+            f"{name}: wanted up to {LONGEST_TEXT} characters, got {len(value)} characters"
+        )
+    if isinstance(value, int) and not LEAST_INT <= value <= MOST_INT:
+        raise ParameterError(f"{name}: wanted a number of 64 bits, got {value}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ParameterError(f"{name}: wanted a finite number, got {value}")
+
+
+def check(call: Call, limits: Limits) -> Call:
+    """Return the call to forward: one that its model can answer.
+
+    An operator's ceilings are the model's to know; here parameters are checked for names, types
+    and ranges.
+
+    Raises:
+        NotServed: Callers have no such model.
+        RequestError: It is not such a call.
+    """
+    if call.model == MODEL:
+        _check_outputs(call.outputs, OUTPUTS)
+        _check_parameters(call.parameters, REQUEST_PARAMETERS)
+        return replace(call, inputs=(_check_picture(call.inputs, limits),))
+    if call.model == PLATE_READER:
+        _check_outputs(call.outputs, OF_A_READING)
+        _check_parameters(call.parameters, READER_PARAMETERS)
+        _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
+        return call
+    raise NotServed(f"model: wanted {MODEL} or {PLATE_READER}, got {reprlib.repr(call.model)}")
+
+
+def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise RequestError(
+            f"outputs: wanted some of {', '.join(known)}, got {reprlib.repr(unknown[0])}"
+        )
+
+
+def _check_parameters(parameters: Mapping[str, Plain], known: tuple[str, ...]) -> None:
+    timeout = parameters.get(TIMEOUT, 1)
+    if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout < 1:
+        raise ParameterError(
+            f"{TIMEOUT}: wanted a whole number of microseconds above 0, got {reprlib.repr(timeout)}"
+        )
+    check_parameters({k: v for k, v in parameters.items() if k != TIMEOUT}, known)
+
+
+def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> Tensor:
+    tensor = _only(inputs, PICTURE, ENCODED)
+    if tensor.name == PICTURE:
+        return _check_pixels(tensor, limits.pixels)
+    if (tensor.datatype, tensor.shape) != ("BYTES", (1,)):
+        raise PictureError(f"{ENCODED}: wanted BYTES [1], got {_kind(tensor)}")
+    (sent,) = elements.decode(tensor)
+    file = from_base64(sent)
+    check_file(file, limits.pixels)
+    return tensor if file is sent else replace(tensor, data=elements.encode([file]))
+
+
+def _only(inputs: tuple[Tensor, ...], *names: str) -> Tensor:
+    if len(inputs) != 1 or inputs[0].name not in names:
+        got = reprlib.repr([tensor.name for tensor in inputs]) if inputs else "none"
+        wanted = f"exactly one of {' and '.join(names)}" if len(names) > 1 else f"{names[0]} alone"
+        raise RequestError(f"inputs: wanted {wanted}, got {got}")
+    return inputs[0]
+
+
+def _check_pixels(tensor: Tensor, most: int) -> Tensor:
+    """Return a picture of pixels if its bytes are as many as its shape says."""
+    shape = tensor.shape
+    if tensor.datatype != "UINT8" or len(shape) != 3 or shape[2] != 3:
+        raise PictureError(f"{tensor.name}: wanted UINT8 [height, width, 3], got {_kind(tensor)}")
+    check_pixels(shape[1], shape[0], most)
+    if len(tensor.data) != math.prod(shape):
+        raise PictureError(
+            f"{tensor.name}: wanted {math.prod(shape)} bytes by its shape, got {len(tensor.data)}"
+        )
+    return tensor
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{reprlib.repr(tensor.datatype)[1:-1]} {reprlib.repr(list(tensor.shape))}"

@@ -1,0 +1,79 @@
+"""Whether the service reads plates: it is asked now and then with a picture that it must read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from orchestrator.contract import ENCODED, MODEL, PROBE
+from orchestrator.errors import ModelError, Overloaded, PlateError
+from orchestrator.gateway import elements
+from orchestrator.gateway.calls import Answer, Call, Tensor
+from orchestrator.probe import PICTURE
+
+EVERY_S = 10.0
+READY_S, ALIVE_S = 30.0, 120.0
+"""How old the last good answer may be for who sends callers here, and for who starts pods again."""
+
+logger = logging.getLogger(__name__)
+
+
+class Canary:
+    """Sends a rendered plate through all models and wants its text back.
+
+    Args:
+        infer: Forwards a call to Triton.
+        text: What is to be read; any answer will do when empty.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        infer: Callable[[Call], Awaitable[Answer]],
+        text: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._infer, self._text, self._clock = infer, text, clock
+        self._begun = clock()
+        self._read: float | None = None
+        picture = Tensor(ENCODED, "BYTES", (1,), elements.encode([PICTURE.read_bytes()]))
+        self._call = Call(MODEL, (picture,), ("texts",), id=PROBE)
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since the text was read; since the start when it never was."""
+        return self._clock() - (self._begun if self._read is None else self._read)
+
+    def is_ready(self) -> bool:
+        """Tell whether callers should come here."""
+        return self._read is not None and self.age_s < READY_S
+
+    def is_alive(self) -> bool:
+        """Tell whether a restart would not help: the service reads, or may do so soon."""
+        return self.age_s < ALIVE_S
+
+    async def watch(self) -> None:
+        """Ask for ever."""
+        while True:
+            await self.ask()
+            await asyncio.sleep(EVERY_S if self.is_ready() else 1.0)
+
+    async def ask(self) -> None:
+        """Ask once; a service that is full is alive: a restart would make that worse."""
+        try:
+            self._judge(await self._infer(self._call))
+        except Overloaded:
+            self._read = self._clock()
+        except PlateError as error:
+            logger.warning("canary: wanted %s, got: %s", self._text or "an answer", error)
+
+    def _judge(self, answer: Answer) -> None:
+        (output,) = answer.outputs
+        texts = [text.decode(errors="replace") for text in elements.decode(output, ModelError)]
+        if self._text and texts != [self._text]:
+            got = ", ".join(texts) or "no plate"
+            logger.error("canary: wanted %s, got %s", self._text, got)
+            return
+        self._read = self._clock()

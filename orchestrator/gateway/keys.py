@@ -1,0 +1,252 @@
+"""API keys: a TOML file of their names, hashes and quotas, and who a caller is by one of them."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.gateway.clients import KEY_PREFIX, PRIORITIES, Client, client_at
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.refusals import Unauthenticated
+from orchestrator.toml_files import build, check_range
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+NAME = re.compile(r"[a-z0-9-]{1,64}")
+HASH = re.compile(r"[0-9a-f]{64}")
+BEARER = re.compile(r"bearer +(\S+)", re.ASCII | re.IGNORECASE)
+KEY = re.compile(r"[!-~]{1,256}")
+"""What may be a key: visible ASCII without spaces."""
+LOOK_AGAIN_S = 5.0
+HOW = "send a key as `Authorization: Bearer KEY` or as `X-API-Key: KEY`"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the file says of one key.
+
+    Attributes:
+        sha256: Of the key, in hex; a random key of 256 bits cannot be guessed from its hash, so
+            none that is slow on purpose is needed.
+        priority: gate, usual or archive.
+        calls: At once; as many as an address when None.
+        rate: Calls a second; as many as an address when None.
+        expires: The day, in UTC, from whose beginning on the key is refused; never when None.
+    """
+
+    sha256: str
+    priority: str = "usual"
+    calls: int | None = None
+    rate: float | None = None
+    expires: str | None = None
+
+    def __post_init__(self) -> None:
+        if not HASH.fullmatch(self.sha256):
+            raise SettingsError("sha256: wanted 64 hex digits in small letters, got something else")
+        if self.priority not in PRIORITIES:
+            raise SettingsError(
+                f"priority: wanted one of {', '.join(PRIORITIES)}, got {self.priority!r}"
+            )
+        if self.calls is not None:
+            check_range("calls", self.calls, 1, 1_000_000_000)
+        if self.rate is not None:
+            check_range("rate", self.rate, 0.001, 1_000_000_000)
+        if self.expires is not None:
+            _start_of(self.expires)
+
+    def is_expired(self, now: float) -> bool:
+        """Tell whether it is refused at a Unix time."""
+        return self.expires is not None and now >= _start_of(self.expires)
+
+
+def _start_of(day: str) -> float:
+    try:
+        first = date.fromisoformat(day)
+    except ValueError as error:
+        raise SettingsError(f"expires: wanted a date as 2027-01-31, got {day!r}") from error
+    return datetime(first.year, first.month, first.day, tzinfo=timezone.utc).timestamp()
+
+
+class Keys:
+    """All keys that the gateway knows."""
+
+    def __init__(self, by_name: Mapping[str, Key], now: Callable[[], float] = time.time) -> None:
+        """Take over what the file says of each key, by its name.
+
+        Args:
+            by_name: Nobody has a key when empty.
+            now: Unix time.
+
+        Raises:
+            SettingsError: What should be a name is none, or two keys are the same.
+        """
+        self.by_name, self._now = by_name, now
+        self._names: dict[str, str] = {}  # by the hash
+        for name, key in by_name.items():
+            check_name(name)
+            other = self._names.setdefault(key.sha256, name)
+            if other != name:
+                raise SettingsError(f"[{name}] wanted a key of its own, got that of [{other}]")
+
+    def client_of(self, key: str, limits: Limits) -> Client:
+        """Return whose key it is.
+
+        It is looked up by its hash: the time that takes tells nothing of the keys that are known.
+
+        Raises:
+            Unauthenticated: Nobody's, or one that has expired.
+        """
+        name = self._names.get(hash_of(key))
+        if name is None:
+            raise Unauthenticated("the key is not known")
+        known = self.by_name[name]
+        if known.is_expired(self._now()):
+            raise Unauthenticated(f"the key has expired, on {known.expires}")
+        calls = limits.client_calls if known.calls is None else known.calls
+        rate = limits.client_rate if known.rate is None else known.rate
+        return Client(KEY_PREFIX + name, calls, rate, PRIORITIES[known.priority])
+
+
+def hash_of(key: str) -> str:
+    """Return what the file holds of a key."""
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a key.
+
+    Raises:
+        SettingsError: It is none.
+    """
+    if not NAME.fullmatch(name):
+        raise SettingsError(
+            f"name: wanted small letters, digits and hyphens, at most 64, got {name!r}"
+        )
+
+
+def read_keys(file: Path, now: Callable[[], float] = time.time) -> Keys:
+    """Read a file of keys; one that is empty says that nobody has a key.
+
+    Raises:
+        SettingsError: It cannot be read, or does not say what it should.
+    """
+    try:
+        return parse_keys(file.read_text(encoding="utf-8"), now)
+    except OSError as error:
+        raise SettingsError(f"{file}: wanted a file of keys, got {error.strerror}") from error
+    except (SettingsError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file}: {error}") from error
+
+
+def parse_keys(text: str, now: Callable[[], float] = time.time) -> Keys:
+    """Return the keys that the text of a file holds.
+
+    Raises:
+        SettingsError: It does not say what it should.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"wanted TOML, got: {error}") from error
+    return Keys({name: _key(name, table) for name, table in tables.items()}, now)
+
+
+def _key(name: str, table: object) -> Key:
+    if isinstance(table, dict):  # `build` knows no dates
+        table = {key: str(one) if isinstance(one, date) else one for key, one in table.items()}
+    try:
+        return build(Key, table)
+    except SettingsError as error:
+        raise SettingsError(f"[{name}] {error}") from error
+
+
+class KeyFile:
+    """A file of keys that is read again when it has changed."""
+
+    def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        """Read it.
+
+        Raises:
+            SettingsError: It cannot be read, or does not say what it should.
+        """
+        self._file, self._clock = file, clock
+        self._looked, self._stamp = clock(), _stamp_of(file)
+        self._keys = read_keys(file)
+
+    def keys(self) -> Keys:
+        """Return what the file says, or the last that was right; looks every 5 seconds at most."""
+        now = self._clock()
+        if now - self._looked < LOOK_AGAIN_S:
+            return self._keys
+        self._looked, before = now, self._stamp
+        self._stamp = _stamp_of(self._file)
+        if self._stamp != before:
+            try:
+                self._keys = read_keys(self._file)
+            except SettingsError as error:
+                log.error("%s; the keys before stay good", error)
+        return self._keys
+
+
+def _stamp_of(file: Path) -> tuple[int, ...]:
+    """Return what differs when a file was written anew; nothing when it is not there."""
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def who_calls(
+    headers: Mapping[str, str], address: str, keys: Keys | None, *, wants_keys: bool, limits: Limits
+) -> Client:
+    """Return the client of a call: its key's, or its address's where no key is wanted.
+
+    A key that comes is always looked at, so that one which is wrong is not taken for none.
+
+    Args:
+        headers: Of the call, or its metadata, by name in small letters.
+        address: IP address of the caller.
+        keys: Those that are known; None where there is no file of them.
+        wants_keys: No call without a key.
+        limits: For the quotas that a key does not say, and for addresses.
+
+    Raises:
+        Unauthenticated: The key is malformed, not known or expired, or is wanted and missing.
+    """
+    key = _key_of(headers)
+    if key is not None:
+        return (keys or Keys({})).client_of(key, limits)
+    if wants_keys:
+        raise Unauthenticated(f"this gateway wants a key: {HOW}")
+    return client_at(address, limits)
+
+
+def _key_of(headers: Mapping[str, str]) -> str | None:
+    """Return the key that a call came with."""
+    given = set()
+    if "authorization" in headers:
+        bearer = BEARER.fullmatch(headers["authorization"].strip())
+        given.add(bearer[1] if bearer else "")
+    if "x-api-key" in headers:
+        given.add(headers["x-api-key"].strip())
+    if not given:
+        return None
+    if len(given) > 1:
+        raise Unauthenticated("wanted one key, got two that differ")
+    (key,) = given
+    if not KEY.fullmatch(key):
+        raise Unauthenticated(f"this is no key: {HOW}")
+    return key

@@ -1,0 +1,155 @@
+"""What the gateway counts, for Prometheus; every label comes from a small set.
+
+Where several processes are one gateway, `PROMETHEUS_MULTIPROC_DIR` names an empty folder before
+this module is imported, and any of them tells the sums.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from orchestrator.contract import MODEL, PLATE_READER
+from orchestrator.errors import PlateError
+from orchestrator.gateway.admission import Counts
+from orchestrator.gateway.audit import Entry
+from orchestrator.gateway.clients import KEY_PREFIX
+from orchestrator.gateway.refusals import ANSWERED
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+PREFIX = "plates_gateway_"
+FRONTS = ("kserve-http", "kserve-grpc", "rest")
+MODELS = (MODEL, PLATE_READER)
+OTHER = "other"
+MOST_KEYS = 1000
+"""Names of keys that are counted apart; those of more are `other`."""
+SECONDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30)
+NOW = {
+    "inside": ("inside", "Calls that were let in."),
+    "waiting": ("waiting", "Calls that wait for their turn."),
+    "in_work": ("in_work", "Calls that Triton has."),
+    "held": ("held", "Refused calls that have not been told yet."),
+    "bytes": ("memory_bytes", "Bodies of all calls inside together."),
+}
+"""Gauges by the field of `Counts` that they show: names and what they tell."""
+OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Metrics:
+    """Notes what became of each call.
+
+    Attributes:
+        connections: Open now; the server sets it.
+        connections_dropped: Closed for others.
+        audit_lost: Lines of the audit that could not be written.
+    """
+
+    def __init__(self, counts: Callable[[], Counts]) -> None:
+        """Create every metric, with a registry of their own.
+
+        Args:
+            counts: Says what is going on now.
+        """
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the process's; only we count
+        self._counts, self._keys = counts, set[str]()
+        self._registry = CollectorRegistry()
+        self._reasons = tuple(sorted({ANSWERED.reason, *_reasons_of(PlateError)}))
+        self._calls = self._counter("calls", "Calls that ended.", "front", "model", "reason")
+        self._by_key = self._counter("calls_by_key", "Calls that came with a key.", "key", "reason")
+        self._plates = self._counter("plates", "Plates found.")
+        self._bytes = self._counter("body_bytes", "Bodies of calls, as announced.")
+        self._seconds = Histogram(
+            f"{PREFIX}call_seconds",
+            "Time of an answered call, from its headers to the end of its answer.",
+            ["front"],
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self._now = {name: self._gauge(*told) for name, told in NOW.items()}
+        self.connections = self._gauge("connections", "Open connections.")
+        self.connections_dropped = self._counter(
+            "connections_dropped", "Connections that were closed for others."
+        )
+        self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
+        self._begin()
+
+    def _counter(self, name: str, told: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, told, labels, registry=self._registry)
+
+    def _gauge(self, name: str, told: str) -> Gauge:
+        return Gauge(PREFIX + name, told, registry=self._registry, multiprocess_mode="livesum")
+
+    def _begin(self) -> None:
+        """Have the labels there from the start, so that a rate sees the first call."""
+        for front in FRONTS:
+            self._seconds.labels(front)
+            for model in (*MODELS, OTHER):
+                for reason in self._reasons:
+                    self._calls.labels(front, model, reason)
+
+    def note(self, front: str, entry: Entry) -> None:
+        """Count a call that ended.
+
+        Args:
+            front: Which protocol it came over, one of `FRONTS`.
+            entry: What is kept of it.
+        """
+        front, reason = _one_of(FRONTS, front), _one_of(self._reasons, entry.reason)
+        self._calls.labels(front, _one_of(MODELS, entry.model), reason).inc()
+        if entry.client.startswith(KEY_PREFIX):
+            self._by_key.labels(self._key_of(entry.client), reason).inc()
+        self._plates.inc(entry.plates)
+        self._bytes.inc(entry.bytes)
+        if reason == ANSWERED.reason:
+            self._seconds.labels(front).observe(entry.ms / 1000)
+
+    def _key_of(self, client: str) -> str:
+        name = client.removeprefix(KEY_PREFIX)
+        if len(self._keys) < MOST_KEYS:
+            self._keys.add(name)
+        return name if name in self._keys else OTHER
+
+    def refresh(self) -> None:
+        """Say what is going on now; each process does each second where there are several."""
+        counts = self._counts()
+        for name, gauge in self._now.items():
+            gauge.set(getattr(counts, name))
+
+    def render(self) -> bytes:
+        """Return the page for Prometheus, of `CONTENT_TYPE`."""
+        self.refresh()
+        if MULTIPROCESS not in os.environ:
+            return generate_latest(self._registry)
+        everybody = CollectorRegistry()
+        MultiProcessCollector(everybody)  # type: ignore[no-untyped-call]
+        return generate_latest(everybody)
+
+
+def _reasons_of(kind: type[PlateError]) -> Iterator[str]:
+    """Give how a call can end that raises an error of a kind."""
+    yield kind.reason
+    for one in kind.__subclasses__():
+        yield from _reasons_of(one)
+
+
+def _one_of(known: tuple[str, ...], value: str) -> str:
+    return value if value in known else OTHER
+
+
+def join(ours: bytes, tritons: bytes) -> bytes:
+    """Put Triton's page behind ours; what it should have under our names is left out."""
+    lines = [line for line in tritons.splitlines() if not OURS.match(line)]
+    return ours + b"".join(line + b"\n" for line in lines)

@@ -1,0 +1,193 @@
+"""REST: pictures in a body, what is in them as JSON. Knows neither the server nor its routes."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from orchestrator.contract import (
+    CROP,
+    ENCODED,
+    MODEL,
+    OF_A_READING,
+    OUTPUTS,
+    PLATE_READER,
+    PROBE,
+    Arrays,
+    from_arrays,
+)
+from orchestrator.errors import (
+    Cancelled,
+    ModelError,
+    Overloaded,
+    ParameterError,
+    PictureError,
+    PlateError,
+    ServerError,
+)
+from orchestrator.gateway.calls import Answer, Call
+from orchestrator.gateway.multipart import Part, parse, shown
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.problems import problem
+from orchestrator.gateway.refusals import TooMany, Unsupported, outcome_of
+from orchestrator.gateway.schemas import (
+    FailedPicture,
+    Model,
+    Problem,
+    Readings,
+    ReadPicture,
+    Recognition,
+    RecognizedPicture,
+    plates_of,
+    reading_of,
+)
+from orchestrator.gateway.tensors import to_array, to_tensor
+from orchestrator.picture_files import unpack
+from orchestrator.picture_headers import check_file
+from orchestrator.settings import REQUEST_PARAMETERS, Settings
+
+Infer = Callable[[Call], Awaitable[Answer]]
+
+OF_A_CROP = ("text_threshold",)
+"""Query parameters of `/v1/read`."""
+FORM = "multipart/form-data"
+FILE = "application/octet-stream"
+OF_THE_SERVICE = (Overloaded, TooMany, ServerError)
+"""Failures that say nothing of a picture."""
+LONGEST_ID = 128
+
+A = TypeVar("A", bound=Model)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a caller sent.
+
+    Attributes:
+        body: A picture file, or a form with several.
+        content_type: The header; empty for none.
+        query: Names and values, decoded, in their order.
+        id: Names the call.
+        trace: W3C trace headers.
+    """
+
+    body: bytes = field(repr=False)
+    content_type: str = ""
+    query: Sequence[tuple[str, str]] = ()
+    id: str = ""
+    trace: Mapping[str, str] = field(default_factory=dict)
+
+
+def request_id(given: str | None) -> str:
+    """Return a caller's name of a call, or a new one; a health check's is not for callers."""
+    is_usable = given and given.isprintable() and len(given) <= LONGEST_ID and given != PROBE
+    return given if given and is_usable else uuid.uuid4().hex
+
+
+async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
+    """Find and read the plates in pictures, one after the other.
+
+    Raises:
+        RequestError: A parameter or the form is wrong; or there is one picture, and it is.
+        Refusal: The content type is not understood, or the service has no room.
+        PlateError: The one picture that there is has no answer.
+    """
+    parameters = _parameters_of(sent.query, REQUEST_PARAMETERS)
+
+    async def answer(picture: Part, id: str) -> RecognizedPicture:
+        file = np.array([picture.content], np.object_)
+        inputs = (to_tensor(ENCODED, file),)
+        call = Call(MODEL, inputs, tuple(OUTPUTS), "", id, parameters, sent.trace)
+        plates = from_arrays(_arrays_of(await infer(call)))
+        return _judged(RecognizedPicture, name=picture.filename, plates=plates_of(plates))
+
+    return Recognition(pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer))
+
+
+async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
+    """Read tight crops of plates, one after the other.
+
+    Raises:
+        RequestError: A parameter or the form is wrong; or there is one crop, and it is.
+        Refusal: The content type is not understood, or the service has no room.
+        PlateError: The one crop that there is has no answer.
+    """
+    parameters = _parameters_of(sent.query, OF_A_CROP)
+
+    async def answer(crop: Part, id: str) -> ReadPicture:
+        check_file(crop.content, limits.crop_pixels)
+        bgr = await asyncio.to_thread(unpack, crop.content, "crop")
+        inputs = (to_tensor(CROP, bgr),)
+        call = Call(PLATE_READER, inputs, OF_A_READING, "", id, parameters, sent.trace)
+        arrays = _arrays_of(await infer(call))
+        whole = np.array([[0, 0, bgr.shape[1], bgr.shape[0]]], np.float32)
+        (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
+        return _judged(ReadPicture, name=crop.filename, plate=reading_of(plate))
+
+    return Readings(pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer))
+
+
+def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:
+    """Return the request parameters, judged by the rules of the model."""
+    for name, count in Counter(name for name, _ in query).items():
+        if count > 1:
+            raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
+    parameters = dict(query)
+    Settings().updated(parameters, known)
+    return parameters
+
+
+def _pictures_of(sent: Sent, most: int) -> list[Part]:
+    kind = sent.content_type.partition(";")[0].strip().lower()
+    if kind == FORM:
+        return parse(sent.body, sent.content_type, most)
+    if kind not in ("", FILE) and not kind.startswith("image/"):
+        raise Unsupported(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
+    return [Part("", "", sent.body)]
+
+
+async def _each(
+    pictures: Sequence[Part], id: str, answer: Callable[[Part, str], Awaitable[A]]
+) -> tuple[A | FailedPicture, ...]:
+    """Answer pictures one after the other; of several each may fail alone."""
+    if len(pictures) == 1:
+        return (await answer(_not_empty(pictures[0]), id),)
+    answers: list[A | FailedPicture] = []
+    for number, picture in enumerate(pictures):
+        try:
+            answers.append(await answer(_not_empty(picture), f"{id}/{number}"))
+        except Cancelled:
+            raise
+        except PlateError as error:
+            if number == 0 and isinstance(error, OF_THE_SERVICE):
+                raise
+            told = Problem.model_validate(problem(outcome_of(error)))
+            answers.append(FailedPicture(name=picture.filename, problem=told))
+    return tuple(answers)
+
+
+def _not_empty(picture: Part) -> Part:
+    if not picture.content:
+        raise PictureError("picture: wanted a JPEG, PNG, WebP or BMP file, got 0 bytes")
+    return picture
+
+
+def _arrays_of(answer: Answer) -> Arrays:
+    return {tensor.name: to_array(tensor) for tensor in answer.outputs}
+
+
+def _judged(kind: type[A], **values: Any) -> A:
+    """Return an answer that is what the API says it is."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ModelError(f"answer: wanted {where} as described, got: {first['msg']}") from error

@@ -1,0 +1,234 @@
+"""What a call means, whatever it came over: who may, whose turn it is, what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import Any
+
+from orchestrator.contract import MODEL, PLATE_READER
+from orchestrator.errors import Cancelled, RequestError
+from orchestrator.gateway.admission import Admission, Place
+from orchestrator.gateway.audit import Audit, Entry
+from orchestrator.gateway.calls import Answer, Call
+from orchestrator.gateway.checks import check
+from orchestrator.gateway.clients import client_at
+from orchestrator.gateway.connections import Connections
+from orchestrator.gateway.health import Canary
+from orchestrator.gateway.keys import KeyFile, who_calls
+from orchestrator.gateway.metrics import Metrics
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.refusals import (
+    ANSWERED,
+    Full,
+    NotServed,
+    Outcome,
+    TooMany,
+    outcome_of,
+)
+from orchestrator.gateway.triton import Triton
+
+SERVED = (MODEL, PLATE_READER)
+EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
+"""Of KServe v2 and Triton's, those that callers reach."""
+REFRESH_S = 1.0
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class About:
+    """What the service says of itself, not of the Triton behind it."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+
+
+class Visit:
+    """One caller's stay, from its headers to its answer.
+
+    Attributes:
+        entry: What the audit and the metrics are told of it.
+    """
+
+    def __init__(self, service: Service, entry: Entry) -> None:
+        self._service = service
+        self._place: Place | None = None
+        self.entry = entry
+
+    def take(self, place: Place) -> None:
+        """Note that the caller was let in."""
+        self._place = place
+
+    @property
+    def place(self) -> Place:
+        """The caller's, once it was let in."""
+        assert self._place is not None
+        return self._place
+
+    def expect(self, size: int) -> None:
+        """Make room for a body of a size in bytes, before it is read where that can be.
+
+        Raises:
+            Full: There is none.
+        """
+        self.note(bytes=size)
+        self._service.admission.reserve(self.place, size)
+
+    async def infer(self, call: Call) -> Answer:
+        """Check a call, wait for its turn, and forward it.
+
+        Raises:
+            PlateError: It was refused, or not answered.
+        """
+        self.note(model=call.model, id=call.id)
+        answer = await self._service.forward(call, self.place)
+        plates = answer.outputs[0].shape[0] if answer.outputs else 0
+        self.note(plates=self.entry.plates + plates)
+        return answer
+
+    def note(self, **facts: Any) -> None:
+        """Keep fields of the entry."""
+        self.entry = replace(self.entry, **facts)
+
+
+class Service:
+    """The data plane: every front translates to it and from it. Made inside its loop."""
+
+    def __init__(self, options: GatewayOptions) -> None:
+        """Begin with nobody inside.
+
+        Raises:
+            SettingsError: The file of keys or of the audit cannot be used.
+        """
+        self.options, self.limits = options, options.limits
+        self.triton = Triton(options)
+        self.canary = Canary(self.triton.infer, options.canary_text)
+        self.admission = Admission(self.limits)
+        self.connections = Connections(self.limits.connections)
+        self.metrics = Metrics(self.admission.counts)
+        self._audit = Audit(options.audit)
+        self._keys = KeyFile(options.keys) if options.keys else None
+
+    @asynccontextmanager
+    async def visit(
+        self, front: str, what: str, address: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[Visit]:
+        """Let a caller in before its body is read, and note at the end what became of it.
+
+        Args:
+            front: Which protocol it came over, one of `metrics.FRONTS`.
+            what: It asks for, of a small set.
+            address: Its IP address.
+            headers: By lower-case name.
+
+        Raises:
+            PlateError: It is refused, or its call.
+        """
+        begun = time.monotonic()
+        visit = Visit(self, Entry(client_at(address, self.limits).name, what))
+        outcome = outcome_of(Cancelled())
+        try:
+            client = self._who_calls(headers, address)
+            visit.note(client=client.name)
+            with self.admission.enter(client) as place:
+                visit.take(place)
+                yield visit
+            outcome = ANSWERED
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            outcome = self._explain(error, visit.entry)
+            if isinstance(error, (Full, TooMany)):
+                await self.admission.hold()
+            raise
+        finally:
+            self._note(front, visit, outcome, time.monotonic() - begun)
+
+    def _who_calls(self, headers: Mapping[str, str], address: str) -> Any:
+        keys = self._keys.keys() if self._keys else None
+        wants_keys = self.options.wants_keys
+        return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
+
+    def _explain(self, error: Exception, entry: Entry) -> Outcome:
+        outcome = outcome_of(error)
+        if outcome.status == 500:  # a fault of ours: nobody else can tell what it was
+            logger.error("%s of %s failed", entry.what, entry.client, exc_info=error)
+        return outcome
+
+    def _note(self, front: str, visit: Visit, outcome: Outcome, seconds: float) -> None:
+        visit.note(status=outcome.status, reason=outcome.reason, ms=1e3 * seconds)
+        self.metrics.note(front, visit.entry)
+        if not self._audit.write(visit.entry):
+            self.metrics.audit_lost.inc()
+
+    async def forward(self, call: Call, place: Place) -> Answer:
+        """Return Triton's answer to a call, when it is its turn.
+
+        Raises:
+            PlateError: It is refused, or not answered.
+        """
+        if call.is_probe:
+            raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
+        call = check(call, self.limits)
+        async with self.admission.turn(place):
+            return await self.triton.infer(call)
+
+    async def watch(self) -> None:
+        """Keep the metrics true for ever."""
+        dropped = 0
+        while True:
+            self.metrics.refresh()
+            self.metrics.connections.set(len(self.connections))
+            self.metrics.connections_dropped.inc(self.connections.dropped - dropped)
+            dropped = self.connections.dropped
+            await asyncio.sleep(REFRESH_S)
+
+    async def close(self) -> None:
+        await self.triton.close()
+        self._audit.close()
+
+    async def is_live(self) -> bool:
+        return self.canary.is_alive()
+
+    async def is_ready(self) -> bool:
+        return self.canary.is_ready()
+
+    async def is_model_ready(self, model: str, version: str) -> bool:
+        check_served(model, version)
+        return await self.triton.is_model_ready(model, version)
+
+    async def metadata_of(self, model: str, version: str) -> Any:
+        check_served(model, version)
+        return await self.triton.metadata_of(model, version)
+
+    async def config_of(self, model: str, version: str) -> Any:
+        check_served(model, version)
+        return await self.triton.config_of(model, version)
+
+    async def page_of(self, model: str, version: str, page: str = "") -> bytes:
+        """Return a model's metadata, or its `/config`, as Triton says it over HTTP."""
+        check_served(model, version)
+        below = f"/versions/{version}" if version else ""
+        return await self.triton.page(f"/v2/models/{model}{below}{page}")
+
+    def server_metadata(self) -> About:
+        return About("plates", metadata.version("orchestrator"), EXTENSIONS)
+
+
+def check_served(model: str, version: str) -> None:
+    """See that callers may reach a model.
+
+    Raises:
+        NotServed: They may not.
+    """
+    if model not in SERVED:
+        raise NotServed(f"model: wanted one of {', '.join(SERVED)}, got {model[:80]!r}")
+    if version and not (version.isascii() and version.isdigit() and len(version) < 10):
+        raise NotServed(f"version: wanted a number, got {version[:40]!r}")

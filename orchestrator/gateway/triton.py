@@ -1,0 +1,194 @@
+"""The Triton behind the gateway, on this machine: one gRPC channel for calls of every front."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError
+
+import grpc
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc import service_pb2_grpc
+
+from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
+from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.refusals import Full, Late, NotServed
+from orchestrator.loopback import PAST_PROXY, open_url
+
+CHANNEL = [
+    ("grpc.max_send_message_length", -1),  # the fronts have limits
+    ("grpc.max_receive_message_length", -1),
+    # A Triton that is started again is met within a second, not after gRPC's two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    PAST_PROXY,
+]
+FULL = "maximum queue size"
+DEAD = ("is not healthy", "server not ready", "no available versions")
+"""Words of Triton while it has lost a worker, starts or stops."""
+AWAY = "the service is away for a moment; try again"
+QUESTION_S = 5.0
+KEPT_S = 10.0
+"""How long what Triton says of a model is taken for true."""
+TIMEOUT = "timeout"
+"""Request parameter of the protocol: microseconds that the caller gives the call."""
+
+
+class Triton:
+    """The server behind the gateway; made inside the loop that uses it."""
+
+    def __init__(self, options: GatewayOptions) -> None:
+        self._channel = grpc.aio.insecure_channel(options.triton_grpc, options=CHANNEL)
+        self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
+        self._options = options
+        self._kept: dict[object, tuple[float, Any]] = {}
+
+    async def infer(self, call: Call) -> Answer:
+        """Forward a call that was checked.
+
+        Raises:
+            PlateError: It was not answered.
+        """
+        timeout_s = min(self._options.limits.call_s, float(call.parameters.get(TIMEOUT, 1e12)) / 1e6)
+        metadata = tuple(call.trace.items()) or None
+        try:
+            response = await self._stub.ModelInfer(
+                to_request(call), timeout=timeout_s, metadata=metadata
+            )
+        except grpc.aio.AioRpcError as error:
+            raise fault_of(error, timeout_s) from error
+        return to_answer(response)
+
+    async def is_live(self) -> bool:
+        return await self._ask("ServerLive", pb.ServerLiveRequest(), "live")
+
+    async def is_model_ready(self, model: str, version: str) -> bool:
+        return await self._ask("ModelReady", pb.ModelReadyRequest(name=model, version=version))
+
+    async def metadata_of(self, model: str, version: str) -> Any:
+        """Return what a model takes and gives, as Triton says it over gRPC."""
+        request = pb.ModelMetadataRequest(name=model, version=version)
+        return await self._keep(
+            ("metadata", model, version), lambda: self._question("ModelMetadata", request)
+        )
+
+    async def config_of(self, model: str, version: str) -> Any:
+        """Return a model's configuration, as Triton says it over gRPC."""
+        request = pb.ModelConfigRequest(name=model, version=version)
+        return await self._keep(
+            ("config", model, version), lambda: self._question("ModelConfig", request)
+        )
+
+    async def page(self, path: str) -> bytes:
+        """Return what Triton says over HTTP, JSON, under a path that was checked."""
+        url = f"http://{self._options.triton_http}{path}"
+        return await self._keep(path, lambda: asyncio.to_thread(_fetch, url))
+
+    async def metrics(self) -> bytes:
+        """Return Triton's metrics as Prometheus reads them.
+
+        Raises:
+            ServerError: It is away.
+        """
+        return await asyncio.to_thread(_fetch, self._options.triton_metrics)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def _ask(self, method: str, request: Any, answer: str = "ready") -> bool:
+        try:
+            return bool(getattr(await self._question(method, request), answer))
+        except PlateError:
+            return False
+
+    async def _question(self, method: str, request: Any) -> Any:
+        try:
+            return await getattr(self._stub, method)(request, timeout=QUESTION_S)
+        except grpc.aio.AioRpcError as error:
+            raise fault_of(error, QUESTION_S) from error
+
+    async def _keep(self, key: object, ask: Callable[[], Awaitable[Any]]) -> Any:
+        """Ask what was not asked lately: strangers ask as often as they like.
+
+        Only models and versions that are there get an answer, so few are kept.
+        """
+        asked, answer = self._kept.get(key, (float("-inf"), None))
+        if time.monotonic() - asked > KEPT_S:
+            answer = await ask()
+            self._kept[key] = (time.monotonic(), answer)
+        return answer
+
+
+def to_request(call: Call) -> Any:
+    """Return a call as Triton takes it over gRPC."""
+    request = pb.ModelInferRequest(
+        model_name=call.model,
+        model_version=call.version,
+        id=call.id,
+        inputs=[
+            pb.ModelInferRequest.InferInputTensor(
+                name=tensor.name, datatype=tensor.datatype, shape=tensor.shape
+            )
+            for tensor in call.inputs
+        ],
+        outputs=[pb.ModelInferRequest.InferRequestedOutputTensor(name=n) for n in call.outputs],
+        raw_input_contents=[tensor.data for tensor in call.inputs],
+    )
+    _set_parameters(request.parameters, call.parameters)
+    return request
+
+
+def _set_parameters(target: Any, parameters: Mapping[str, Plain]) -> None:
+    kinds = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}
+    for name, value in parameters.items():
+        if name != TIMEOUT:  # which is the call's deadline
+            setattr(target[name], kinds[type(value)], value)
+
+
+def to_answer(response: Any) -> Answer:
+    """Return Triton's answer.
+
+    Raises:
+        ModelError: An output came without its bytes.
+    """
+    raw = response.raw_output_contents
+    if len(raw) != len(response.outputs):
+        raise ModelError(f"answer: wanted {len(response.outputs)} outputs, got {len(raw)}")
+    outputs = (
+        Tensor(output.name, output.datatype, tuple(output.shape), data)
+        for output, data in zip(response.outputs, raw, strict=True)
+    )
+    return Answer(response.model_name, response.model_version, response.id, tuple(outputs))
+
+
+def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
+    """Return Triton's refusal of a call as one of our errors; its own words where they are ours."""
+    words = error.details() or ""
+    if any(said in words for said in DEAD):
+        return ServerError(AWAY)
+    match error.code():
+        case grpc.StatusCode.INVALID_ARGUMENT:
+            return RequestError(words)
+        case grpc.StatusCode.NOT_FOUND:
+            return NotServed(words)
+        case grpc.StatusCode.DEADLINE_EXCEEDED:
+            return Late(f"wanted an answer within {timeout_s:g} s, got none")
+        case grpc.StatusCode.CANCELLED:
+            return Cancelled("the caller has cancelled the call")
+        case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:
+            return Full(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
+    return ModelError(words)
+
+
+def _fetch(url: str) -> bytes:
+    try:
+        with open_url(url, timeout_s=QUESTION_S) as answer:
+            return bytes(answer.read())
+    except HTTPError as error:
+        raise NotServed(f"no such model or version ({error.code})") from error
+    except (OSError, HTTPException) as error:
+        raise ServerError(AWAY) from error

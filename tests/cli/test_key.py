@@ -1,0 +1,147 @@
+"""`plates key` adds a key to a file and takes one out, and leaves all else in it alone."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.cli.key import without_table
+from orchestrator.gateway.clients import GATE, USUAL, Client
+from orchestrator.gateway.keys import read_keys
+from orchestrator.gateway.options import Limits
+from tests.client.client_only import ClientOnly
+
+LIMITS = Limits(client_calls=5, client_rate=7.0)
+
+
+def run(file: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["key", "--keys", str(file), *arguments])
+
+
+def table(name: str, digit: str) -> str:
+    return f'[{name}]\nsha256 = "{digit * 64}"\n'
+
+
+def test_a_first_key_makes_the_file_for_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    done = run(file, "gate-north")
+    assert (done.exit_code, stat.S_IMODE(file.stat().st_mode)) == (0, 0o600)
+    key = done.stdout.removesuffix("\n")
+    assert read_keys(file).client_of(key, LIMITS) == Client("key:gate-north", 5, 7.0, USUAL)
+    assert key not in file.read_text()
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_key_is_random_and_marked_as_ours(tmp_path: Path) -> None:
+    keys = [run(tmp_path / "keys.toml", name).stdout.strip() for name in ("a", "b")]
+    assert [key[:7] for key in keys] == ["plates_", "plates_"]
+    assert [len(key) for key in keys] == [50, 50]  # 256 bits are 43 signs of 6 bits
+    assert keys[0] != keys[1]
+
+
+def test_a_key_has_the_quotas_that_were_given(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    given = ["--priority", "gate", "--calls", "8", "--rate", "20", "--expires", "2999-01-01"]
+    key = run(file, "north", *given).stdout.strip()
+    assert read_keys(file).client_of(key, LIMITS) == Client("key:north", 8, 20.0, GATE)
+    assert read_keys(file).by_name["north"].expires == "2999-01-01"
+
+
+@pytest.mark.parametrize("before", [f"# ours\n{table('a', 'a')}", table("a", "a").rstrip("\n")])
+def test_what_the_file_held_stays(tmp_path: Path, before: str) -> None:
+    file = tmp_path / "keys.toml"
+    file.write_text(before)
+    file.chmod(0o640)
+    assert run(file, "b").exit_code == 0
+    assert file.read_text().startswith(before + "\n")
+    assert [*read_keys(file).by_name] == ["a", "b"]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param(["a"], "wanted a name that no key has, got a", id="taken"),
+        pytest.param(["B"], "name: wanted small letters, digits and hyphens", id="name"),
+        pytest.param(["b", "--priority", "vip"], "priority: wanted one of gate", id="priority"),
+        pytest.param(["b", "--calls", "0"], "calls: wanted 1 to", id="calls"),
+        pytest.param(["b", "--expires", "soon"], "expires: wanted a date", id="expires"),
+        pytest.param(["b", "--remove"], "wanted some of a, got b", id="remove"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_written(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    file = tmp_path / "keys.toml"
+    file.write_text(table("a", "a"))
+    done = run(file, *arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("plates: ")
+    assert said in done.stderr
+    assert file.read_text() == table("a", "a")
+
+
+def test_a_file_that_is_wrong_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    file.write_text("[a")
+    assert "wanted TOML" in run(file, "b").stderr
+    assert file.read_text() == "[a"
+
+
+def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    done = run(tmp_path / "none" / "keys.toml", "a")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "keys.toml: cannot be read and written: No such file" in done.stderr
+
+
+def test_a_key_that_was_added_is_taken_out_without_a_trace(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    file.write_text(table("a", "a"))
+    file.chmod(0o640)
+    run(file, "b")
+    assert run(file, "b", "--remove").exit_code == 0
+    assert file.read_text() == table("a", "a")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert [one.name for one in tmp_path.iterdir()] == ["keys.toml"]
+
+
+def test_the_file_behind_a_link_is_written(tmp_path: Path) -> None:
+    file, link = tmp_path / "real.toml", tmp_path / "keys.toml"
+    file.write_text(table("a", "a"))
+    link.symlink_to(file)
+    assert run(link, "a", "--remove").exit_code == 0
+    assert (file.read_text(), link.is_symlink()) == ("", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        pytest.param("", "", id="empty"),
+        pytest.param("[b]\nx = 1\n", "[b]\nx = 1\n", id="another"),
+        pytest.param("[a]\nx = 1\n[b]\n", "[b]\n", id="first"),
+        pytest.param("[b]\n\n[a] # old\n# its own\nx = 1", "[b]\n", id="last"),
+        pytest.param(
+            "# of a\n[a]\nx = 1\n\n# of b\n[b]\n", "# of a\n\n# of b\n[b]\n", id="comments"
+        ),
+        pytest.param('[b]\r\n\r\n[ "a" ]\r\nx = 1\r\n', "[b]\r\n", id="crlf"),
+    ],
+)
+def test_only_the_table_is_left_out(text: str, left: str) -> None:
+    assert without_table(text, "a") == left
+
+
+def test_a_key_that_is_written_otherwise_is_not_taken_out(tmp_path: Path) -> None:
+    file = tmp_path / "keys.toml"
+    text = f'a.sha256 = "{"a" * 64}"\n'
+    file.write_text(text)
+    done = run(file, "a", "--remove")
+    assert "wanted a table under [a], got it written otherwise" in done.stderr
+    assert file.read_text() == text
+
+
+def test_a_client_alone_can_make_one(client_only: ClientOnly, tmp_path: Path) -> None:
+    assert client_only.plates("key", "a", "--keys", tmp_path / "keys.toml").returncode == 0
+    assert [*read_keys(tmp_path / "keys.toml").by_name] == ["a"]

@@ -1,0 +1,110 @@
+"""A gateway of its own process in front of a Triton that a test holds in its hands."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.process import Gateway, start
+from orchestrator.server.ports import free_ports
+from tests.gateway.fake_triton import FakeTriton, run_fake
+
+INFER = "/v2/models/plate_recognition/infer"
+GREY = cv2.imencode(".jpg", np.full((30, 40, 3), 128, np.uint8))[1].tobytes()
+
+
+@dataclass
+class Running:
+    """A gateway and the fake behind it."""
+
+    gateway: Gateway
+    triton: FakeTriton
+    audit: Path
+    connections: list[http.client.HTTPConnection] = field(default_factory=list)
+
+    @property
+    def port(self) -> int:
+        return self.gateway.options.http.port
+
+    def connect(self, source: str = "127.0.0.1") -> http.client.HTTPConnection:
+        """Open a connection from an address of this machine."""
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=20, source_address=(source, 0)
+        )
+        self.connections.append(connection)
+        return connection
+
+    def send(self, source: str = "127.0.0.1", **headers: str) -> http.client.HTTPConnection:
+        """Send an infer call and do not wait for its answer."""
+        body, lengths = infer_call(GREY)
+        connection = self.connect(source)
+        connection.request("POST", INFER, body, lengths | headers)
+        return connection
+
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        connection = self.connect()
+        connection.request(method, path, body, headers)
+        return answer_of(connection)
+
+    def socket(self, source: str = "127.0.0.1") -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
+
+
+def answer_of(connection: http.client.HTTPConnection) -> tuple[int, dict[str, str], bytes]:
+    answer = connection.getresponse()
+    headers = {name.lower(): value for name, value in answer.getheaders()}
+    return answer.status, headers, answer.read()
+
+
+def infer_call(picture: bytes) -> tuple[bytes, dict[str, str]]:
+    """Return body and headers of an infer call that asks for texts."""
+    element = struct.pack("<I", len(picture)) + picture
+    encoded = {"name": "encoded_image", "datatype": "BYTES", "shape": [1]}
+    sent = encoded | {"parameters": {"binary_data_size": len(element)}}
+    call = json.dumps({"id": "gate-7", "inputs": [sent], "outputs": [{"name": "texts"}]}).encode()
+    return call + element, {"Inference-Header-Content-Length": str(len(call))}
+
+
+Start = Callable[..., Running]
+
+
+@pytest.fixture
+def begin(tmp_path: Path) -> Iterator[Start]:
+    """Starts gateways, each with its own fake Triton; they end with the test."""
+    with ExitStack() as stack:
+
+        def run(limits: Limits | None = None, **options: object) -> Running:
+            fake, triton_port = stack.enter_context(run_fake())
+            http_port, grpc_port = free_ports(2)
+            audit = tmp_path / f"audit-{http_port}.jsonl"
+            given = GatewayOptions(
+                triton_http="127.0.0.1:1",
+                triton_grpc=f"127.0.0.1:{triton_port}",
+                triton_metrics="http://127.0.0.1:1/metrics",
+                http=Address("127.0.0.1", http_port),
+                grpc=Address("127.0.0.1", grpc_port),
+                audit=audit,
+                canary_text="",
+                limits=limits or Limits(calls=4),
+                **options,
+            )
+            gateway = start(given)
+            stack.callback(gateway.stop)
+            running = Running(gateway, fake, audit)
+            stack.callback(lambda: [one.close() for one in running.connections])
+            return running
+
+        yield run

@@ -1,0 +1,75 @@
+"""A Triton that finds no plates, and holds calls as long as a test wants."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import grpc
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc import service_pb2_grpc
+
+from orchestrator.contract import OF_A_READING, OUTPUTS, PLATE_READER
+
+
+class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
+    """Answers every call with no rows.
+
+    Attributes:
+        gate: Calls are answered while it is set.
+        asked: One permit for each call that came in, health checks not among them.
+        cancelled: Set when a call was given up.
+        requests: Those that came in.
+    """
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.gate.set()
+        self.asked = threading.Semaphore(0)
+        self.cancelled = threading.Event()
+        self.requests: list[pb.ModelInferRequest] = []
+
+    def ModelInfer(self, request, context):  # noqa: N802 - gRPC's
+        if request.id != "probe":
+            self.requests.append(request)
+            context.add_callback(lambda: context.is_active() or self.cancelled.set())
+            self.asked.release()
+            self.gate.wait(30)
+        names = [output.name for output in request.outputs]
+        names = names or (OF_A_READING if request.model_name == PLATE_READER else OUTPUTS)
+        outputs = [
+            pb.ModelInferResponse.InferOutputTensor(
+                name=name,
+                datatype="BYTES" if OUTPUTS[name].dtype.__name__ == "object_" else "FP32",
+                shape=[0, *OUTPUTS[name].row_shape],
+            )
+            for name in names
+        ]
+        return pb.ModelInferResponse(
+            model_name=request.model_name,
+            model_version="1",
+            id=request.id,
+            outputs=outputs,
+            raw_output_contents=[b""] * len(outputs),
+        )
+
+    def ModelReady(self, request, context):  # noqa: N802
+        return pb.ModelReadyResponse(ready=True)
+
+
+@contextmanager
+def run_fake() -> Iterator[tuple[FakeTriton, int]]:
+    """Give the fake and its gRPC port for the length of a `with` block."""
+    fake = FakeTriton()
+    with ThreadPoolExecutor(32) as pool:
+        server = grpc.server(pool, options=[("grpc.max_receive_message_length", -1)])
+        service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(fake, server)
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        try:
+            yield fake, port
+        finally:
+            fake.gate.set()
+            server.stop(None).wait()

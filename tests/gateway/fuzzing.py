@@ -1,0 +1,51 @@
+"""How schemathesis is to try the API."""
+
+import cv2
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.checks import CHECKS
+
+from orchestrator.probe import PICTURE
+
+SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
+PICTURES = {
+    kind: cv2.imencode(suffix, cv2.imread(str(PICTURE)))[1].tobytes()
+    for kind, suffix in SUFFIXES.items()
+}
+"""Each of a real plate."""
+CONFIG = schemathesis.Config.from_dict(
+    {
+        "generation": {"max-examples": 30, "deterministic": True, "database": "none"},
+        "phases": {"stateful": {"enabled": False}},
+    }
+)
+CHECKED = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "negative_data_rejection",
+    "positive_data_acceptance",
+    "unsupported_method",
+    "allow_header_conformance",
+    "ignored_auth",
+)
+NOT_IN_THE_SCHEMA = "roi"
+"""Of two sides, which is the smaller one is in words alone."""
+
+
+def send_pictures() -> None:
+    """Let bodies hold pictures: of random bytes all are refused."""
+    anything = st.sampled_from([*PICTURES.values()])
+    schemathesis.openapi.format("binary", anything)
+    schemathesis.openapi.media_type("application/octet-stream", anything)
+    for kind, file in PICTURES.items():
+        schemathesis.openapi.media_type(kind, st.just(file))
+
+
+def checks_of(case: schemathesis.Case) -> list[schemathesis.CheckFunction]:
+    names = [*CHECKED]
+    if NOT_IN_THE_SCHEMA in (case.query or {}):
+        names.remove("positive_data_acceptance")
+    return [CHECKS.get_one(name) for name in names]

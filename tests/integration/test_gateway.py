@@ -1,0 +1,218 @@
+"""Clients through the gateway, in front of a real Triton: unchanged, and answered alike."""
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
+
+from orchestrator.client import PlateClient
+from orchestrator.gateway.process import Gateway
+from orchestrator.server.process import Server
+from tests.integration.conftest import GREY, Wire
+from tests.samples import PROJECT
+
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+TEXTS = ["A123BC77", "M456OP199", "TO05577"]
+
+
+@pytest.fixture(params=["http", "grpc"])
+def way(request: pytest.FixtureRequest, gateway: Gateway) -> Wire:
+    """A protocol of the gateway."""
+    options = gateway.options
+    if request.param == "http":
+        return Wire(tritonclient.http, str(options.http), str(options.http))
+    return Wire(tritonclient.grpc, str(options.grpc), f"grpc://{options.grpc}")
+
+
+@pytest.fixture
+def through(way: Wire) -> object:
+    with way.module.InferenceServerClient(way.address) as client:
+        yield client
+
+
+@pytest.fixture
+def straight(way: Wire, server: Server) -> object:
+    is_http = way.module is tritonclient.http
+    address = server.options.http_url if is_http else server.options.grpc_url
+    with way.module.InferenceServerClient(address) as client:
+        yield client
+
+
+def test_plate_client_reads_the_street(way: Wire) -> None:
+    with PlateClient(way.url) as client:
+        assert sorted(client.recognize(STREET).texts) == TEXTS
+
+
+def test_plate_client_reads_crops(way: Wire, server: Server) -> None:
+    with PlateClient(server.options.http_url) as direct:
+        x0, y0, x1, y1 = (round(side) for side in direct.recognize(STREET)[0].xyxy)
+        crop = cv2.imread(str(STREET))[y0:y1, x0:x1]
+        wanted = direct.read_crops([crop])
+    with PlateClient(way.url) as client:
+        assert client.read_crops([crop]) == wanted
+
+
+def test_answers_are_those_of_triton(way: Wire, through: object, straight: object) -> None:
+    street = cv2.imread(str(STREET))
+    calls = [client.infer("plate_recognition", [way.pixels(street)]) for client in (through, straight)]
+    names = [output["name"] for output in described(straight)["outputs"]]
+    for name in names:
+        np.testing.assert_array_equal(calls[0].as_numpy(name), calls[1].as_numpy(name))
+
+
+def described(client: object) -> dict:
+    metadata = client.get_model_metadata("plate_recognition")
+    if isinstance(metadata, dict):
+        return metadata
+    return client.get_model_metadata("plate_recognition", as_json=True)
+
+
+@pytest.mark.parametrize("model", ["plate_recognition", "plate_reader"])
+def test_models_say_what_triton_says(through: object, straight: object, model: str) -> None:
+    for ask in ("get_model_metadata", "get_model_config"):
+        assert getattr(through, ask)(model) == getattr(straight, ask)(model)
+    assert through.is_model_ready(model)
+
+
+def test_the_server_is_live_and_ready(through: object) -> None:
+    assert through.is_server_live()
+    assert through.is_server_ready()
+
+
+def test_the_server_s_metadata_is_the_gateway_s(through: object) -> None:
+    metadata = through.get_server_metadata()
+    told = metadata if isinstance(metadata, dict) else {"name": metadata.name}
+    assert told["name"] == "plates"
+
+
+def test_ids_come_back(way: Wire, through: object) -> None:
+    answer = through.infer("plate_recognition", [way.file(STREET.read_bytes())], request_id="gate-7")
+    response = answer.get_response()
+    assert (response["id"] if isinstance(response, dict) else response.id) == "gate-7"
+
+
+def test_parameters_reach_the_model(way: Wire, through: object) -> None:
+    picture = way.file(STREET.read_bytes())
+    answer = through.infer("plate_recognition", [picture], parameters={"max_plates": 1})
+    assert answer.as_numpy("texts").shape == (1, 1)
+
+
+def test_json_without_binary_data_is_answered_alike(gateway: Gateway, server: Server) -> None:
+    street = cv2.imread(str(STREET))
+    texts = []
+    for address in (str(gateway.options.http), server.options.http_url):
+        tensor = tritonclient.http.InferInput("input__0", list(street.shape), "UINT8")
+        tensor.set_data_from_numpy(street, binary_data=False)
+        wanted = tritonclient.http.InferRequestedOutput("texts", binary_data=False)
+        with tritonclient.http.InferenceServerClient(address) as client:
+            answer = client.infer("plate_recognition", [tensor], outputs=[wanted])
+        texts.append(sorted(answer.as_numpy("texts").ravel()))
+    assert texts[0] == texts[1] == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        pytest.param({"max_plates": 0}, "max_plates: wanted", id="out of range"),
+        pytest.param({"beam": 3}, "parameters: wanted some of", id="unknown"),
+        pytest.param({"max_plates": 500}, "max_plates: wanted", id="above the operator's"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    way: Wire, through: object, parameters: dict[str, object], words: str
+) -> None:
+    picture = way.file(STREET.read_bytes())
+    with pytest.raises(InferenceServerException, match=words):
+        through.infer("plate_recognition", [picture], parameters=parameters)
+
+
+def test_other_models_are_not_there(way: Wire, through: object) -> None:
+    tensor = way.pixels(np.zeros((1, 32, 32, 3), np.uint8))
+    with pytest.raises(InferenceServerException, match="wanted one of plate_recognition"):
+        through.infer("yolo", [tensor])
+
+
+def test_administration_is_not_there(through: object) -> None:
+    with pytest.raises(InferenceServerException):
+        through.get_model_repository_index()
+    with pytest.raises(InferenceServerException):
+        through.unload_model("yolo")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came over REST."""
+
+    status: int
+    type: str
+    content: dict
+
+
+def post(gateway: Gateway, path: str, body: bytes, **headers: str) -> Reply:
+    url = f"http://{gateway.options.http}{path}"
+    request = urllib.request.Request(url, body, {k.replace("_", "-"): v for k, v in headers.items()})
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return Reply(answer.status, answer.headers["content-type"], json.load(answer))
+    except urllib.error.HTTPError as error:
+        with error:
+            return Reply(error.code, error.headers["content-type"], json.load(error))
+
+
+def test_rest_reads_a_picture(gateway: Gateway) -> None:
+    reply = post(gateway, "/v1/recognize", STREET.read_bytes())
+    (picture,) = reply.content["pictures"]
+    assert (reply.status, reply.type) == (200, "application/json")
+    assert sorted(plate["text"] for plate in picture["plates"]) == TEXTS
+
+
+def test_rest_reads_several_pictures(gateway: Gateway) -> None:
+    grey = cv2.imencode(".png", GREY)[1].tobytes()
+    parts = {"street.jpg": STREET.read_bytes(), "grey.png": grey, "broken.jpg": b"no picture"}
+    body = b"".join(
+        f'--x\r\nContent-Disposition: form-data; name="picture"; filename="{name}"\r\n\r\n'.encode()
+        + content
+        + b"\r\n"
+        for name, content in parts.items()
+    )
+    form = "multipart/form-data; boundary=x"
+    reply = post(gateway, "/v1/recognize", body + b"--x--\r\n", Content_Type=form)
+    street, grey, broken = reply.content["pictures"]
+    assert (reply.status, street["name"], len(street["plates"])) == (200, "street.jpg", 3)
+    assert (grey["plates"], broken["problem"]["status"]) == ([], 400)
+
+
+def test_rest_reads_a_crop(gateway: Gateway, server: Server, tmp_path: Path) -> None:
+    with PlateClient(server.options.http_url) as direct:
+        plate = direct.recognize(STREET)[0]
+    x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
+    crop = cv2.imencode(".png", cv2.imread(str(STREET))[y0:y1, x0:x1])[1].tobytes()
+    (read,) = post(gateway, "/v1/read", crop).content["pictures"]
+    assert read["plate"]["text"] == plate.text
+
+
+def test_rest_says_what_is_wrong_as_a_problem(gateway: Gateway) -> None:
+    reply = post(gateway, "/v1/recognize?max_plates=0", STREET.read_bytes())
+    assert (reply.status, reply.type) == (400, "application/problem+json")
+    assert reply.content["detail"].startswith("max_plates: wanted")
+
+
+def test_metrics_of_both_are_on_one_page(gateway: Gateway) -> None:
+    with urllib.request.urlopen(f"http://{gateway.options.metrics}/metrics") as answer:
+        page = answer.read().decode()
+    assert "plates_gateway_calls_total{" in page
+    assert "nv_inference_request_success{" in page
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json", "/"])
+def test_pages_are_there(gateway: Gateway, path: str) -> None:
+    with urllib.request.urlopen(f"http://{gateway.options.http}{path}") as answer:
+        assert answer.status == 200

@@ -1,0 +1,26 @@
+"""The real gateway against the API's description: what schemathesis makes of it."""
+
+import json
+from urllib.request import urlopen
+
+import schemathesis
+
+from orchestrator.gateway.openapi import document
+from orchestrator.gateway.options import Limits
+from tests.gateway.fuzzing import CONFIG, checks_of, send_pictures
+
+send_pictures()
+DESCRIBED = document(wants_keys=False, limits=Limits())
+schema = schemathesis.openapi.from_dict(DESCRIBED, config=CONFIG)
+
+
+def test_the_gateway_describes_this_api(gateway) -> None:
+    with urlopen(f"{gateway.url}/openapi.json", timeout=10) as answer:
+        described = json.load(answer)
+    assert described["paths"].keys() == DESCRIBED["paths"].keys()
+    assert described["components"]["schemas"] == DESCRIBED["components"]["schemas"]
+
+
+@schema.parametrize()
+def test_the_gateway_is_as_described(case: schemathesis.Case, gateway) -> None:
+    case.call_and_validate(checks=checks_of(case), base_url=gateway.url, timeout=60)

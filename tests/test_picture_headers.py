@@ -1,0 +1,99 @@
+import io
+import struct
+
+import pytest
+from PIL import Image
+
+from orchestrator.errors import PictureError
+from orchestrator.picture_headers import Header, check_file, check_pixels
+
+MOST = 1_000_000
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def encoded(encoding: str, *, pictures: int = 1, **options: object) -> bytes:
+    colours = ("black", "white", "red")[:pictures]
+    first, *others = (Image.new("RGB", (30, 20), colour) for colour in colours)
+    animation = {"save_all": True, "append_images": others} if others else {}
+    file = io.BytesIO()
+    first.save(file, encoding, **animation, **options)
+    return file.getvalue()
+
+
+def chunk(kind: bytes, content: bytes = b"") -> bytes:
+    """A chunk of a PNG; nobody looks at its checksum."""
+    return struct.pack(">I", len(content)) + kind + content + b"sum!"
+
+
+IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(encoded("JPEG"), id="JPEG"),
+        pytest.param(encoded("JPEG", progressive=True), id="progressive JPEG"),
+        pytest.param(encoded("JPEG", exif=b"Exif\0\0" + b"\xff" * 5000), id="JPEG with EXIF"),
+        pytest.param(encoded("PNG"), id="PNG"),
+        pytest.param(PNG + IHDR + chunk(b"acTL", struct.pack(">II", 1, 0)) + chunk(b"IDAT"),
+                     id="PNG of one frame"),
+        pytest.param(encoded("WEBP"), id="lossy WebP"),
+        pytest.param(encoded("WEBP", lossless=True), id="lossless WebP"),
+        pytest.param(encoded("WEBP", exif=b"Exif\0\0MM"), id="WebP with EXIF"),
+        pytest.param(encoded("BMP"), id="BMP"),
+        pytest.param(b"BM" + struct.pack("<12xIHH", 12, 30, 20), id="BMP of OS/2"),
+        pytest.param(b"BM" + struct.pack("<12xIii", 40, 30, -20), id="BMP from the top"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 9 + encoded("JPEG")[3:], id="JPEG with fill bytes"),
+    ],
+)  # fmt: skip
+def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
+    assert check_file(file, MOST) == Header(30, 20)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"not a picture", id="text"),
+        pytest.param(encoded("GIF"), id="GIF"),
+        pytest.param(encoded("TIFF"), id="TIFF"),
+        pytest.param(b"RIFF1234WAVE" + bytes(99), id="sound"),
+        pytest.param(encoded("WEBP")[:12], id="beginning of a WebP"),
+        pytest.param(encoded("PNG")[:20], id="beginning of a PNG"),
+        pytest.param(PNG + chunk(b"tEXt") + IHDR, id="PNG without a size"),
+        pytest.param(PNG + IHDR + chunk(b"tEXt") * 5000 + chunk(b"IDAT"), id="PNG of texts"),
+        pytest.param(b"\xff\xd8\xff", id="beginning of a JPEG"),
+        pytest.param(b"\xff\xd8\xff\xfe\0\1" + encoded("JPEG")[2:], id="JPEG segment of no size"),
+        pytest.param(b"\xff\xd8" + b"\xff\xfe\0\2" * 5000 + encoded("JPEG")[2:],
+                     id="JPEG of comments"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 5000 + encoded("JPEG")[2:], id="JPEG of fill bytes"),
+        pytest.param(b"\xff\xd8\xff\xd9" + encoded("JPEG"), id="JPEG that ends at once"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
+    with pytest.raises(PictureError, match=rf"wanted a JPEG, .* got {len(file)} bytes that are"):
+        check_file(file, MOST)
+
+
+@pytest.mark.parametrize("encoding", ["PNG", "WEBP"])
+def test_an_animation_is_refused(encoding: str) -> None:
+    with pytest.raises(PictureError, match="wanted one picture, got an animation"):
+        check_file(encoded(encoding, pictures=3), MOST)
+
+
+@pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP", "BMP"])
+def test_a_picture_may_have_as_many_pixels_as_that(encoding: str) -> None:
+    assert check_file(encoded(encoding), 600) == Header(30, 20)
+    with pytest.raises(PictureError, match="wanted 1 to 599 pixels, got 30x20 pixels"):
+        check_file(encoded(encoding), 599)
+
+
+def test_a_header_that_is_cut_says_no_size() -> None:
+    with pytest.raises(PictureError, match="got 0x0 pixels"):
+        check_file(encoded("BMP")[:17], MOST)
+
+
+@pytest.mark.parametrize("size_wh", [(0, 5), (5, 0), (-1, -1)])
+def test_a_picture_has_pixels(size_wh: tuple[int, int]) -> None:
+    with pytest.raises(PictureError, match="wanted 1 to 9 pixels"):
+        check_pixels(*size_wh, 9)
