@@ -94,6 +94,7 @@ def serving() -> Iterator[Serving]:
         lines.append(line)
         if line.startswith("Ctrl-C"):
             break
+    assert lines, process.stderr.read()
     yield Serving(process, f"localhost:{gateway}", f"localhost:{http}", "".join(lines))
     if process.poll() is None:
         process.kill()
