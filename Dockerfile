@@ -43,11 +43,6 @@ FROM code AS cpu-models
 RUN .venv/bin/plates export --engine openvino && .venv/bin/plates export --engine openvino-int8
 
 
-# Needs no GPU, and the CPU's environment writes the same files.
-FROM code AS gpu-models
-RUN .venv/bin/plates export --engine torchscript --device gpu --out models
-
-
 FROM ${PYTHON_IMAGE} AS cpu
 COPY --from=cpu-packages /opt/plates/.venv /opt/plates/.venv
 COPY --from=code /opt/plates/weights /opt/plates/weights
@@ -104,10 +99,19 @@ RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     && sh deploy/slim.sh .venv
 
 
+# Needs no GPU. Files that the CPU's environment wrote would be taken for outdated: they are another PyTorch's.
+FROM gpu-packages AS gpu-models
+COPY weights weights
+COPY model_repository model_repository
+COPY orchestrator orchestrator
+RUN .venv/bin/plates export --engine torchscript
+
+
 FROM ${TRITON_IMAGE} AS gpu
 COPY --from=gpu-packages /opt/plates/.venv /opt/plates/.venv
-COPY --from=code /opt/plates/orchestrator /opt/plates/orchestrator
-COPY --from=gpu-models /opt/plates/models /opt/plates/models
+COPY --from=gpu-models /opt/plates/weights /opt/plates/weights
+COPY --from=gpu-models /opt/plates/orchestrator /opt/plates/orchestrator
+COPY --from=gpu-models /opt/plates/model_repository /opt/plates/model_repository
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -119,11 +123,10 @@ EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
     CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
-# As above, with NGC's Triton and the models that were laid out for it; they are for GPUs alone, and without one the
-# service ends with a sentence. NGC's own entrypoint comes first: it checks the driver, and then becomes the command.
+# As above, with NGC's Triton, and on GPUs alone: without one the service ends with a sentence. NGC's own entrypoint
+# comes first: it checks the driver, and then becomes the command.
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \
     "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript", \
-    "--explicit", "--model-repository=/opt/plates/models", \
     "--gateway=0.0.0.0:8000", "--gateway-grpc=0.0.0.0:8001", "--gateway-metrics=0.0.0.0:8002", \
     "--http-port=0", "--grpc-port=0", "--metrics-port=0"]
 ARG VERSION=0.1.0

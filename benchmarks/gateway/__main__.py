@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.gateway.measurement import Cost, Flood, Ports, measure_cost, measure_flood
+from benchmarks.gateway.measurement import Cost, Flood, measure_cost, measure_flood
 from benchmarks.gateway.services import open_services
 from benchmarks.pictures import render
 from orchestrator.cli.flags import show_errors

@@ -78,7 +78,9 @@ def _cost(ports: Ports, picture: Path, callers: int, seconds: float) -> Cost:
         picture=picture.stem,
         callers=callers,
         rates={name: median(one.rate for one in of) for name, of in outcomes.items()},
-        p50_ms={name: median(one.percentile_ms(0.5) for one in of) for name, of in outcomes.items()},
+        p50_ms={
+            name: median(one.percentile_ms(0.5) for one in of) for name, of in outcomes.items()
+        },
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.scale_out.waiting import wait
 from orchestrator.errors import ServerError
-from orchestrator.server.options import ServerOptions
+from orchestrator.gateway.options import GatewayOptions
 from orchestrator.server.ports import free_ports
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
@@ -28,7 +28,7 @@ TIMEOUT_S = 10.0
 
 
 def configure(
-    shipped: str, replicas: Mapping[str, ServerOptions], ports: Mapping[str, int], admin: Path
+    shipped: str, replicas: Mapping[str, GatewayOptions], ports: Mapping[str, int], admin: Path
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
@@ -42,9 +42,9 @@ def configure(
     def backend(found: re.Match[str]) -> str:
         line, name, address = found.groups()
         return "".join(
-            line.replace(address, f"127.0.0.1:{port}").replace(name, replica)
+            line.replace(address, str(reached)).replace(name, replica)
             for replica, options in replicas.items()
-            for port in [options.grpc_port if " proto h2" in line else options.http_port]
+            for reached in [options.grpc if " proto h2" in line else options.http]
         )
 
     text = re.sub(r"(?<=stats socket )\S+", str(admin), shipped)
@@ -114,8 +114,8 @@ class Balancer:
 
 
 @contextmanager
-def run_balancer(replicas: Mapping[str, ServerOptions]) -> Iterator[Balancer]:
-    """Run HAProxy in front of replicas for the length of a `with` block.
+def run_balancer(replicas: Mapping[str, GatewayOptions]) -> Iterator[Balancer]:
+    """Run HAProxy in front of replicas' gateways for the length of a `with` block.
 
     Raises:
         ServerError: It is not installed, or ended at once.

@@ -15,21 +15,27 @@ from pathlib import Path
 
 from benchmarks.processes import SHM, find_tree
 from benchmarks.scale_out.waiting import wait
-from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.contract import MODEL
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.probe import ProbeError, probe
+from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import is_ready
+from orchestrator.server.ports import free_ports
 
 START_TIMEOUT_S = 120.0
-STOP_TIMEOUT_S = 40.0
+STOP_TIMEOUT_S = 50.0
+READY_TIMEOUT_S = 1.0
+TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=10000")
+"""For a gateway all callers are one address, that of the balancer or of this machine."""
 PLATES = Path(sys.executable).with_name("plates")
 
 
 @dataclass
 class Replica:
-    """One supervised server; it may be down. Its cores decide how many workers it has."""
+    """One supervised service; it may be down. Its cores decide how many workers it has."""
 
     name: str
-    options: ServerOptions
+    options: GatewayOptions
     cores: frozenset[int]
     folder: Path
     _process: subprocess.Popen[bytes] | None = None
@@ -51,9 +57,9 @@ class Replica:
             self._process = subprocess.Popen(
                 [
                     *("taskset", "--cpu-list", ",".join(map(str, sorted(self.cores)))),
-                    *(PLATES, "serve", f"--http-port={options.http_port}"),
-                    f"--grpc-port={options.grpc_port}",
-                    f"--metrics-port={options.metrics_port}",
+                    *(PLATES, "serve", f"--gateway={options.http}"),
+                    *(f"--gateway-grpc={options.grpc}", "--audit=/dev/null", *TOGETHER),
+                    *("--http-port=0", "--grpc-port=0", "--metrics-port=0", "--device=cpu"),
                 ],
                 env={**os.environ, "TMPDIR": str(temporary)},
                 stdout=log,
@@ -62,18 +68,27 @@ class Replica:
             )
 
     def wait_until_ready(self) -> None:
-        """Return when every model answers.
+        """Return when its models read plates.
 
         Raises:
             ServerError: It ended, or is not ready in time.
         """
         wait(
-            lambda: is_ready(self.options),
+            self.is_ready,
             f"{self.name} ready",
             START_TIMEOUT_S,
             process=self._process,
             log=self.log,
         )
+
+    def is_ready(self) -> bool:
+        """Tell whether its models have read a plate lately, and are there now."""
+        try:
+            for path in ("readyz", f"v2/models/{MODEL}/ready"):
+                probe(f"{self.options.http}/{path}", READY_TIMEOUT_S)
+        except ProbeError:
+            return False
+        return True
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""
@@ -98,6 +113,12 @@ class Replica:
         self.kill()
 
 
+def on_free_ports() -> GatewayOptions:
+    """Return where a gateway may listen."""
+    http, grpc = (Address("127.0.0.1", port) for port in free_ports(2))
+    return GatewayOptions(http=http, grpc=grpc)
+
+
 def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
     """Deal cores out in turn, so many to each replica; they share cores when there are too few.
 
@@ -117,12 +138,12 @@ def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
     Raises:
         ServerError: One of them cannot be started.
     """
-    bare = prepare(ServerOptions(device="cpu"))
+    prepare(ServerOptions(device="cpu"))
     dealt = deal(count, sorted(os.sched_getaffinity(0)), cores_each)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plates-scale-out-")))
         replicas = [
-            Replica(f"replica{index}", on_free_ports(bare), cores, folder / f"replica{index}")
+            Replica(f"replica{index}", on_free_ports(), cores, folder / f"replica{index}")
             for index, cores in enumerate(dealt, start=1)
         ]
         for replica in replicas:

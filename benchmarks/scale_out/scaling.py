@@ -88,8 +88,8 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
     _use(fleet, 1)
     options = fleet.replicas[0].options
     urls = {
-        ("http", DIRECT): options.http_url,
-        ("grpc", DIRECT): f"grpc://{options.grpc_url}",
+        ("http", DIRECT): str(options.http),
+        ("grpc", DIRECT): f"grpc://{options.grpc}",
         ("http", BALANCED): fleet.balancer.urls["http"],
         ("grpc", BALANCED): fleet.balancer.urls["grpc"],
     }

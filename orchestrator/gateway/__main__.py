@@ -1,4 +1,4 @@
-"""`python -m orchestrator.gateway`: one process of the gateway; its options come as JSON on stdin."""
+"""`python -m orchestrator.gateway`: one process; its options come as JSON on standard input."""
 
 from __future__ import annotations
 

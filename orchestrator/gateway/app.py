@@ -70,7 +70,9 @@ def _metrics_of_callers(service: Service) -> Endpoint:
         async def answer(_visit: Visit) -> Response:
             return await _metrics(service)
 
-        return await Exchange(request, service, rest_routes.FRONT, "metrics", rest_routes.tell).answer(answer)
+        return await Exchange(
+            request, service, rest_routes.FRONT, "metrics", rest_routes.tell
+        ).answer(answer)
 
     return show
 

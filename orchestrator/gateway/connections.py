@@ -121,7 +121,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Wait for what comes next, or for nothing."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = within_s and self.loop.call_later(within_s, self._late) or None
+        self._timer = (within_s and self.loop.call_later(within_s, self._late)) or None
 
     def _late(self) -> None:
         self._end(TOO_LATE)

@@ -65,19 +65,12 @@ def parse(
     if not 0 <= size <= len(body):
         raise RequestError(f"{JSON_SIZE}: wanted 0 to {len(body)}, the body's size, got {size}")
     request = _members("request", _load(body, size), ("id", "parameters", "inputs", "outputs"))
-    tail = io.BytesIO(body)  # shares the bytes
-    tail.seek(size)
-    inputs = tuple(_input(one, tail) for one in _list("inputs", request.get("inputs")))
-    if tail.tell() != len(body):
-        raise RequestError(
-            f"body: wanted {tail.tell()} bytes by {BINARY_SIZE} of the inputs, got {len(body)}"
-        )
     outputs = [_output(one) for one in _list("outputs", request.get("outputs", []))]
     parameters = _parameters(request.get("parameters", {}))
     is_binary = _flag(ALL_BINARY, parameters.pop(ALL_BINARY, False))
     call = Call(
         model=model,
-        inputs=inputs,
+        inputs=_inputs(request.get("inputs"), body, size),
         outputs=tuple(name for name, _ in outputs),
         version=version,
         id=_text("id", request.get("id", "")),
@@ -152,6 +145,17 @@ def _output(value: object) -> tuple[str, bool | None]:
     what = f"parameters of output {reprlib.repr(name)}"
     form = _members(what, output.get("parameters", {}), (BINARY,)).get(BINARY)
     return name, form if form is None else _flag(what, form)
+
+
+def _inputs(values: object, body: bytes, json_size: int) -> tuple[Tensor, ...]:
+    tail = io.BytesIO(body)  # shares the bytes
+    tail.seek(json_size)
+    inputs = tuple(_input(one, tail) for one in _list("inputs", values))
+    if tail.tell() != len(body):
+        raise RequestError(
+            f"body: wanted {tail.tell()} bytes by {BINARY_SIZE} of the inputs, got {len(body)}"
+        )
+    return inputs
 
 
 def _input(value: object, tail: io.BytesIO) -> Tensor:

@@ -56,6 +56,10 @@ class Limits:
         for one in fields(self):
             least = 0 if one.name == "calls" else 0.001 if one.type == "float" else 1
             check_range(one.name, getattr(self, one.name), least, 1_000_000_000)
+        if self.memory_mb < self.body_mb:
+            raise SettingsError(
+                f"memory_mb: wanted room for a body of {self.body_mb}, got {self.memory_mb}"
+            )
 
     @property
     def body_bytes(self) -> int:
@@ -64,6 +68,15 @@ class Limits:
     @property
     def memory_bytes(self) -> int:
         return self.memory_mb * MIB
+
+    def share(self, processes: int) -> Limits:
+        """Return what each of so many processes may have; a client's share is not divided.
+
+        A client's connections may all come to one process.
+        """
+        whole = ("calls", "waiting", "memory_mb", "connections")
+        parts = {name: max(1, getattr(self, name) // processes) for name in whole}
+        return replace(self, **parts | {"memory_mb": max(parts["memory_mb"], self.body_mb)})
 
     def updated(self, texts: tuple[str, ...]) -> Limits:
         """Return these limits with others, each as `name=value`.

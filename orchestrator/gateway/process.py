@@ -9,10 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,8 @@ from orchestrator.gateway.options import Address, GatewayOptions
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
 PACKAGES = Path(__file__).resolve().parents[2]
 """Where `-m` finds the package first, wherever the operator stands."""
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+"""Names the folder in which processes count together; their library looks when it is imported."""
 START_TIMEOUT_S = 60.0
 LAST_LINES = 3  # of a process that ended: its reason
 SENTENCE = "gateway: "
@@ -78,7 +81,7 @@ class Gateway:
 
     options: GatewayOptions
     workers: Sequence[Worker]
-    metrics: tempfile.TemporaryDirectory[str]
+    counts: tempfile.TemporaryDirectory[str]  # of its processes together
 
     def is_whole(self) -> bool:
         """Tell whether all of its processes run."""
@@ -116,6 +119,7 @@ class Gateway:
                 worker.process.send_signal(signal.SIGTERM)
             for worker in self.workers:
                 _end(worker.process, deadline - time.monotonic())
+        self.counts.cleanup()
 
 
 def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
@@ -128,7 +132,10 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    gateway = Gateway(options, [launch(command, options) for _ in range(options.processes)])
+    counts = tempfile.TemporaryDirectory(prefix="plates-gateway-")
+    shared = {MULTIPROCESS: counts.name} if options.processes > 1 else {}
+    workers = [launch(command, options, shared) for _ in range(options.processes)]
+    gateway = Gateway(options, workers, counts)
     try:
         gateway.wait_until_listening()
     except BaseException:
@@ -137,11 +144,11 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     return gateway
 
 
-def launch(command: Sequence[str], options: GatewayOptions) -> Worker:
-    """Start one process and tell it its options."""
+def launch(command: Sequence[str], options: GatewayOptions, variables: Mapping[str, str]) -> Worker:
+    """Start one process and tell it its options; it gets more variables beside ours."""
     process = subprocess.Popen(
         command,
-        env=without_secrets(),
+        env={**without_secrets(), **variables},
         cwd=PACKAGES,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,

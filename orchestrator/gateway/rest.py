@@ -51,14 +51,14 @@ from orchestrator.gateway.schemas import (
 from orchestrator.gateway.tensors import to_array, to_tensor
 from orchestrator.picture_files import unpack
 from orchestrator.picture_headers import check_file
-from orchestrator.settings import REQUEST_PARAMETERS, Settings
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 Infer = Callable[[Call], Awaitable[Answer]]
 
-OF_A_CROP = ("text_threshold",)
-"""Query parameters of `/v1/read`."""
 FORM = "multipart/form-data"
 FILE = "application/octet-stream"
+UNSAID = ("", FILE, "application/x-www-form-urlencoded")
+"""Content types that say nothing; the last is what curl sends with any bytes."""
 OF_THE_SERVICE = (Overloaded, TooMany, ServerError)
 """Failures that say nothing of a picture."""
 LONGEST_ID = 128
@@ -119,7 +119,7 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
         Refusal: The content type is not understood, or the service has no room.
         PlateError: The one crop that there is has no answer.
     """
-    parameters = _parameters_of(sent.query, OF_A_CROP)
+    parameters = _parameters_of(sent.query, READER_PARAMETERS)
 
     async def answer(crop: Part, id: str) -> ReadPicture:
         check_file(crop.content, limits.crop_pixels)
@@ -140,7 +140,7 @@ def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> di
         if count > 1:
             raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
     parameters = dict(query)
-    Settings().updated(parameters, known)
+    check_parameters(parameters, known)
     return parameters
 
 
@@ -148,7 +148,7 @@ def _pictures_of(sent: Sent, most: int) -> list[Part]:
     kind = sent.content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         return parse(sent.body, sent.content_type, most)
-    if kind not in ("", FILE) and not kind.startswith("image/"):
+    if kind not in UNSAID and not kind.startswith("image/"):
         raise Unsupported(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
     return [Part("", "", sent.body)]
 

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway.app import make_app, make_metrics_app
-from orchestrator.gateway.connections import Connections, guarded
+from orchestrator.gateway.connections import guarded
 from orchestrator.gateway.grpc_server import Servicer, make_server
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.service import Service

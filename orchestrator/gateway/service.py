@@ -107,7 +107,7 @@ class Service:
         Raises:
             SettingsError: The file of keys or of the audit cannot be used.
         """
-        self.options, self.limits = options, options.limits
+        self.options, self.limits = options, options.limits.share(options.processes)
         self.triton = Triton(options)
         self.canary = Canary(self.triton.infer, options.canary_text)
         self.admission = Admission(self.limits)

@@ -41,4 +41,3 @@ def to_array(tensor: Tensor) -> Array:
             f"answer: wanted {tensor.name} as {', '.join([BYTES, *DTYPES])} that fills its shape, "
             f"got {tensor.datatype} {list(tensor.shape)} in {len(tensor.data)} bytes"
         ) from error
-

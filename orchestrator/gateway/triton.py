@@ -53,7 +53,9 @@ class Triton:
         Raises:
             PlateError: It was not answered.
         """
-        timeout_s = min(self._options.limits.call_s, float(call.parameters.get(TIMEOUT, 1e12)) / 1e6)
+        timeout_s = min(
+            self._options.limits.call_s, float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
+        )
         metadata = tuple(call.trace.items()) or None
         try:
             response = await self._stub.ModelInfer(
@@ -86,7 +88,8 @@ class Triton:
     async def page(self, path: str) -> bytes:
         """Return what Triton says over HTTP, JSON, under a path that was checked."""
         url = f"http://{self._options.triton_http}{path}"
-        return await self._keep(path, lambda: asyncio.to_thread(_fetch, url))
+        content: bytes = await self._keep(path, lambda: asyncio.to_thread(_fetch, url))
+        return content
 
     async def metrics(self) -> bytes:
         """Return Triton's metrics as Prometheus reads them.

@@ -22,14 +22,14 @@ from benchmarks.scale_out.report import (
 )
 from benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options
 from orchestrator.errors import ModelError, ServerError
+from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.plates import Plate, Plates
-from orchestrator.server.options import ServerOptions
 from reporting.files import read_report
 from reporting.machine import Machine
 
 REPLICAS = {
-    "one": ServerOptions(http_port=1101, grpc_port=1102),
-    "two": ServerOptions(http_port=1201, grpc_port=1202),
+    "one": GatewayOptions(http=Address("127.0.0.1", 1101), grpc=Address("127.0.0.1", 1102)),
+    "two": GatewayOptions(http=Address("127.0.0.1", 1201), grpc=Address("127.0.0.1", 1202)),
 }
 PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
 PLACED = ("bind ", "server ", "stats socket ")

@@ -20,8 +20,8 @@ IDLE = 1000 * MIB
 LARGEST_CALL = 2.4 * Limits().body_bytes
 """What an unpacked picture of the gateway's largest size takes of /dev/shm; 2.4 was measured."""
 SHM_OF_A_WORKER = 8 * MIB
-GATEWAY_S = 15
-"""For calls in work when the gateway is to end."""
+GATEWAY_S = 20
+"""How long the gateway may take to end, calls in work included."""
 
 
 def cores(overlay: str) -> int:

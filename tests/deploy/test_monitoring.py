@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from orchestrator.gateway.admission import Counts
+from orchestrator.gateway.metrics import Metrics
 from orchestrator.triton.metrics import FAMILIES
 from tests.deploy.dashboard import DASHBOARD
 from tests.samples import PROJECT
@@ -30,13 +32,9 @@ TESTED = [
     for test in yaml.safe_load((MONITORING / name).read_text())["tests"]
     for case in test["promql_expr_test"]
 ]
-GATEWAY = {
-    "plates_gateway_calls_total",
-    "plates_gateway_call_seconds_bucket",
-    "plates_gateway_connections",
-    "plates_gateway_in_work",
-    "plates_gateway_waiting",
-}
+PAGE = Metrics(lambda: Counts(0, 0, 0, 0, 0)).render().decode()
+GATEWAY = dict(re.findall(r"^# TYPE (\w+) (\w+)", PAGE, re.MULTILINE))
+PARTS = {"histogram": ("_bucket", "_sum", "_count")}
 USED = "\n".join([*(rule["expr"] for rule in RULES), DASHBOARD.read_text()])
 
 
@@ -105,9 +103,21 @@ def test_the_rules_ask_for_the_job_that_is_scraped() -> None:
 
 
 def test_only_series_that_are_exported_are_used() -> None:
-    parts = {"HISTOGRAM": ("_bucket", "_sum", "_count")}
-    series = {f"{one.name}{part}" for one in FAMILIES for part in parts.get(one.kind, ("",))}
-    assert set(re.findall(r"\bplates_\w+", USED)) <= series | GATEWAY
+    kinds = {**GATEWAY, **{one.name: one.kind.lower() for one in FAMILIES}}
+    series = {f"{name}{part}" for name, kind in kinds.items() for part in PARTS.get(kind, ("",))}
+    assert set(re.findall(r"\bplates_\w+", USED)) <= series
+
+
+def test_only_reasons_that_the_gateway_counts_are_asked_for() -> None:
+    known = set(re.findall(r'reason="([^"]+)"', PAGE))
+    asked = re.findall(r'(?:calls:rate5m|calls_total)\{[^}]*reason=~?\\?"([^"\\]+)', USED)
+    assert asked
+    assert {reason for one in asked for reason in one.split("|")} <= known
+
+
+def test_every_reason_of_the_gateway_is_explained() -> None:
+    rows = " ".join(re.findall(r"^\| (`[^|]+) \|", DOCS, re.MULTILINE))
+    assert set(re.findall(r'reason="([^"]+)"', PAGE)) <= set(re.findall(r"`([^`]+)`", rows))
 
 
 def test_only_series_that_are_recorded_are_used() -> None:
@@ -118,7 +128,7 @@ def test_only_series_that_are_recorded_are_used() -> None:
     "name",
     [
         *(family.name for family in FAMILIES),
-        *sorted(name.removesuffix("_bucket") for name in GATEWAY),
+        *GATEWAY,
         *RECORDED,
     ],
 )

@@ -1,8 +1,8 @@
 """Calls are let in as far as there is room, take turns by priority, and never lose a slot."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -39,7 +39,7 @@ class Story:
     """Calls in an admission with one slot, and what became of each."""
 
     def __init__(self, **limits: float) -> None:
-        known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1} | limits
+        known = {"calls": 1, "waiting": 2, "wait_s": LONG_S, "memory_mb": 1, "body_mb": 1} | limits
         self.admission = Admission(Limits(**known), Clock())  # type: ignore[arg-type]
         self.done = asyncio.Event()
         self.began: list[str] = []
@@ -71,7 +71,7 @@ def client(
 
 
 def admission(clock: Callable[[], float] | None = None, **limits: int) -> Admission:
-    return Admission(Limits(**({"calls": 1} | limits)), clock or Clock())  # type: ignore[arg-type]
+    return Admission(Limits(**({"calls": 1, "body_mb": 1} | limits)), clock or Clock())  # type: ignore[arg-type]
 
 
 def enter_often(admitting: Admission, caller: Client, times: int) -> None:
@@ -154,9 +154,9 @@ def test_a_rate_is_the_clients_own() -> None:
 
 def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
     admitting = admission(calls=1, waiting=1)
-    with enter(admitting, client("b"), 0), enter(admitting, client("c"), 0):
-        with pytest.raises(Full, match="places"):
-            enter_often(admitting, client(rate=1.0), 1)
+    others = enter(admitting, client("b"), 0), enter(admitting, client("c"), 0)
+    with others[0], others[1], pytest.raises(Full, match="places"):
+        enter_often(admitting, client(rate=1.0), 1)
     enter_often(admitting, client(rate=1.0), 1)
     assert admitting.counts() == NOTHING
 

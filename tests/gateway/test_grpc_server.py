@@ -23,6 +23,7 @@ from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import Full, NotServed, TooMany
 from orchestrator.loopback import PAST_PROXY
 from orchestrator.server.ports import free_ports
+from tests.gateway.loops import run
 
 MODEL = "plate_recognition"
 LIMITS = Limits(calls=4, body_mb=8)
@@ -106,7 +107,7 @@ def talk(service: FakeService, conversation: Conversation, limits: Limits = LIMI
         finally:
             await server.stop(None)
 
-    return asyncio.run(serve())
+    return run(serve())
 
 
 def ask(service: FakeService, question: Callable[[InferenceServerClient], Awaitable[Any]]) -> Any:

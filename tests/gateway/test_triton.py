@@ -26,7 +26,9 @@ def test_a_call_becomes_a_request() -> None:
     ]
     assert [*request.raw_input_contents] == [b"\1\2\3"]
     assert [output.name for output in request.outputs] == ["texts"]
-    assert {name: one.WhichOneof("parameter_choice") for name, one in request.parameters.items()} == {
+    assert {
+        name: one.WhichOneof("parameter_choice") for name, one in request.parameters.items()
+    } == {
         "roi": "string_param",
         "max_plates": "int64_param",
         "text_threshold": "double_param",

@@ -8,8 +8,11 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.process import start
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
 from orchestrator.server.process import Server, run_server
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
@@ -25,6 +28,39 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def server() -> Iterator[Server]:
     with run_server(on_free_ports(prepare(ServerOptions()))) as started:
         yield started
+
+
+@dataclass(frozen=True)
+class InFront:
+    """A gateway in front of the server.
+
+    Attributes:
+        options: It was started with.
+        url: Of its HTTP.
+    """
+
+    options: GatewayOptions
+    url: str
+
+
+@pytest.fixture(scope="session")
+def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InFront]:
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    options = GatewayOptions(
+        triton_http=server.options.http_url,
+        triton_grpc=server.options.grpc_url,
+        triton_metrics=server.options.metrics_url,
+        http=http,
+        grpc=grpc,
+        metrics=metrics,
+        audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+        limits=Limits(calls=6),
+    )
+    started = start(options)
+    try:
+        yield InFront(options, f"http://{http}")
+    finally:
+        started.stop()
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
-from orchestrator.gateway.process import Gateway
+from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.server.process import Server
-from tests.integration.conftest import GREY, Wire
+from tests.integration.conftest import GREY, InFront, Wire
 from tests.samples import PROJECT
 
 STREET = PROJECT / "tests" / "data" / "street.jpg"
@@ -24,7 +24,7 @@ TEXTS = ["A123BC77", "M456OP199", "TO05577"]
 
 
 @pytest.fixture(params=["http", "grpc"])
-def way(request: pytest.FixtureRequest, gateway: Gateway) -> Wire:
+def way(request: pytest.FixtureRequest, gateway: InFront) -> Wire:
     """A protocol of the gateway."""
     options = gateway.options
     if request.param == "http":
@@ -62,17 +62,9 @@ def test_plate_client_reads_crops(way: Wire, server: Server) -> None:
 
 def test_answers_are_those_of_triton(way: Wire, through: object, straight: object) -> None:
     street = cv2.imread(str(STREET))
-    calls = [client.infer("plate_recognition", [way.pixels(street)]) for client in (through, straight)]
-    names = [output["name"] for output in described(straight)["outputs"]]
-    for name in names:
-        np.testing.assert_array_equal(calls[0].as_numpy(name), calls[1].as_numpy(name))
-
-
-def described(client: object) -> dict:
-    metadata = client.get_model_metadata("plate_recognition")
-    if isinstance(metadata, dict):
-        return metadata
-    return client.get_model_metadata("plate_recognition", as_json=True)
+    here, there = (one.infer(MODEL, [way.pixels(street)]) for one in (through, straight))
+    for name in OUTPUTS:
+        np.testing.assert_array_equal(here.as_numpy(name), there.as_numpy(name))
 
 
 @pytest.mark.parametrize("model", ["plate_recognition", "plate_reader"])
@@ -94,18 +86,20 @@ def test_the_server_s_metadata_is_the_gateway_s(through: object) -> None:
 
 
 def test_ids_come_back(way: Wire, through: object) -> None:
-    answer = through.infer("plate_recognition", [way.file(STREET.read_bytes())], request_id="gate-7")
+    answer = through.infer(
+        "plate_recognition", [way.file(STREET.read_bytes())], request_id="gate-7"
+    )
     response = answer.get_response()
     assert (response["id"] if isinstance(response, dict) else response.id) == "gate-7"
 
 
 def test_parameters_reach_the_model(way: Wire, through: object) -> None:
     picture = way.file(STREET.read_bytes())
-    answer = through.infer("plate_recognition", [picture], parameters={"max_plates": 1})
+    answer = through.infer(MODEL, [picture], parameters={"max_plates": 1})
     assert answer.as_numpy("texts").shape == (1, 1)
 
 
-def test_json_without_binary_data_is_answered_alike(gateway: Gateway, server: Server) -> None:
+def test_json_without_binary_data_is_answered_alike(gateway: InFront, server: Server) -> None:
     street = cv2.imread(str(STREET))
     texts = []
     for address in (str(gateway.options.http), server.options.http_url):
@@ -113,7 +107,7 @@ def test_json_without_binary_data_is_answered_alike(gateway: Gateway, server: Se
         tensor.set_data_from_numpy(street, binary_data=False)
         wanted = tritonclient.http.InferRequestedOutput("texts", binary_data=False)
         with tritonclient.http.InferenceServerClient(address) as client:
-            answer = client.infer("plate_recognition", [tensor], outputs=[wanted])
+            answer = client.infer(MODEL, [tensor], outputs=[wanted])
         texts.append(sorted(answer.as_numpy("texts").ravel()))
     assert texts[0] == texts[1] == TEXTS
 
@@ -131,7 +125,7 @@ def test_what_is_wrong_is_said(
 ) -> None:
     picture = way.file(STREET.read_bytes())
     with pytest.raises(InferenceServerException, match=words):
-        through.infer("plate_recognition", [picture], parameters=parameters)
+        through.infer(MODEL, [picture], parameters=parameters)
 
 
 def test_other_models_are_not_there(way: Wire, through: object) -> None:
@@ -156,9 +150,11 @@ class Reply:
     content: dict
 
 
-def post(gateway: Gateway, path: str, body: bytes, **headers: str) -> Reply:
+def post(gateway: InFront, path: str, body: bytes, **headers: str) -> Reply:
     url = f"http://{gateway.options.http}{path}"
-    request = urllib.request.Request(url, body, {k.replace("_", "-"): v for k, v in headers.items()})
+    request = urllib.request.Request(
+        url, body, {k.replace("_", "-"): v for k, v in headers.items()}
+    )
     try:
         with urllib.request.urlopen(request) as answer:
             return Reply(answer.status, answer.headers["content-type"], json.load(answer))
@@ -167,14 +163,14 @@ def post(gateway: Gateway, path: str, body: bytes, **headers: str) -> Reply:
             return Reply(error.code, error.headers["content-type"], json.load(error))
 
 
-def test_rest_reads_a_picture(gateway: Gateway) -> None:
+def test_rest_reads_a_picture(gateway: InFront) -> None:
     reply = post(gateway, "/v1/recognize", STREET.read_bytes())
     (picture,) = reply.content["pictures"]
     assert (reply.status, reply.type) == (200, "application/json")
     assert sorted(plate["text"] for plate in picture["plates"]) == TEXTS
 
 
-def test_rest_reads_several_pictures(gateway: Gateway) -> None:
+def test_rest_reads_several_pictures(gateway: InFront) -> None:
     grey = cv2.imencode(".png", GREY)[1].tobytes()
     parts = {"street.jpg": STREET.read_bytes(), "grey.png": grey, "broken.jpg": b"no picture"}
     body = b"".join(
@@ -190,7 +186,7 @@ def test_rest_reads_several_pictures(gateway: Gateway) -> None:
     assert (grey["plates"], broken["problem"]["status"]) == ([], 400)
 
 
-def test_rest_reads_a_crop(gateway: Gateway, server: Server, tmp_path: Path) -> None:
+def test_rest_reads_a_crop(gateway: InFront, server: Server, tmp_path: Path) -> None:
     with PlateClient(server.options.http_url) as direct:
         plate = direct.recognize(STREET)[0]
     x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
@@ -199,13 +195,13 @@ def test_rest_reads_a_crop(gateway: Gateway, server: Server, tmp_path: Path) -> 
     assert read["plate"]["text"] == plate.text
 
 
-def test_rest_says_what_is_wrong_as_a_problem(gateway: Gateway) -> None:
+def test_rest_says_what_is_wrong_as_a_problem(gateway: InFront) -> None:
     reply = post(gateway, "/v1/recognize?max_plates=0", STREET.read_bytes())
     assert (reply.status, reply.type) == (400, "application/problem+json")
     assert reply.content["detail"].startswith("max_plates: wanted")
 
 
-def test_metrics_of_both_are_on_one_page(gateway: Gateway) -> None:
+def test_metrics_of_both_are_on_one_page(gateway: InFront) -> None:
     with urllib.request.urlopen(f"http://{gateway.options.metrics}/metrics") as answer:
         page = answer.read().decode()
     assert "plates_gateway_calls_total{" in page
@@ -213,6 +209,6 @@ def test_metrics_of_both_are_on_one_page(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json", "/"])
-def test_pages_are_there(gateway: Gateway, path: str) -> None:
+def test_pages_are_there(gateway: InFront, path: str) -> None:
     with urllib.request.urlopen(f"http://{gateway.options.http}{path}") as answer:
         assert answer.status == 200

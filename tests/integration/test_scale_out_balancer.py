@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from tritonclient.grpc import InferenceServerClient
+from tritonclient.utils import InferenceServerException
 
 from benchmarks.scale_out import balancer
 from benchmarks.scale_out.balancer import Balancer, run_balancer
@@ -14,30 +16,28 @@ from benchmarks.scale_out.callers import Load, known_pictures
 from benchmarks.scale_out.replicas import Replica, run_replicas
 from orchestrator.client import PlateClient
 from orchestrator.errors import ServerError
-from orchestrator.server.process import Server
 from tests.waiting import until
 
 RETRIES = 5
 EACH = 2
 """Callers at once of each protocol."""
-STEADY = "steady"
 WIRES = {"http", "grpc"}
 
 
 @pytest.fixture(scope="module")
-def victim() -> Iterator[Replica]:
-    """A replica that may be killed; the session's server, `STEADY`, is the other one."""
+def replicas() -> Iterator[list[Replica]]:
+    """Two replicas; the last of them may be killed."""
     try:
         balancer.find_program()
     except ServerError as error:
         pytest.skip(str(error))
-    with run_replicas(1) as (replica,):
-        yield replica
+    with run_replicas(2) as started:
+        yield started
 
 
 @pytest.fixture(scope="module")
-def balanced(server: Server, victim: Replica) -> Iterator[Balancer]:
-    listening = {STEADY: server.options, victim.name: victim.options}
+def balanced(replicas: list[Replica]) -> Iterator[Balancer]:
+    listening = {replica.name: replica.options for replica in replicas}
     with run_balancer(listening) as running:
         until(lambda: all(map(running.is_up, listening)), "calls for each replica")
         yield running
@@ -56,7 +56,15 @@ def status_of(url: str) -> int:
     [
         ("v2/health/ready", 200),
         ("v2/models/plate_recognition/ready", 200),
+        ("v2/models/plate_reader/versions/1/ready", 200),
+        ("openapi.json", 200),
+        ("docs", 200),
+        ("readyz", 200),
+        ("healthz", 200),
+        ("v1/recognize", 405),
+        ("v1/passes", 404),
         ("v2/models/yolo/ready", 404),
+        ("v2/models/plate_recognition/stats", 404),
         ("v2/repository/index", 404),
         ("v2/trace/setting", 404),
         ("metrics", 404),
@@ -81,8 +89,16 @@ def test_a_picture_larger_than_the_balancers_buffer_is_answered(
         assert client.recognize(picture).texts == []
 
 
-def test_no_call_is_lost_with_a_replica(balanced: Balancer, victim: Replica) -> None:
-    names = (STEADY, victim.name)
+def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer) -> None:
+    with InferenceServerClient(balanced.urls["grpc"].removeprefix("grpc://")) as client:
+        assert client.get_server_metadata().name
+        assert client.get_model_config("plate_reader").config.name == "plate_reader"
+        with pytest.raises(InferenceServerException, match="UNIMPLEMENTED"):
+            client.get_model_repository_index()
+
+
+def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Replica]) -> None:
+    names, victim = [replica.name for replica in replicas], replicas[-1]
     load = Load(balanced.urls, EACH, known_pictures(), RETRIES)
     with load.run():
         before = balanced.taken(victim.name)
