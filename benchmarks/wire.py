@@ -14,7 +14,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -13,16 +12,15 @@ from urllib.parse import unquote
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
-from orchestrator.errors import PlateError, RequestError
+from orchestrator.errors import RequestError
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.kserve_grpc import parse_message, parse_request, to_call, to_response
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import TooLarge, TooSlow, outcome_of
 
-LOG = logging.getLogger(__name__)
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 TRACE = ("traceparent", "tracestate")
-FRONT, INFER = "kserve-grpc", "infer"
+FRONT = "kserve-grpc"
 LARGEST_QUESTION = 65_536
 """Bytes of a message that is no infer call; and what such a call may have beside its body."""
 NO_COMPRESSION = 1
@@ -87,32 +85,37 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     def __init__(self, service: Service, limits: Limits) -> None:
         self._service = service
         self._limits = limits
-        answers: dict[str, Callable[[Any], Awaitable[Any]]] = {
-            "ServerLive": self._server_live,
-            "ServerReady": self._server_ready,
-            "ServerMetadata": self._server_metadata,
-            "ModelReady": self._model_ready,
-            "ModelMetadata": self._model_metadata,
-            "ModelConfig": self._model_config,
+        self._handlers = {
+            "ServerLive": self._handle(self._server_live),
+            "ServerReady": self._handle(self._server_ready),
+            "ServerMetadata": self._handle(self._server_metadata),
+            "ModelReady": self._ask("ready", pb.ModelReadyRequest, self._model_ready),
+            "ModelMetadata": self._ask("metadata", pb.ModelMetadataRequest, service.metadata_of),
+            "ModelConfig": self._ask("config", pb.ModelConfigRequest, service.config_of),
+            "ModelInfer": self._handle(self._infer),
         }
-        self._handlers = {name: self._ask(name, answer) for name, answer in answers.items()}
-        self._handlers["ModelInfer"] = self._handle(self._infer)
 
     def service(self, handler_call_details: Any) -> Any:
         """Return what answers a method; None where nothing does."""
         path, _, method = handler_call_details.method.rpartition("/")
         return self._handlers.get(method) if path == f"/{SERVICE.full_name}" else None
 
-    def _ask(self, name: str, answer: Callable[[Any], Awaitable[Any]]) -> Any:
-        kind = getattr(pb, SERVICE.methods_by_name[name].input_type.name)
+    def _ask(self, what: str, kind: Any, answer: Callable[[str, str], Awaitable[Any]]) -> Any:
+        """Return the handler of a question about a model."""
 
         async def ask(context: Any) -> Any:
-            message = await self._read(context)
-            if len(message) > LARGEST_QUESTION:
-                raise TooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
-            return await answer(parse_message(kind, message))
+            async with self._visit(what, context):
+                message = await self._read(context)
+                if len(message) > LARGEST_QUESTION:
+                    raise TooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
+                request = parse_message(kind, message)
+                return await answer(request.name, request.version)
 
         return self._handle(ask)
+
+    def _visit(self, what: str, context: Any) -> AbstractAsyncContextManager[Visit]:
+        address = address_of(context.peer())
+        return self._service.visit(FRONT, what, address, _headers_of(context))
 
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         """Return the handler of a method: of a stream, so that it is ours to await its message."""
@@ -138,35 +141,31 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return message
 
     async def _infer(self, context: Any) -> Any:
-        headers = {k: v for k, v in context.invocation_metadata() if isinstance(v, str)}
+        headers = _headers_of(context)
         trace = {name: headers[name] for name in TRACE if name in headers}
-        address = address_of(context.peer())
-        async with self._service.visit(FRONT, INFER, address, headers) as visit:
+        async with self._visit("infer", context) as visit:
             message = await self._read(context)
             visit.expect(len(message))  # known only now: HTTP/2 announces no size
             return to_response(await visit.infer(to_call(parse_request(message), trace)))
 
-    async def _server_live(self, _request: Any) -> Any:
+    async def _server_live(self, _context: Any) -> Any:
         return pb.ServerLiveResponse(live=await self._service.is_live())
 
-    async def _server_ready(self, _request: Any) -> Any:
+    async def _server_ready(self, _context: Any) -> Any:
         return pb.ServerReadyResponse(ready=await self._service.is_ready())
 
-    async def _server_metadata(self, _request: Any) -> Any:
+    async def _server_metadata(self, _context: Any) -> Any:
         about = self._service.server_metadata()
         return pb.ServerMetadataResponse(
             name=about.name, version=about.version, extensions=about.extensions
         )
 
-    async def _model_ready(self, request: Any) -> Any:
-        is_ready = await self._service.is_model_ready(request.name, request.version)
-        return pb.ModelReadyResponse(ready=is_ready)
+    async def _model_ready(self, model: str, version: str) -> Any:
+        return pb.ModelReadyResponse(ready=await self._service.is_model_ready(model, version))
 
-    async def _model_metadata(self, request: Any) -> Any:
-        return await self._service.metadata_of(request.name, request.version)
 
-    async def _model_config(self, request: Any) -> Any:
-        return await self._service.config_of(request.name, request.version)
+def _headers_of(context: Any) -> dict[str, str]:
+    return {name: value for name, value in context.invocation_metadata() if isinstance(value, str)}
 
 
 def address_of(peer: str) -> str:
@@ -180,9 +179,7 @@ async def _refusing(context: Any) -> AsyncIterator[None]:
     """Tell the caller of what goes wrong; one who has hung up is told nothing."""
     try:
         yield
-    except Exception as error:
-        if not isinstance(error, PlateError):
-            LOG.exception("a call failed in the gateway")
+    except Exception as error:  # a fault of ours stands in the log already
         outcome = outcome_of(error)
         again = outcome.retry_after_s
         await context.abort(

@@ -20,8 +20,8 @@ from orchestrator.gateway.examples import (
 from orchestrator.gateway.multipart import FIELD
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.problems import MEDIA_TYPE, problem
-from orchestrator.gateway.rest import FILE, FORM, LONGEST_ID, OF_A_CROP
-from orchestrator.settings import REQUEST_PARAMETERS
+from orchestrator.gateway.rest import FILE, FORM, LONGEST_ID
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
 VERSION = "1.0.0"
 """Of the API, not of the program."""
@@ -111,7 +111,7 @@ def _read(limits: Limits) -> Json:
         "summary": "Read tight crops of plates",
         "description": "For who finds the plates by other means: each picture is one plate, "
         f"of up to {limits.crop_pixels:,} pixels.",
-        "parameters": _parameters(OF_A_CROP),
+        "parameters": _parameters(READER_PARAMETERS),
         "requestBody": _body(limits, "crops"),
         "responses": {
             "200": _answer(

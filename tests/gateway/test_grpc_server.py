@@ -45,15 +45,18 @@ class FakeService:
 
     @asynccontextmanager
     async def visit(
-        self, what: str, address: str, headers: Mapping[str, str], size: int
+        self, front: str, what: str, address: str, headers: Mapping[str, str]
     ) -> AsyncIterator[Any]:
-        self.visits.append((what, address, headers, size))
+        self.visits.append((what, address, headers))
         try:
             yield self
         except asyncio.CancelledError:
             self.cancelled.append(what)
             self.seen.put_nowait("cancelled")
             raise
+
+    def expect(self, size: int) -> None:
+        self.size = size
 
     async def infer(self, call: Call) -> Answer:
         self.calls.append(call)
@@ -172,9 +175,9 @@ class TestTritonclient:
     def test_a_visit_knows_who_comes_with_how_much(self) -> None:
         service = FakeService()
         ask(service, lambda client: client.infer(MODEL, [picture()], headers={"x-key": "1"}))
-        ((what, address, headers, size),) = service.visits
-        assert (what, address, headers["x-key"]) == ("grpc infer", "127.0.0.1", "1")
-        assert 18 < size < 100
+        ((what, address, headers),) = service.visits
+        assert (what, address, headers["x-key"]) == ("infer", "127.0.0.1", "1")
+        assert 18 < service.size < 100
 
     def test_questions_are_answered(self) -> None:
         service = FakeService()
@@ -282,7 +285,7 @@ class TestLimits:
 
         service = FakeService()
         assert refusal(service, conversation).code().name == "RESOURCE_EXHAUSTED"
-        assert service.visits == []
+        assert service.calls == []
 
     @pytest.mark.parametrize("kind", [grpc.Compression.Gzip, grpc.Compression.Deflate])
     def test_a_compressed_body_is_refused(self, kind: grpc.Compression) -> None:
@@ -292,7 +295,7 @@ class TestLimits:
 
         service = FakeService()
         assert refusal(service, conversation).code().name == "UNIMPLEMENTED"
-        assert service.visits == []
+        assert service.calls == []
 
     def test_long_headers_are_refused(self) -> None:
         async def conversation(channel: grpc.aio.Channel) -> None:

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Print what an image holds of poetry.lock, as requirements with hashes, for SBOM and audit.
+
+usage: locked.py [cpu|gpu]
+
+Neither cyclonedx-py nor pip-audit reads a poetry.lock whose project is described by PEP 621. The
+answer depends on the lock alone, not on the machine or the Python that asks.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from install import CUDA_ONLY, UNWANTED, marker_of, read_lock, requirement
+
+LEFT_OUT = {"cpu": (), "gpu": ("nvidia-pytriton", "openvino")}  # as Dockerfile does
+LINUX = {
+    "extra": "server",
+    "implementation_name": "cpython",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "platform_python_implementation": "CPython",
+    "platform_system": "Linux",
+    "sys_platform": "linux",
+}
+PYTHON = {"cpu": "3.11", "gpu": "3.12"}  # of the base images
+
+
+def main() -> None:
+    """Print a line for each package."""
+    image = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+    if image not in PYTHON:
+        sys.exit(f"locked: wanted cpu or gpu, got {image}")
+    for package in held(read_lock(), image):
+        print(requirement(package))
+
+
+def held(packages: list[dict], image: str) -> list[dict]:
+    """Return the locked packages of an image; of two versions that with the closer marker."""
+    from pip._vendor.packaging.markers import Marker
+
+    version = PYTHON[image]
+    there = {**LINUX, "python_version": version, "python_full_version": f"{version}.0"}
+    chosen = {}
+    for package in sorted(packages, key=lambda package: len(marker_of(package, ["main"]))):
+        marker = marker_of(package, ["main"])
+        if is_held(package, image) and (not marker or Marker(marker).evaluate(there)):
+            chosen[package["name"]] = package
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def is_held(package: dict, image: str) -> bool:
+    """Tell whether an image takes a package at all."""
+    name = package["name"]
+    if "main" not in package["groups"] or name in UNWANTED or name in LEFT_OUT[image]:
+        return False
+    return image == "gpu" or name == "torch" or not CUDA_ONLY.match(name)
+
+
+if __name__ == "__main__":
+    main()
