@@ -173,7 +173,7 @@ def _text(value: Any) -> str:
     try:
         text = value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError as error:
-        raise ModelError(f"answer: wanted texts in UTF-8, got {value!r}") from error
+        raise ModelError("answer: wanted texts in UTF-8, got other bytes") from error
     if not isinstance(text, str):
-        raise ModelError(f"answer: wanted texts, got {value!r}")
+        raise ModelError(f"answer: wanted texts, got {type(value).__name__}")
     return text

@@ -70,7 +70,7 @@ class GuardedProtocol(HttpToolsProtocol):
     all: Connections
     limits: Limits
     _timer: asyncio.TimerHandle | None = None
-    _header_bytes = 0
+    _unread = 0  # bytes since headers or a body were complete
     _in_headers = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -87,24 +87,24 @@ class GuardedProtocol(HttpToolsProtocol):
             gone()
 
     def data_received(self, data: bytes) -> None:
-        if self._in_headers:
-            self._header_bytes += len(data)
+        self._unread += len(data)
         super().data_received(data)
-        if self._in_headers and self._header_bytes > self.limits.header_kb * 1024:
+        if self._in_headers and self._unread > self.limits.header_kb * 1024:
             self._end(TOO_LONG)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_headers, self._header_bytes = True, 0
+        self._in_headers = True
         self._expect(self.limits.header_s)
 
     def on_headers_complete(self) -> None:
-        self._in_headers = False
+        self._in_headers, self._unread = False, 0
         self._expect(self.limits.body_s + GRACE_S)
         self.all.work(self)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
+        self._unread = 0
         self._expect(None)
         super().on_message_complete()
 

@@ -17,9 +17,9 @@ from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.kserve_grpc import parse_message, parse_request, to_call, to_response
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import TooLarge, TooSlow, outcome_of
+from orchestrator.gateway.tracing import trace_of
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
-TRACE = ("traceparent", "tracestate")
 FRONT = "kserve-grpc"
 LARGEST_QUESTION = 65_536
 """Bytes of a message that is no infer call; and what such a call may have beside its body."""
@@ -141,8 +141,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return message
 
     async def _infer(self, context: Any) -> Any:
-        headers = _headers_of(context)
-        trace = {name: headers[name] for name in TRACE if name in headers}
+        trace = trace_of(_headers_of(context))
         async with self._visit("infer", context) as visit:
             message = await self._read(context)
             visit.expect(len(message))  # known only now: HTTP/2 announces no size

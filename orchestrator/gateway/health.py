@@ -14,6 +14,8 @@ from orchestrator.gateway.calls import Answer, Call, Tensor
 from orchestrator.probe import PICTURE
 
 EVERY_S = 10.0
+SOON_S = 0.5
+"""Until the next question when the last was not answered well."""
 READY_S, ALIVE_S = 30.0, 120.0
 """How old the last good answer may be for who sends callers here, and for who starts pods again."""
 
@@ -38,6 +40,7 @@ class Canary:
         self._infer, self._text, self._clock = infer, text, clock
         self._begun = clock()
         self._read: float | None = None
+        self._trouble = ""
         picture = Tensor(ENCODED, "BYTES", (1,), elements.encode([PICTURE.read_bytes()]))
         self._call = Call(MODEL, (picture,), ("texts",), id=PROBE)
 
@@ -58,22 +61,29 @@ class Canary:
         """Ask for ever."""
         while True:
             await self.ask()
-            await asyncio.sleep(EVERY_S if self.is_ready() else 1.0)
+            await asyncio.sleep(EVERY_S if self.is_ready() else SOON_S)
 
     async def ask(self) -> None:
         """Ask once; a service that is full is alive: a restart would make that worse."""
         try:
-            self._judge(await self._infer(self._call))
+            texts = _texts_of(await self._infer(self._call))
         except Overloaded:
-            self._read = self._clock()
+            self._note("")
         except PlateError as error:
-            logger.warning("canary: wanted %s, got: %s", self._text or "an answer", error)
+            self._note(str(error))
+        else:
+            is_right = not self._text or texts == [self._text]
+            self._note("" if is_right else ", ".join(texts) or "no plate")
 
-    def _judge(self, answer: Answer) -> None:
-        (output,) = answer.outputs
-        texts = [text.decode(errors="replace") for text in elements.decode(output, ModelError)]
-        if self._text and texts != [self._text]:
-            got = ", ".join(texts) or "no plate"
-            logger.error("canary: wanted %s, got %s", self._text, got)
-            return
-        self._read = self._clock()
+    def _note(self, trouble: str) -> None:
+        """Keep whether the text was read; say once what came in its place."""
+        if trouble and trouble != self._trouble:
+            logger.error("canary: wanted %s, got: %s", self._text or "an answer", trouble)
+        if not trouble:
+            self._read = self._clock()
+        self._trouble = trouble
+
+
+def _texts_of(answer: Answer) -> list[str]:
+    (output,) = answer.outputs
+    return [text.decode(errors="replace") for text in elements.decode(output, ModelError)]

@@ -19,10 +19,10 @@ from orchestrator.gateway.exchange import Exchange
 from orchestrator.gateway.parsing import Parser
 from orchestrator.gateway.refusals import Outcome
 from orchestrator.gateway.service import Service, Visit, check_served
+from orchestrator.gateway.tracing import trace_of
 
 JSON = "application/json"
 FRONT = "kserve-http"
-TRACE = ("traceparent", "tracestate")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -57,7 +57,7 @@ def _infer(service: Service, parser: Parser) -> Endpoint:
             check_served(model, version)
             json_size = _json_size(request)
             body = await exchange.body()
-            trace = {name: request.headers[name] for name in TRACE if name in request.headers}
+            trace = trace_of(request.headers)
             size = len(body) if json_size is None else json_size
             asked = await parser.run(
                 kserve_http.parse, size, model, version, body, json_size, trace

@@ -27,6 +27,8 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Where `-m` finds the package first, wherever the operator stands."""
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 """Names the folder in which processes count together; their library looks when it is imported."""
+UNLESS_SET = {"GRPC_VERBOSITY": "NONE"}
+"""Its library writes of every connection that ends; what matters is told by us."""
 START_TIMEOUT_S = 60.0
 LAST_LINES = 3  # of a process that ended: its reason
 SENTENCE = "gateway: "
@@ -77,11 +79,17 @@ class Worker:
 
 @dataclass
 class Gateway:
-    """A running gateway; use `start`."""
+    """A running gateway; use `start`.
+
+    Attributes:
+        options: It was started with.
+        workers: Its processes.
+        counts: The folder in which they count together.
+    """
 
     options: GatewayOptions
     workers: Sequence[Worker]
-    counts: tempfile.TemporaryDirectory[str]  # of its processes together
+    counts: tempfile.TemporaryDirectory[str]
 
     def is_whole(self) -> bool:
         """Tell whether all of its processes run."""
@@ -148,7 +156,7 @@ def launch(command: Sequence[str], options: GatewayOptions, variables: Mapping[s
     """Start one process and tell it its options; it gets more variables beside ours."""
     process = subprocess.Popen(
         command,
-        env={**without_secrets(), **variables},
+        env={**UNLESS_SET, **without_secrets(), **variables},
         cwd=PACKAGES,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,

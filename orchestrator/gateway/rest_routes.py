@@ -18,11 +18,11 @@ from orchestrator.gateway.reference import CSP, page
 from orchestrator.gateway.refusals import Outcome
 from orchestrator.gateway.schemas import Model
 from orchestrator.gateway.service import Service, Visit
+from orchestrator.gateway.tracing import trace_of
 
 JSON, HTML = "application/json", "text/html"
 FRONT = "rest"
 REQUEST_ID = "x-request-id"
-TRACE = ("traceparent", "tracestate")
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
@@ -68,7 +68,7 @@ def _sent(request: Request, body: bytes) -> rest.Sent:
         content_type=headers.get("content-type", ""),
         query=request.query_params.multi_items(),
         id=rest.request_id(headers.get(REQUEST_ID)),
-        trace={name: headers[name] for name in TRACE if name in headers},
+        trace=trace_of(headers),
     )
 
 

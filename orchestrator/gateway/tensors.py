@@ -31,10 +31,10 @@ def to_array(tensor: Tensor) -> Array:
     Raises:
         ModelError: Its type is not known here, or its bytes are not what its shape says.
     """
+    if tensor.datatype == BYTES:
+        texts = elements.decode(tensor, ModelError)
+        return np.array(texts, np.object_).reshape(tensor.shape)
     try:
-        if tensor.datatype == BYTES:
-            texts = elements.decode(tensor, ModelError)
-            return np.array(texts, np.object_).reshape(tensor.shape)
         return np.frombuffer(tensor.data, DTYPES[tensor.datatype]).reshape(tensor.shape)
     except (KeyError, ValueError) as error:
         raise ModelError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from http.client import HTTPException
@@ -16,7 +17,7 @@ from tritonclient.grpc import service_pb2_grpc
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
 from orchestrator.gateway.options import GatewayOptions
-from orchestrator.gateway.refusals import Full, Late, NotServed
+from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
 from orchestrator.loopback import PAST_PROXY, open_url
 
 CHANNEL = [
@@ -31,6 +32,8 @@ FULL = "maximum queue size"
 DEAD = ("is not healthy", "server not ready", "no available versions")
 """Words of Triton while it has lost a worker, starts or stops."""
 AWAY = "the service is away for a moment; try again"
+logger = logging.getLogger(__name__)
+
 QUESTION_S = 5.0
 KEPT_S = 10.0
 """How long what Triton says of a model is taken for true."""
@@ -184,7 +187,8 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
             return Cancelled("the caller has cancelled the call")
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:
             return Full(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
-    return ModelError(words)
+    logger.error("Triton failed: %s %s", error.code(), words)
+    return ModelError(FAILED)  # Triton's own words may be about this machine
 
 
 def _fetch(url: str) -> bytes:

@@ -6,6 +6,7 @@ import http.client
 import json
 import socket
 import struct
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.process import Gateway, start
 from orchestrator.server.ports import free_ports
 from tests.gateway.fake_triton import FakeTriton, run_fake
+from tests.waiting import until
 
 INFER = "/v2/models/plate_recognition/infer"
 GREY = cv2.imencode(".jpg", np.full((30, 40, 3), 128, np.uint8))[1].tobytes()
@@ -59,6 +61,12 @@ class Running:
         connection.request(method, path, body, headers)
         return answer_of(connection)
 
+    def metrics(self) -> bytes:
+        """Return the metrics, which also a full service tells."""
+        url = f"http://{self.gateway.options.metrics}/metrics"
+        with urllib.request.urlopen(url) as answer:
+            return answer.read()
+
     def socket(self, source: str = "127.0.0.1") -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
 
@@ -87,8 +95,7 @@ def begin(tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def run(limits: Limits | None = None, **options: object) -> Running:
-            fake, triton_port = stack.enter_context(run_fake())
-            http_port, grpc_port = free_ports(2)
+            triton_port, http_port, grpc_port, metrics_port = free_ports(4)
             audit = tmp_path / f"audit-{http_port}.jsonl"
             given = GatewayOptions(
                 triton_http="127.0.0.1:1",
@@ -96,6 +103,7 @@ def begin(tmp_path: Path) -> Iterator[Start]:
                 triton_metrics="http://127.0.0.1:1/metrics",
                 http=Address("127.0.0.1", http_port),
                 grpc=Address("127.0.0.1", grpc_port),
+                metrics=Address("127.0.0.1", metrics_port),
                 audit=audit,
                 canary_text="",
                 limits=limits or Limits(calls=4),
@@ -103,8 +111,10 @@ def begin(tmp_path: Path) -> Iterator[Start]:
             )
             gateway = start(given)
             stack.callback(gateway.stop)
+            fake = stack.enter_context(run_fake(triton_port))  # no process forks beside its threads
             running = Running(gateway, fake, audit)
             stack.callback(lambda: [one.close() for one in running.connections])
+            until(lambda: running.ask("GET", "/readyz")[0] == 200, "a ready gateway")
             return running
 
         yield run

@@ -60,16 +60,16 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
 
 
 @contextmanager
-def run_fake() -> Iterator[tuple[FakeTriton, int]]:
-    """Give the fake and its gRPC port for the length of a `with` block."""
+def run_fake(port: int) -> Iterator[FakeTriton]:
+    """Give the fake for the length of a `with` block, on a gRPC port."""
     fake = FakeTriton()
     with ThreadPoolExecutor(32) as pool:
         server = grpc.server(pool, options=[("grpc.max_receive_message_length", -1)])
         service_pb2_grpc.add_GRPCInferenceServiceServicer_to_server(fake, server)
-        port = server.add_insecure_port("127.0.0.1:0")
+        server.add_insecure_port(f"127.0.0.1:{port}")
         server.start()
         try:
-            yield fake, port
+            yield fake
         finally:
             fake.gate.set()
             server.stop(None).wait()

@@ -4,6 +4,7 @@ import json
 import logging
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -138,7 +139,9 @@ def test_what_a_process_says_while_it_starts_is_shown_when_it_has(options, caplo
 
 def test_a_process_that_never_listens_is_given_up(options: GatewayOptions) -> None:
     command = [sys.executable, "-c", "import signal; signal.pause()"]
-    gateway = Gateway(options, [process.launch(command, options)])
+    gateway = Gateway(
+        options, [process.launch(command, options, {})], tempfile.TemporaryDirectory()
+    )
     with pytest.raises(
         ServerError, match=r"^gateway: does not listen at 0\.0\.0\.0:\d+ within 0 s"
     ):

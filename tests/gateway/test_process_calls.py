@@ -68,7 +68,7 @@ def test_a_full_service_refuses_with_503(begin: Start) -> None:
     first = gateway.send()
     gateway.triton.asked.acquire(timeout=20)
     second = gateway.send()
-    until(lambda: b"plates_gateway_waiting 1.0" in gateway.ask("GET", "/metrics")[2], "a queue")
+    until(lambda: b"plates_gateway_waiting 1.0" in gateway.metrics(), "a queue")
     status, headers, body = answer_of(gateway.send(source="127.0.0.2"))
     gateway.triton.gate.set()
     assert (status, headers["retry-after"]) == (503, "1")

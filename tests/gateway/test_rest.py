@@ -86,9 +86,7 @@ def test_a_body_of_these_types_is_a_picture(content_type: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [recognize, read])
-@pytest.mark.parametrize(
-    "content_type", ["application/json", "application/x-www-form-urlencoded", "multipart/mixed"]
-)
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/mixed"])
 def test_a_body_of_another_type_is_refused(answer, content_type: str) -> None:
     with pytest.raises(Unsupported, match=f"wanted image/.*, got {content_type}"):
         asyncio.run(answer(Sent(FILE, content_type), FakeInfer(), LIMITS))

@@ -44,5 +44,5 @@ def test_an_array_comes_back(array: np.ndarray) -> None:
     ],
 )
 def test_a_damaged_tensor_is_the_models_failure(tensor: Tensor) -> None:
-    with pytest.raises(ModelError, match="answer: wanted a as BYTES, UINT8, FP32"):
+    with pytest.raises(ModelError, match=r"^(answer: wanted a|a: wanted) "):
         to_array(tensor)

@@ -80,6 +80,11 @@ def test_triton_s_refusals_are_ours(code: str, words: str, kind: type[PlateError
     assert type(fault) is kind
 
 
+def test_why_a_network_failed_is_not_told() -> None:
+    words = "unable to open /dev/shm/plates_17"
+    assert "shm" not in str(fault_of(failure(grpc.StatusCode.INTERNAL, words), 60))
+
+
 def test_where_triton_listens_is_not_told() -> None:
     words = "failed to connect to ipv4:127.0.0.1:8001"
     assert "127" not in str(fault_of(failure(grpc.StatusCode.UNAVAILABLE, words), 60))
