@@ -86,9 +86,7 @@ def check_served(model: str, version: str) -> None:
     """
     if model not in SERVED:
         raise NotServed(f"model: wanted one of {', '.join(SERVED)}, got {reprlib.repr(model)}")
-    if version and not (
-        version.isascii() and version.isdigit() and len(version) <= LONGEST_VERSION
-    ):
+    if version and not VERSION.fullmatch(version):
         raise NotServed(f"version: wanted a number, got {reprlib.repr(version)}")
 
 

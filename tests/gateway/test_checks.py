@@ -115,9 +115,7 @@ class TestPictures:
 
 @pytest.mark.parametrize("model", ["", "yolo", "plate_recognition ", "x" * 10_000])
 def test_another_model_is_not_served(model: str) -> None:
-    with pytest.raises(
-        NotServed, match="wanted one of plate_recognition, plate_reader, got"
-    ) as raised:
+    with pytest.raises(NotServed, match="wanted one of plate_recognition, ") as raised:
         check(replace(CALL, model=model), LIMITS)
     assert len(str(raised.value)) < 150
 
