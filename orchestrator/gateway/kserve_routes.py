@@ -57,7 +57,7 @@ def _infer(service: Service, parser: Parser) -> Endpoint:
             model, version = _model_of(request)
             check_served(model, version)
             json_size = _json_size(request)
-            body = await exchange.body()
+            body = await exchange.body(visit)
             trace = trace_of(request.headers)
             size = len(body) if json_size is None else json_size
             asked = await parser.run(
