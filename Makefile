@@ -7,19 +7,21 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench bench-compositions scale-out gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
-	@echo "make serve       start the server on localhost:8000 (HTTP), 8001 (gRPC), 8002 (metrics)"
+	@echo "make serve       start Triton and the gateway: REST and KServe on localhost:8080, gRPC on 8081"
 	@echo "make test        run every test"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
+	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
+	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make workshop    what plates evaluate and bench need beside what serves"
 	@echo "make train-env   the environment for training, in .venv-train (PyTorch with CUDA, yolov5)"
@@ -45,6 +47,9 @@ bench: .venv/.workshop
 bench-compositions: .venv/.workshop .venv/.examples
 	$(BIN)/python -m benchmarks.compositions
 
+bench-gateway: .venv/.workshop
+	$(BIN)/python -m benchmarks.gateway
+
 gpu-check: .venv/.workshop
 	$(BIN)/python -m benchmarks.gpu_check
 
@@ -56,6 +61,18 @@ example-%: .venv/.examples
 
 image-check: .venv/.dev
 	$(BIN)/python -m deploy.check_image
+
+# cyclonedx-py stumbles over a [tool.poetry] that has no name.
+sbom: .venv/.audit
+	@mkdir -p sbom
+	@sed '/^\[tool/,$$d' pyproject.toml > sbom/pyproject.toml
+	@for image in cpu gpu; do $(BIN)/python scripts/locked.py $$image > sbom/$$image.txt && \
+	  PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements --pyproject sbom/pyproject.toml --sv 1.6 \
+	  --output-reproducible --of JSON --validate -o sbom/$$image.json sbom/$$image.txt || exit 1; done
+
+audit: sbom
+	@for image in cpu gpu; do $(BIN)/pip-audit --strict --require-hashes --disable-pip \
+	  --progress-spinner off --requirement sbom/$$image.txt || exit 1; done
 
 workshop: .venv/.workshop
 
@@ -77,6 +94,10 @@ clean:
 
 .venv/.examples: $(LOCK)
 	$(INSTALL) --group examples
+	@touch .venv/.serve $@
+
+.venv/.audit: $(LOCK)
+	$(INSTALL) --group audit
 	@touch .venv/.serve $@
 
 .venv/.dev: $(LOCK)
