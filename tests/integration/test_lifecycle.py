@@ -3,6 +3,7 @@
 import hashlib
 import re
 import resource
+import secrets
 import shutil
 import threading
 import urllib.error
@@ -28,7 +29,7 @@ from orchestrator.server.versions import add_version
 from tests.samples import STREET
 from tests.waiting import until
 
-KEY = "barrier-42"
+KEY = f"barrier-{secrets.token_hex(8)}"
 
 
 @pytest.fixture(scope="module")
