@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import SettingsError
+from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.loopback import is_own
 
@@ -135,10 +136,8 @@ class GatewayFlags:
             )
 
     def _check_files(self) -> None:
-        for name, file in (("keys", self.keys), ("certificate", self.certificate),
-                           ("private_key", self.private_key)):  # fmt: skip
-            if file is not None:
-                _check_readable(name, file)
+        if self.keys is not None:
+            read_keys(self.keys)
         if self.audit is not None:
             _check_writable("audit", self.audit)
         _check_pair(self.certificate, self.private_key)
@@ -163,14 +162,6 @@ def parse_address(name: str, text: str) -> Address:
 
 def _absolute(file: Path | None) -> Path | None:
     return file and file.absolute()
-
-
-def _check_readable(name: str, file: Path) -> None:
-    try:
-        with file.open("rb"):
-            pass
-    except OSError as error:
-        raise SettingsError(f"{name}: {file} cannot be read: {error.strerror}") from error
 
 
 def _check_writable(name: str, file: Path) -> None:

@@ -106,10 +106,12 @@ def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iter
         yield "There is no gateway: it speaks for plate_recognition alone."
         yield f"What a model takes and gives: curl {options.http_url}/v2/models/NAME"
         return
-    url = _reached(gateway.http) if gateway else options.http_url
+    is_open = gateway and not gateway.certificate and not gateway.wants_keys
+    url = _reached(gateway.http) if gateway and is_open else options.http_url
     yield "Try it from another terminal:"
     if gateway:
-        yield f"  curl --data-binary @tests/data/street.jpg {_url(gateway)}/v1/recognize"
+        key = "-H 'X-API-Key: KEY' " if gateway.wants_keys else ""
+        yield f"  curl {key}--data-binary @tests/data/street.jpg {_url(gateway)}/v1/recognize"
     yield f"  .venv/bin/plates recognize tests/data/street.jpg --url {url}"
     yield "or from Python:"
     yield "  from orchestrator import PlateClient"

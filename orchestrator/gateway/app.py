@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,7 +14,7 @@ from orchestrator.errors import ServerError
 from orchestrator.gateway import kserve_routes, rest_routes
 from orchestrator.gateway.exchange import Exchange
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
-from orchestrator.gateway.refusals import FAILED, Outcome
+from orchestrator.gateway.refusals import NotAllowed, NotServed, Outcome
 from orchestrator.gateway.schemas import Alive, Model, Ready
 from orchestrator.gateway.service import Service, Visit
 
@@ -31,7 +30,7 @@ def make_app(service: Service) -> Starlette:
         Route("/metrics", _metrics_of_callers(service)),
         Route("/", _home),
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _tell, Exception: _tell})
+    return Starlette(routes=routes, exception_handlers={HTTPException: _unrouted(service)})
 
 
 def make_metrics_app(service: Service) -> Starlette:
@@ -41,7 +40,7 @@ def make_metrics_app(service: Service) -> Starlette:
         return await _metrics(service)
 
     routes = [*_health(service), Route("/metrics", show)]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _tell, Exception: _tell})
+    return Starlette(routes=routes, exception_handlers={HTTPException: _unrouted(service)})
 
 
 def _health(service: Service) -> list[Route]:
@@ -90,15 +89,22 @@ async def _home(_request: Request) -> Response:
     return RedirectResponse("docs")
 
 
-async def _tell(request: Request, error: Exception) -> Response:
-    """Tell in the words of the path's protocol that there is no such path or method."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    said = {404: f"no such path: {request.url.path[:200]}", 500: FAILED}
-    message = said.get(status, HTTPStatus(status).phrase.lower())
-    tell = kserve_routes.tell if request.url.path.startswith("/v2") else rest_routes.tell
-    response = tell(Outcome(status, "UNIMPLEMENTED", "not served", message))
-    response.headers.update(getattr(error, "headers", None) or {})
-    return response
+def _unrouted(service: Service) -> Callable[[Request, Exception], Awaitable[Response]]:
+    """Return what refuses a path or method that is not there: a visit like any other."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        async def answer(_visit: Visit) -> Response:
+            if isinstance(error, HTTPException) and error.status_code == 405:
+                raise NotAllowed(f"{request.method}: not a method of this path")
+            raise NotServed(f"no such path: {request.url.path[:200]}")
+
+        is_kserve = request.url.path.startswith("/v2")
+        front = kserve_routes if is_kserve else rest_routes
+        response = await Exchange(request, service, front.FRONT, "other", front.tell).answer(answer)
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
+
+    return refuse
 
 
 def _say(state: Model) -> Response:

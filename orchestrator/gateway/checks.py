@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import reprlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -27,8 +28,10 @@ from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_p
 
 MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
 LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
-LONGEST_VERSION = 9
+VERSION = re.compile(r"[0-9]{1,9}")
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+SERVED = (MODEL, PLATE_READER)
+"""Models that callers reach."""
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds; Triton takes it for itself."""
 
@@ -48,8 +51,6 @@ def check_bounds(call: Call) -> Call:
         raise RequestError(
             f"id: wanted up to {LONGEST_ID} printable characters, got {reprlib.repr(call.id)}"
         )
-    if call.version and not (call.version.isdecimal() and len(call.version) <= LONGEST_VERSION):
-        raise RequestError(f"version: wanted a number, got {reprlib.repr(call.version)}")
     return call
 
 
@@ -77,6 +78,18 @@ def _check_plain(name: str, value: Plain) -> None:
         raise ParameterError(f"{name}: wanted a finite number, got {value}")
 
 
+def check_served(model: str, version: str) -> None:
+    """See that callers may reach a model.
+
+    Raises:
+        NotServed: They may not.
+    """
+    if model not in SERVED:
+        raise NotServed(f"model: wanted one of {', '.join(SERVED)}, got {reprlib.repr(model)}")
+    if version and not VERSION.fullmatch(version):
+        raise NotServed(f"version: wanted a number, got {reprlib.repr(version)}")
+
+
 def check(call: Call, limits: Limits) -> Call:
     """Return the call to forward: one that its model can answer.
 
@@ -87,16 +100,15 @@ def check(call: Call, limits: Limits) -> Call:
         NotServed: Callers have no such model.
         RequestError: It is not such a call.
     """
+    check_served(call.model, call.version)
     if call.model == MODEL:
         _check_outputs(call.outputs, OUTPUTS)
         _check_parameters(call.parameters, REQUEST_PARAMETERS)
         return replace(call, inputs=(_check_picture(call.inputs, limits),))
-    if call.model == PLATE_READER:
-        _check_outputs(call.outputs, OF_A_READING)
-        _check_parameters(call.parameters, READER_PARAMETERS)
-        _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
-        return call
-    raise NotServed(f"model: wanted {MODEL} or {PLATE_READER}, got {reprlib.repr(call.model)}")
+    _check_outputs(call.outputs, OF_A_READING)
+    _check_parameters(call.parameters, READER_PARAMETERS)
+    _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
+    return call
 
 
 def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:

@@ -57,17 +57,17 @@ class Exchange:
         headers = dict(self.request.headers)
         address = self.request.client.host if self.request.client else ""
         async with self.service.visit(self.front, self.what, address, headers) as visit:
-            if self.request.method == "POST":
-                visit.expect(announced_size(headers, self.service.limits.body_bytes))
             return await answer(visit)
 
-    async def body(self) -> bytes:
-        """Return the body.
+    async def body(self, visit: Visit) -> bytes:
+        """Return the body, for which there was room.
 
         Raises:
-            PlateError: It did not come, or not in time.
+            PlateError: It is not announced or too large, or does not come in time.
         """
-        return await read_body(self.request, self.service.limits)
+        limits = self.service.limits
+        visit.expect(announced_size(self.request.headers, limits.body_bytes))
+        return await read_body(self.request, limits)
 
     def _refuse(self, outcome: Outcome) -> Response:
         response = self.tell(outcome)

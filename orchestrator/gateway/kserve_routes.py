@@ -15,10 +15,11 @@ from starlette.routing import Route
 
 from orchestrator.errors import RequestError
 from orchestrator.gateway import kserve_http
+from orchestrator.gateway.checks import check_served
 from orchestrator.gateway.exchange import Exchange
 from orchestrator.gateway.parsing import Parser
 from orchestrator.gateway.refusals import Outcome
-from orchestrator.gateway.service import Service, Visit, check_served
+from orchestrator.gateway.service import Service, Visit
 from orchestrator.gateway.tracing import trace_of
 
 JSON = "application/json"
@@ -56,7 +57,7 @@ def _infer(service: Service, parser: Parser) -> Endpoint:
             model, version = _model_of(request)
             check_served(model, version)
             json_size = _json_size(request)
-            body = await exchange.body()
+            body = await exchange.body(visit)
             trace = trace_of(request.headers)
             size = len(body) if json_size is None else json_size
             asked = await parser.run(

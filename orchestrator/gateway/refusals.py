@@ -30,6 +30,12 @@ class NotServed(Refusal):
     status, code, reason = 404, "NOT_FOUND", "not served"
 
 
+class NotAllowed(Refusal):
+    """The path has no such method."""
+
+    status, code, reason = 405, "UNIMPLEMENTED", "not served"
+
+
 class Unauthenticated(Refusal):
     """The call came with no key that is known."""
 

@@ -52,7 +52,7 @@ def _answer(service: Service, what: str, read: Read) -> Endpoint:
         exchange = Exchange(request, service, FRONT, what, tell)
 
         async def answer(visit: Visit) -> Response:
-            sent = _sent(request, await exchange.body())
+            sent = _sent(request, await exchange.body(visit))
             results = await read(sent, visit.infer, service.limits)
             return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import Cancelled, RequestError
 from orchestrator.gateway.admission import Admission, Place
 from orchestrator.gateway.audit import Audit, Entry
 from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.checks import check
+from orchestrator.gateway.checks import check, check_served
 from orchestrator.gateway.clients import client_at
 from orchestrator.gateway.connections import Connections
 from orchestrator.gateway.health import Canary
@@ -26,14 +25,12 @@ from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import (
     ANSWERED,
     Full,
-    NotServed,
     Outcome,
     TooMany,
     outcome_of,
 )
 from orchestrator.gateway.triton import Triton
 
-SERVED = (MODEL, PLATE_READER)
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 """Of KServe v2 and Triton's, those that callers reach."""
 REFRESH_S = 1.0
@@ -220,15 +217,3 @@ class Service:
 
     def server_metadata(self) -> About:
         return About("plates", metadata.version("orchestrator"), EXTENSIONS)
-
-
-def check_served(model: str, version: str) -> None:
-    """See that callers may reach a model.
-
-    Raises:
-        NotServed: They may not.
-    """
-    if model not in SERVED:
-        raise NotServed(f"model: wanted one of {', '.join(SERVED)}, got {model[:80]!r}")
-    if version and not (version.isascii() and version.isdigit() and len(version) < 10):
-        raise NotServed(f"version: wanted a number, got {version[:40]!r}")

@@ -16,6 +16,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
+from orchestrator.gateway.checks import TIMEOUT
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
 from orchestrator.loopback import PAST_PROXY, open_url
@@ -37,8 +38,6 @@ logger = logging.getLogger(__name__)
 QUESTION_S = 5.0
 KEPT_S = 10.0
 """How long what Triton says of a model is taken for true."""
-TIMEOUT = "timeout"
-"""Request parameter of the protocol: microseconds that the caller gives the call."""
 
 
 class Triton:

@@ -83,13 +83,13 @@ def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, mo
     ("named", "message"),
     [
         pytest.param({"keys": "k", "no_keys": True}, "--no-keys, got both", id="keys-and-none"),
-        pytest.param({"keys": "nope"}, "^keys: nope cannot be read: No such", id="no-keys"),
+        pytest.param({"keys": "nope"}, "^nope: wanted a file of keys, got No such", id="no-keys"),
         pytest.param({"audit": "/proc/a"}, "^audit: /proc/a cannot be written", id="audit"),
         pytest.param({"certificate": "k"}, "^TLS: wanted .* got one of them$", id="no-key"),
         pytest.param({"private_key": "k"}, "^TLS: wanted .* got one of them$", id="no-certificate"),
         pytest.param(
             {"certificate": "nope", "private_key": "k"},
-            "^certificate: nope cannot be read",
+            "^TLS: wanted a certificate and its key, .* got nope and k: No such",
             id="certificate",
         ),
         pytest.param(

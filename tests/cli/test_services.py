@@ -90,6 +90,30 @@ def test_the_welcome_names_what_there_is() -> None:
     assert said.count("gRPC") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "curl"),
+    [
+        pytest.param(
+            GatewayOptions(certificate=Path("c"), private_key=Path("k")),
+            "curl --data-binary @tests/data/street.jpg https://localhost:8080/v1/recognize",
+            id="tls",
+        ),
+        pytest.param(
+            GatewayOptions(keys=Path("keys.toml"), wants_keys=True),
+            "curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
+            "http://localhost:8080/v1/recognize",
+            id="keys",
+        ),
+    ],
+)
+def test_our_client_asks_triton_where_it_could_not_ask_the_gateway(
+    options: GatewayOptions, curl: str
+) -> None:
+    said = welcome(ServerOptions(), options)
+    assert f"  {curl}\n" in said
+    assert "street.jpg --url localhost:8000\n" in said
+
+
 def test_the_welcome_without_a_gateway_asks_triton() -> None:
     said = welcome(ServerOptions(), None)
     assert "curl" not in said

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -45,53 +46,99 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
     pytest.fail(f"no answer within {timeout_s:.0f} s")
 
 
+@dataclass(frozen=True)
+class Serving:
+    """A `plates serve`.
+
+    Attributes:
+        process: The command.
+        gateway: Where the gateway's HTTP is.
+        triton: Where Triton's is.
+        printed: What the command said until it was ready.
+    """
+
+    process: subprocess.Popen[str]
+    gateway: str
+    triton: str
+    printed: str
+
+    def gateways(self) -> set[int]:
+        """Return the gateway's processes."""
+        below = find_tree(self.process.pid)
+        return {pid for pid in below if b"orchestrator.gateway" in command_line(pid)}
+
+    def workers(self) -> set[int]:
+        """Return Triton's workers for one model."""
+        return {*find_workers(self.process.pid, "lprnet")}
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
+
+
 @pytest.fixture
-def serving() -> Iterator[tuple[subprocess.Popen, str, str]]:
+def serving() -> Iterator[Serving]:
     prepare(ServerOptions())
-    http, grpc, metrics = free_ports(3)
-    flags = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
-    flags.append("--no-gateway")
+    http, grpc, metrics, gateway, gateway_grpc = free_ports(5)
     process = subprocess.Popen(
-        [PLATES, "serve", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
+         f"--metrics-port={metrics}", f"--gateway=127.0.0.1:{gateway}",
+         f"--gateway-grpc=127.0.0.1:{gateway_grpc}", "--gateway-processes=2"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     lines = []
     for line in process.stdout:
         lines.append(line)
         if line.startswith("Ctrl-C"):
             break
-    yield process, f"localhost:{http}", "".join(lines)
+    assert lines, process.stderr.read()
+    yield Serving(process, f"localhost:{gateway}", f"localhost:{http}", "".join(lines))
     if process.poll() is None:
         process.kill()
     process.communicate()
 
 
-def test_serve_heals_and_leaves_no_trace(serving) -> None:
-    process, url, printed = serving
-    regions = f"plates_{process.pid}_*"
+def test_serve_heals_and_leaves_no_trace(serving: Serving) -> None:
+    regions = f"plates_{serving.process.pid}_*"
     assert list(Path("/dev/shm").glob(regions))
-    assert f"HTTP     {url}" in printed
-    wait_for_answer(url, 60)
+    assert f"    KServe   {serving.gateway}\n" in serving.printed
+    assert f"    HTTP     {serving.triton}\n" in serving.printed
+    wait_for_answer(serving.gateway, 60)
+    gateways = serving.gateways()
+    assert len(gateways) == 2
 
-    victims = find_workers(process.pid, "lprnet")
-    os.kill(victims[0], signal.SIGKILL)
-    until(lambda: victims[0] not in find_tree(process.pid), "the old server away")
-    wait_for_answer(url, 60)
-    family = find_tree(process.pid) - {process.pid}
-    assert find_workers(process.pid, "lprnet")
+    victim = min(serving.workers())
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: victim not in find_tree(serving.process.pid), "the old server away")
+    wait_for_answer(serving.gateway, 60)
+    family = find_tree(serving.process.pid) - {serving.process.pid}
+    assert serving.workers()
+    assert serving.gateways() == gateways
 
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
+    serving.process.send_signal(signal.SIGINT)
+    assert serving.process.wait(60) == 0
     until(lambda: not remaining(family), "its processes away")
     assert not list(Path("/dev/shm").glob(regions))
 
 
+def test_a_dead_gateway_is_replaced_alone(serving: Serving) -> None:
+    workers, gateways = serving.workers(), serving.gateways()
+    os.kill(min(gateways), signal.SIGKILL)
+    until(lambda: not gateways & find_tree(serving.process.pid), "the old gateway away")
+    wait_for_answer(serving.gateway, 60)
+    assert len(serving.gateways()) == 2
+    assert serving.workers() == workers
+
+
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_no_server_outlives_serve(serving, sent: signal.Signals) -> None:
-    process, url, _ = serving
-    wait_for_answer(url, 60)
-    family = find_tree(process.pid) - {process.pid}
-    process.send_signal(sent)
-    process.wait(60)
+def test_nothing_outlives_serve(serving: Serving, sent: signal.Signals) -> None:
+    wait_for_answer(serving.gateway, 60)
+    family = find_tree(serving.process.pid) - {serving.process.pid}
+    serving.process.send_signal(sent)
+    serving.process.wait(60)
     until(lambda: not remaining(family), "its processes away")
 
 

@@ -18,6 +18,7 @@ import pytest
 from benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
 from orchestrator.networks.engines import Engine
 from orchestrator.server import process
 from orchestrator.server.local import on_free_ports, prepare
@@ -92,7 +93,7 @@ def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
     found = process.find_distribution()
     bare = replace(found, libraries=found.libraries[:1])
-    monkeypatch.setattr(process, "find_distribution", lambda: bare)
+    monkeypatch.setattr(process, "find_distribution", lambda tritonserver: bare)
     why = refused(options)
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
 
@@ -214,6 +215,7 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     (tmp_path / "models" / "stn" / "1").symlink_to("/proc")  # nobody writes there, not even root
     http, grpc, metrics = free_ports(3)
     ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
+    ports.append("--no-gateway")
     repository = f"--model-repository={tmp_path / 'models'}"
     done = subprocess.run(
         [PLATES, "serve", repository, *ports], capture_output=True, text=True, check=False
@@ -221,3 +223,52 @@ def test_a_repository_that_cannot_be_written_is_one_sentence(tmp_path) -> None:
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith(f"plates: {tmp_path}/models/stn/1: the exported network")
+
+
+@pytest.mark.parametrize("host", ["::1", "::"])
+def test_triton_listens_to_ipv6(options, host: str) -> None:
+    with run_server(replace(options, host=host, trust_network=True)) as server:
+        asked = server.options
+        for url in (asked.http_url, f"grpc://{asked.grpc_url}"):
+            with PlateClient(url) as client:
+                assert set(client.recognize(STREET).texts) == set(TEXTS)
+        assert b"nv_inference" in open_url(asked.metrics_url, timeout_s=5).read()
+
+
+def test_the_embedded_server_can_be_named_by_its_path(options) -> None:
+    program = process.find_distribution().program
+    with (
+        run_server(replace(options, tritonserver=program)) as server,
+        PlateClient(server.options.http_url) as client,
+    ):
+        assert Path(f"/proc/{server.process.pid}/exe").readlink() == program.resolve()
+        assert set(client.recognize(STREET).texts) == set(TEXTS)
+
+
+AS_DOCKER_MOUNTS = """
+set -e
+mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs "$TMPDIR"
+mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /dev/shm
+cp -r "$BACKEND" "$COPY" && mount --bind "$COPY" "$BACKEND"
+exec "$@"
+"""
+"""A root that can be changed here without anybody else seeing it, and nothing to run elsewhere."""
+
+
+def may_mount() -> bool:
+    return subprocess.run(["unshare", "--mount", "true"], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not may_mount(), reason="only root may mount")
+def test_a_server_starts_where_no_temporary_folder_runs_programs(tmp_path: Path) -> None:
+    prepare(ServerOptions())
+    (tmp_path / "tmp").mkdir()
+    backend = process.find_distribution().backends / "python"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", AS_DOCKER_MOUNTS, "sh", PLATES, "recognize", STREET],
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp"), "COPY": str(tmp_path / "python"),
+             "BACKEND": str(backend)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert all(text in done.stdout for text in TEXTS)
