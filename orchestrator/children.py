@@ -20,11 +20,15 @@ _LIBC = ctypes.CDLL(None)
 def begin_child() -> None:
     """Prepare a process that is about to become a child: a `preexec_fn`.
 
-    The kernel ends it when the thread that started it ends, and writes no memory of it, nor of its
-    own children, to disk when it crashes: there are pictures in it.
+    The kernel ends it when the thread that started it ends, and hands no memory of it, nor of its
+    own children, on when it crashes: there are pictures in it.
+
+    Source: Linux kernel, `fs/coredump.c`: a program that collects dumps heeds no limit but 1.
     """
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    most = 1 if hard else 0  # which only root may raise
+    resource.setrlimit(resource.RLIMIT_CORE, (most, most))
 
 
 def without_secrets(variables: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -14,7 +14,16 @@ def test_no_child_dumps_its_memory() -> None:
          f"subprocess.run([sys.executable, '-c', {LIMITS!r}])"],
         preexec_fn=begin_child, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout.splitlines() == ["(0, 0)"] * 2
+    assert done.stdout.splitlines() == ["(1, 1)"] * 2
+
+
+def test_a_limit_of_nothing_stays() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        f"from orchestrator.children import begin_child; begin_child(); {LIMITS}"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(0, 0)\n"
 
 
 def test_a_child_ends_with_its_parent() -> None:

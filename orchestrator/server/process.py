@@ -53,7 +53,11 @@ class Server:
         return self.process.poll() is None
 
     def is_whole(self) -> bool:
-        """Tell whether the server runs and none of its workers has died."""
+        """Tell whether the server runs and none of its workers has died.
+
+        Whoever asks now and then sees to it that no region of a new worker stays open to others.
+        """
+        self.runtime.close_shared_memory()
         return self.is_running() and not self._workers.dead()
 
     def wait_until_ready(self) -> None:
@@ -73,6 +77,7 @@ class Server:
                     f"tritonserver: not ready within {limit_s:.0f} s; {self.reason()}"
                 )
             time.sleep(0.1)
+        self.runtime.close_shared_memory()
         self.log.release()
 
     def reason(self) -> str:

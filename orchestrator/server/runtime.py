@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -93,6 +93,12 @@ class Runtime:
         settings = f"home = {home}\ninclude-system-site-packages = false\n"
         (root / "pyvenv.cfg").write_text(settings, encoding="ascii")
         return root / "bin"
+
+    def close_shared_memory(self) -> None:
+        """Let this user alone read what lies in shared memory; Triton lets everybody."""
+        for region in SHM.glob(f"{self.shm_prefix}*"):
+            with suppress(OSError):  # it may go while we look
+                region.chmod(0o600)
 
     def remove(self) -> None:
         """Remove it, and what the server and its workers left in shared memory."""

@@ -79,7 +79,7 @@ def test_a_process_has_no_secrets_no_core_dumps_and_a_session(gateway, tmp_path:
     until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()), "one to listen")
     told = next(file for file in tmp_path.iterdir() if file.stat().st_size)
     assert json.loads(told.read_text()) == {
-        "cores": [0, 0],
+        "cores": [1, 1],
         "key": None,
         "folder": str(process.PACKAGES),
         "session": True,

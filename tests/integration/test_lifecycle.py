@@ -19,6 +19,7 @@ from tritonclient.utils import InferenceServerException
 
 from benchmarks.processes import find_workers
 from orchestrator import PlateClient
+from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.local import on_free_ports, prepare
@@ -167,7 +168,13 @@ def read(file: Path) -> bytes:
         return b""
 
 
+def test_nobody_else_reads_shared_memory(operated) -> None:
+    regions = [*SHM.glob(f"{operated.shm_prefix}*")]
+    assert regions
+    assert {region.stat().st_mode & 0o777 for region in regions} == {0o600}
+
+
 def test_no_worker_dumps_pictures_when_it_crashes(operated) -> None:
     (worker, *_) = find_workers(operated.process.pid, "plate_recognition")
-    assert resource.prlimit(worker, resource.RLIMIT_CORE) == (0, 0)
-    assert resource.prlimit(operated.process.pid, resource.RLIMIT_CORE) == (0, 0)
+    assert resource.prlimit(worker, resource.RLIMIT_CORE) == (1, 1)
+    assert resource.prlimit(operated.process.pid, resource.RLIMIT_CORE) == (1, 1)

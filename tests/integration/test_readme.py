@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from orchestrator.cli.app import app
+from tests.integration.conftest import InFront
 from tests.samples import PROJECT, STREET, TEXTS, copy_of
 
 TRAINING = ".venv-train/bin/"
@@ -69,11 +70,10 @@ def folder_with_pictures(folder: Path) -> Path:
     return folder
 
 
-def here(text: str, server) -> str:
-    """The text with the addresses of the test's server, and the programs of this environment."""
-    options = server.options
-    text = text.replace("localhost:8000", options.http_url)
-    text = text.replace("localhost:8001", options.grpc_url)
+def here(text: str, gateway: InFront) -> str:
+    """The text with the addresses of the test's gateway, and the programs of this environment."""
+    text = text.replace("localhost:8080", str(gateway.options.http))
+    text = text.replace("localhost:8081", str(gateway.options.grpc))
     return text.replace(".venv/bin/", f"{Path(sys.executable).parent}/")
 
 
@@ -96,22 +96,22 @@ def test_every_block_is_one_that_is_tested_here() -> None:
 
 
 @pytest.mark.parametrize("block", of("python"), ids=lambda block: block.text.split("\n")[0])
-def test_python_runs_and_reads_the_plates(server, tmp_path: Path, block: Block) -> None:
-    printed = run([sys.executable, "-c", here(block.text, server)], folder_with_pictures(tmp_path))
+def test_python_runs_and_reads_the_plates(gateway: InFront, tmp_path: Path, block: Block) -> None:
+    printed = run([sys.executable, "-c", here(block.text, gateway)], folder_with_pictures(tmp_path))
     assert all(text in printed for text in TEXTS)
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
 @pytest.mark.parametrize("shell", ["bash", "dash"])
 @pytest.mark.parametrize("block", of("sh"), ids=["curl"])
-def test_curl_reads_the_plates(server, tmp_path: Path, block: Block, shell: str) -> None:
-    printed = run([shell, "-c", here(block.text, server)], folder_with_pictures(tmp_path))
+def test_curl_reads_the_plates(gateway: InFront, tmp_path: Path, block: Block, shell: str) -> None:
+    printed = run([shell, "-c", here(block.text, gateway)], folder_with_pictures(tmp_path))
     assert all(text in printed for text in TEXTS)
 
 
 @pytest.mark.parametrize("command", commands(".venv/bin/plates recognize"))
-def test_recognize_prints_and_draws(server, tmp_path: Path, command: str) -> None:
-    line = here(command, server).split()
+def test_recognize_prints_and_draws(gateway: InFront, tmp_path: Path, command: str) -> None:
+    line = here(command, gateway).split()
     printed = run(line, folder_with_pictures(tmp_path))
     assert printed.count("3 plates") == 2
     drawn = {str(path.relative_to(tmp_path / "drawn")) for path in tmp_path.rglob("drawn/**/*.png")}
@@ -119,8 +119,8 @@ def test_recognize_prints_and_draws(server, tmp_path: Path, command: str) -> Non
 
 
 @pytest.mark.parametrize("command", commands(".venv/bin/plates read-crop"))
-def test_crops_are_read(server, tmp_path: Path, command: str) -> None:
-    printed = run(here(command, server).split(), folder_with_pictures(tmp_path))
+def test_crops_are_read(gateway: InFront, tmp_path: Path, command: str) -> None:
+    printed = run(here(command, gateway).split(), folder_with_pictures(tmp_path))
     assert all(f"{text}.png" in printed and text in printed for text in TEXTS)
 
 
