@@ -79,3 +79,5 @@ class DataError(PlateError):
 
 class ServerError(PlateError):
     """The inference server cannot be started or reached, or what it gives is no answer."""
+
+    reason = "away"

@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.gateway.measurement import BARE, GATEWAY, HOST, Ports
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.gateway.process import start
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
-
-PICTURES = 4  # in work where the cores do not say how many
 
 
 @contextmanager
@@ -26,18 +24,10 @@ def open_services() -> Iterator[Ports]:
     """
     with own_server(ServerOptions()) as server:
         port, grpc_port = free_ports(2)
-        capacity = server.capacity()
-        gateway = start(
-            GatewayOptions(
-                triton_http=server.http_url,
-                triton_grpc=server.grpc_url,
-                triton_metrics=server.metrics_url,
-                http=Address(HOST, port),
-                grpc=Address(HOST, grpc_port),
-                audit=Path(os.devnull),
-                limits=Limits(calls=2 * (capacity.pictures if capacity else PICTURES)),
-            )
+        flags = GatewayFlags(
+            http=f"{HOST}:{port}", grpc=f"{HOST}:{grpc_port}", audit=Path(os.devnull)
         )
+        gateway = start(flags.to_options(server))
         try:
             pid = gateway.workers[0].process.pid
             yield Ports({BARE: server.http_port, GATEWAY: port}, pid)

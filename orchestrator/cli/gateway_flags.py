@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA
 from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.loopback import is_own
+from orchestrator.probe import TEXT
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.server.options import ServerOptions
 
-CALLS_WITHOUT_CAPACITY = 8
-"""Handed to Triton at once where a GPU's config.pbtxt says what it has in work."""
+CALLS_A_PICTURE = 4
+"""Handed to Triton at once for each picture that it has in work: so many that the next is always
+there, so few that a gate overtakes an archive."""
+PICTURES_ON_A_GPU = 4
+"""In work by our config.pbtxt."""
 CALLED = ("gateway", "gateway_grpc")
 """Options whose addresses callers use."""
 ADDRESS = re.compile(r"(?:\[([^][]+)\]|([^][:]+)):(\d{1,6})")
@@ -92,7 +97,7 @@ class GatewayFlags:
         limits = Limits().updated(self.limits)
         if not limits.calls:
             capacity = triton.capacity()
-            calls = 2 * capacity.pictures if capacity else CALLS_WITHOUT_CAPACITY
+            calls = CALLS_A_PICTURE * (capacity.pictures if capacity else PICTURES_ON_A_GPU)
             limits = replace(limits, calls=calls)
         reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(triton.host, triton.host)
         return GatewayOptions(
@@ -108,6 +113,7 @@ class GatewayFlags:
             private_key=_absolute(self.private_key),
             audit=_absolute(self.audit),
             processes=self.processes,
+            canary_text=TEXT if triton.formats == RUSSIA else "",
             limits=limits,
         )
 

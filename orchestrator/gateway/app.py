@@ -52,7 +52,7 @@ def _health(service: Service) -> list[Route]:
         return rest_routes.tell(_silent(canary.age_s))
 
     async def readyz(_request: Request) -> Response:
-        if canary.is_ready():
+        if await service.is_ready():
             return _say(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
         return rest_routes.tell(_silent(canary.age_s))
 
@@ -60,7 +60,7 @@ def _health(service: Service) -> list[Route]:
 
 
 def _silent(age_s: float) -> Outcome:
-    said = f"wanted a canary picture read lately, got none for {age_s:.0f} s"
+    said = f"wanted a server that reads plates, got none: the last was read {age_s:.0f} s ago"
     return Outcome(503, "UNAVAILABLE", "not ready", said)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, ip_address, ip_network
 
 from orchestrator.gateway.options import Limits
@@ -46,6 +47,7 @@ def client_at(address: str, limits: Limits) -> Client:
     return Client(_name_of(address), limits.client_calls, limits.client_rate)
 
 
+@lru_cache(maxsize=10_000)
 def _name_of(address: str) -> str:
     ip = ip_address(address.partition("%")[0])  # without the interface that it was seen at
     if isinstance(ip, IPv4Address):

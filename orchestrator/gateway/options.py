@@ -26,7 +26,7 @@ class Limits:
         body_s: How long a body may take.
         idle_s: How long a connection may do nothing.
         connections: Open at once; of more the one that has done nothing for longest is closed.
-        calls: Handed to Triton at once; 0: twice the pictures that it has in work.
+        calls: Handed to Triton at once; 0: four times the pictures that it has in work.
         waiting: Calls that wait for their turn.
         wait_s: How long a call may wait for its turn.
         call_s: How long Triton may take.

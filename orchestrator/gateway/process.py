@@ -27,8 +27,14 @@ PACKAGES = Path(__file__).resolve().parents[2]
 """Where `-m` finds the package first, wherever the operator stands."""
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 """Names the folder in which processes count together; their library looks when it is imported."""
-UNLESS_SET = {"GRPC_VERBOSITY": "NONE"}
-"""Its library writes of every connection that ends; what matters is told by us."""
+UNLESS_SET = {
+    # gRPC writes of every connection that ends; what matters is told by us.
+    "GRPC_VERBOSITY": "NONE",
+    # A freed body stays with the process; else each is faulted in again page by page.
+    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
+    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+}
+"""Environment of a process where the operator has not set it."""
 START_TIMEOUT_S = 60.0
 LAST_LINES = 3  # of a process that ended: its reason
 SENTENCE = "gateway: "

@@ -7,10 +7,11 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+from orchestrator.contract import MODEL
 from orchestrator.errors import Cancelled, RequestError
 from orchestrator.gateway.admission import Admission, Place
 from orchestrator.gateway.audit import Audit, Entry
@@ -47,27 +48,23 @@ class About:
     extensions: tuple[str, ...]
 
 
+@dataclass
 class Visit:
     """One caller's stay, from its headers to its answer.
 
     Attributes:
-        entry: What the audit and the metrics are told of it.
+        service: Whom it visits.
+        place: It has there.
+        model: It called; empty before it did.
+        id: Of its call.
+        plates: Rows of the answers.
     """
 
-    def __init__(self, service: Service, entry: Entry) -> None:
-        self._service = service
-        self._place: Place | None = None
-        self.entry = entry
-
-    def take(self, place: Place) -> None:
-        """Note that the caller was let in."""
-        self._place = place
-
-    @property
-    def place(self) -> Place:
-        """The caller's, once it was let in."""
-        assert self._place is not None
-        return self._place
+    service: Service
+    place: Place
+    model: str = ""
+    id: str = ""
+    plates: int = 0
 
     def expect(self, size: int) -> None:
         """Make room for a body of a size in bytes, before it is read where that can be.
@@ -75,8 +72,7 @@ class Visit:
         Raises:
             Full: There is none.
         """
-        self.note(bytes=size)
-        self._service.admission.reserve(self.place, size)
+        self.service.admission.reserve(self.place, size)
 
     async def infer(self, call: Call) -> Answer:
         """Check a call, wait for its turn, and forward it.
@@ -84,15 +80,10 @@ class Visit:
         Raises:
             PlateError: It was refused, or not answered.
         """
-        self.note(model=call.model, id=call.id)
-        answer = await self._service.forward(call, self.place)
-        plates = answer.outputs[0].shape[0] if answer.outputs else 0
-        self.note(plates=self.entry.plates + plates)
+        self.model, self.id = call.model, call.id
+        answer = await self.service.forward(call, self.place)
+        self.plates += answer.outputs[0].shape[0] if answer.outputs else 0
         return answer
-
-    def note(self, **facts: Any) -> None:
-        """Keep fields of the entry."""
-        self.entry = replace(self.entry, **facts)
 
 
 class Service:
@@ -129,40 +120,46 @@ class Service:
             PlateError: It is refused, or its call.
         """
         begun = time.monotonic()
-        visit = Visit(self, Entry(client_at(address, self.limits).name, what))
+        visit = Visit(self, Place(client_at(address, self.limits)))
         outcome = outcome_of(Cancelled())
         try:
             client = self._who_calls(headers, address)
-            visit.note(client=client.name)
-            with self.admission.enter(client) as place:
-                visit.take(place)
+            with self.admission.enter(client) as visit.place:
                 yield visit
             outcome = ANSWERED
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
-            outcome = self._explain(error, visit.entry)
+            outcome = self._explain(what, error)
             if isinstance(error, (Full, TooMany)):
                 await self.admission.hold()
             raise
         finally:
-            self._note(front, visit, outcome, time.monotonic() - begun)
+            self._note(front, what, visit, outcome, time.monotonic() - begun)
 
     def _who_calls(self, headers: Mapping[str, str], address: str) -> Any:
         keys = self._keys.keys() if self._keys else None
         wants_keys = self.options.wants_keys
         return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
 
-    def _explain(self, error: Exception, entry: Entry) -> Outcome:
+    def _explain(self, what: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
         if outcome.status == 500:  # a fault of ours: nobody else can tell what it was
-            logger.error("%s of %s failed", entry.what, entry.client, exc_info=error)
+            logger.error("%s failed", what, exc_info=error)
         return outcome
 
-    def _note(self, front: str, visit: Visit, outcome: Outcome, seconds: float) -> None:
-        visit.note(status=outcome.status, reason=outcome.reason, ms=1e3 * seconds)
-        self.metrics.note(front, visit.entry)
-        if not self._audit.write(visit.entry):
+    def _note(self, front: str, what: str, visit: Visit, outcome: Outcome, seconds: float) -> None:
+        entry = Entry(
+            client=visit.place.client.name,
+            what=what,
+            model=visit.model,
+            id=visit.id,
+            status=outcome.status,
+            reason=outcome.reason,
+            ms=1e3 * seconds,
+            bytes=visit.place.size,
+            plates=visit.plates,
+        )
+        self.metrics.note(front, entry)
+        if not self._audit.write(entry):
             self.metrics.audit_lost.inc()
 
     async def forward(self, call: Call, place: Place) -> Answer:
@@ -195,7 +192,8 @@ class Service:
         return self.canary.is_alive()
 
     async def is_ready(self) -> bool:
-        return self.canary.is_ready()
+        """Tell whether callers should come here: a canary was read lately, and Triton is there."""
+        return self.canary.is_ready() and await self.triton.is_model_ready(MODEL, "")
 
     async def is_model_ready(self, model: str, version: str) -> bool:
         check_served(model, version)

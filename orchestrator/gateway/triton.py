@@ -36,8 +36,8 @@ AWAY = "the service is away for a moment; try again"
 logger = logging.getLogger(__name__)
 
 QUESTION_S = 5.0
-KEPT_S = 10.0
-"""How long what Triton says of a model is taken for true."""
+KEPT_S, SOON_S = 10.0, 0.5
+"""How long what Triton says of a model, and whether it is ready, is taken for true."""
 
 
 class Triton:
@@ -67,11 +67,15 @@ class Triton:
             raise fault_of(error, timeout_s) from error
         return to_answer(response)
 
-    async def is_live(self) -> bool:
-        return await self._ask("ServerLive", pb.ServerLiveRequest(), "live")
-
     async def is_model_ready(self, model: str, version: str) -> bool:
-        return await self._ask("ModelReady", pb.ModelReadyRequest(name=model, version=version))
+        """Tell whether a model can answer, or could half a second ago."""
+        request = pb.ModelReadyRequest(name=model, version=version)
+        key = ("ready", model, version)
+        try:
+            response = await self._keep(key, lambda: self._question("ModelReady", request), SOON_S)
+        except PlateError:
+            return False
+        return bool(response.ready)
 
     async def metadata_of(self, model: str, version: str) -> Any:
         """Return what a model takes and gives, as Triton says it over gRPC."""
@@ -104,25 +108,21 @@ class Triton:
     async def close(self) -> None:
         await self._channel.close()
 
-    async def _ask(self, method: str, request: Any, answer: str = "ready") -> bool:
-        try:
-            return bool(getattr(await self._question(method, request), answer))
-        except PlateError:
-            return False
-
     async def _question(self, method: str, request: Any) -> Any:
         try:
             return await getattr(self._stub, method)(request, timeout=QUESTION_S)
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, QUESTION_S) from error
 
-    async def _keep(self, key: object, ask: Callable[[], Awaitable[Any]]) -> Any:
+    async def _keep(
+        self, key: object, ask: Callable[[], Awaitable[Any]], kept_s: float = KEPT_S
+    ) -> Any:
         """Ask what was not asked lately: strangers ask as often as they like.
 
         Only models and versions that are there get an answer, so few are kept.
         """
         asked, answer = self._kept.get(key, (float("-inf"), None))
-        if time.monotonic() - asked > KEPT_S:
+        if time.monotonic() - asked > kept_s:
             answer = await ask()
             self._kept[key] = (time.monotonic(), answer)
         return answer

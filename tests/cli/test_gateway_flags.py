@@ -16,7 +16,7 @@ TRITON = ServerOptions(device="cpu", pictures=3)
 
 def test_without_flags_the_gateway_is_for_this_machine() -> None:
     options = GatewayFlags().to_options(TRITON)
-    assert options == GatewayOptions(limits=Limits(calls=6))
+    assert options == GatewayOptions(limits=Limits(calls=12))
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_limits_that_are_named_are_taken() -> None:
 
 def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls() -> None:
     options = GatewayFlags().to_options(ServerOptions(device="gpu"))
-    assert options.limits.calls == 8
+    assert options.limits.calls == 16

@@ -150,6 +150,8 @@ def is_open(port: int) -> bool:
 
 def test_several_processes_share_the_ports(begin: Start) -> None:
     gateway = begin(processes=2)
+    ready = [200] * 16  # asked often enough to meet both
+    until(lambda: [gateway.ask("GET", "/readyz")[0] for _ in ready] == ready, "both to be ready")
     assert [answer_of(gateway.send())[0] for _ in range(8)] == [200] * 8
 
 

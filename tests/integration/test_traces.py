@@ -1,8 +1,10 @@
 """One trace from the client through the BLS to each child model, as a collector sees it."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import pytest
 from opentelemetry import trace
@@ -12,15 +14,20 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from orchestrator import PlateClient
+from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.client import sync
 from orchestrator.errors import RequestError
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.process import start
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
 from orchestrator.server.process import run_server
 from tests.integration.collector import Collector, Span, collecting
 from tests.samples import STREET
 
-WIRES = ("http", "grpc")
+STRAIGHT = ("http", "grpc")
+WIRES = (*STRAIGHT, "gateway's http", "gateway's grpc")
 
 
 @contextmanager
@@ -43,22 +50,38 @@ def collector() -> Iterator[Collector]:
     with collecting() as collector:
         traced = ServerOptions(traces=collector.url, trace_rate=1_000_000)
         options = on_free_ports(prepare(traced))
-        with run_server(options):
-            urls = (options.http_url, f"grpc://{options.grpc_url}")
+        with run_server(options), run_gateway(options) as gateway:
+            urls = (
+                *(options.http_url, f"grpc://{options.grpc_url}"),
+                *(str(gateway.http), f"grpc://{gateway.grpc}"),
+            )
             for wire, url in zip(WIRES, urls, strict=True):
                 with PlateClient(url) as plates:
                     plates.recognize(STREET, request_id=f"{wire} plain")
                     with instrumented(collector.url) as tracer:
-                        names = (f"{wire} good", f"{wire} bad")
+                        kinds = ("good", "bad") if wire in STRAIGHT else ("good",)
+                        names = tuple(f"{wire} {kind}" for kind in kinds)
                         collector.wait_for(names, partial(call, plates, tracer, *names))
         yield collector
 
 
-def call(plates: PlateClient, tracer: trace.Tracer, good: str, bad: str) -> None:
+@contextmanager
+def run_gateway(triton: ServerOptions) -> Iterator[GatewayOptions]:
+    http, grpc = (f"127.0.0.1:{port}" for port in free_ports(2))
+    flags = GatewayFlags(http=http, grpc=grpc, audit=Path(os.devnull))
+    gateway = start(flags.to_options(triton))
+    try:
+        yield gateway.options
+    finally:
+        gateway.stop()
+
+
+def call(plates: PlateClient, tracer: trace.Tracer, good: str, *bad: str) -> None:
     with tracer.start_as_current_span("barrier opens"):
         plates.recognize(STREET, request_id=good)
-    with pytest.raises(RequestError, match=rf"\(request {bad}\)"):
-        plates.recognize(b"junk", request_id=bad)
+    for name in bad:  # what the gateway does not hand on
+        with pytest.raises(RequestError, match=rf"\(request {name}\)"):
+            plates.recognize(b"junk", request_id=name)
 
 
 def parent_of(name: str, spans: dict[str, Span]) -> str:
@@ -82,7 +105,7 @@ def test_spans_name_the_service_and_the_request(collector, wire: str) -> None:
     assert spans["lprnet"].attributes["triton.request_id"] == f"{wire} good"
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("wire", STRAIGHT)
 def test_a_failed_call_has_a_trace_without_children(collector, wire: str) -> None:
     assert set(collector.trace_of(f"{wire} bad")) == {
         "infer plate_recognition",
