@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import gc
 import logging
+import resource
 import sys
 
 import uvloop
 
 from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import from_json
+from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.server import serve
 
 GARBAGE = 10_000
 """New objects until Python looks for circles among them: a call makes hundreds, and none."""
+FILES = 256
+"""Open files beside the connections."""
 
 
 def main() -> None:
     """Serve until told to end."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it tells of every damaged form
     gc.freeze()  # what was imported stays
     gc.set_threshold(GARBAGE)
     try:
-        uvloop.run(serve(from_json(sys.stdin.read())))
+        options = from_json(sys.stdin.read())
+        allow_files(options)
+        uvloop.run(serve(options))
     except PlateError as error:
         sys.exit(f"gateway: {error}")
+
+
+def allow_files(options: GatewayOptions) -> None:
+    """Let the process have the connections that its limits say, and those of gRPC, if it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * options.limits.connections + FILES
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, most), most))
 
 
 if __name__ == "__main__":
