@@ -31,6 +31,8 @@ REFUSED = {
     *("400", "401", "404", "413"),
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
 }
+TOO_LARGE = "message larger than max"
+"""gRPC's words, under the status of a server that is full, for a call that no server would take."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
 
@@ -93,7 +95,7 @@ def _error_of(
         return ServerError, _say_untrusted(url, untrusted[1])
     if is_unheard or is_dying or is_another or status in GIVEN_UP:
         return ServerError, f"{url}: wanted an answer, got {message}"
-    if status in REFUSED:
+    if status in REFUSED or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:
         return Overloaded, message

@@ -34,8 +34,10 @@ def answer_all(connection: socket.socket) -> None:
 def https() -> Iterator[Callable[[Certificate], str]]:
     """Start a server that finds no plates; gives its URL."""
     with ExitStack() as stack:
-        yield lambda certificate: (
-            "https://" + stack.enter_context(listening(over_tls(answer_all, certificate)))
+        yield (
+            lambda certificate: (
+                "https://" + stack.enter_context(listening(over_tls(answer_all, certificate)))
+            )
         )
 
 
@@ -109,7 +111,7 @@ def test_who_speaks_no_tls_is_told(trust, certificate: Certificate) -> None:
     with (
         listening(answer_in_clear) as address,
         PlateClient(f"https://{address}", timeout_s=20) as client,
-        pytest.raises(ServerError, match="wanted an answer, got .*(?i:wrong.version)"),
+        pytest.raises(ServerError, match=r"wanted an answer, got .*(?i:wrong.version)"),
     ):
         client.recognize(PICTURE)
 

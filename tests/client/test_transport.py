@@ -69,7 +69,8 @@ def recorded(request: pytest.FixtureRequest) -> tuple[str, Keys]:
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
-    ("key", "sent"), [pytest.param(None, {None}, id="no"), pytest.param(KEY, {f"Bearer {KEY}"})]
+    ("key", "sent"),
+    [pytest.param(None, {None}, id="none"), pytest.param(KEY, {f"Bearer {KEY}"}, id="one")],
 )
 def test_a_key_goes_along(
     recorded: tuple[str, Keys],
@@ -94,7 +95,7 @@ def test_a_key_that_is_refused_is_not_told(method: str, caplog: pytest.LogCaptur
     with (
         listening(refuse) as url,
         PlateClient(url, key=KEY, timeout_s=20, retries=3) as client,
-        pytest.raises(RequestError, match="^the key is not known") as raised,
+        pytest.raises(RequestError, match=r"^the key is not known") as raised,
     ):
         getattr(client, method)(*arguments)
     assert client.retried == 0
