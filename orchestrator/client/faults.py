@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
 from tritonclient.utils import InferenceServerException
-from urllib3.exceptions import HTTPError, ProtocolError, SSLError
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLError
 
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
 
@@ -60,7 +60,7 @@ def _say(root: BaseException, url: str, timeout_s: float) -> str:
     """Return what the socket or Python's HTTP said as a sentence."""
     if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
         return f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
-    if isinstance(root, TimeoutError):
+    if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter where sending took it all
         return f"{url}: wanted an answer within {timeout_s:g} s, got none"
     if isinstance(root, ssl.SSLCertVerificationError):
         return _say_untrusted(url, root.verify_message)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
+from orchestrator.client.connections import TimedSocket
 from orchestrator.errors import ServerError
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive
@@ -102,6 +103,19 @@ def test_an_http_call_ends_in_time_where_the_server(handle) -> None:
         pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got none \(request"),
     ):
         client.recognize(LARGE)
+
+
+def test_sending_that_takes_all_of_the_time_is_told_alike(monkeypatch) -> None:
+    def send_for_long(connection: TimedSocket, data: bytes, flags: int = 0) -> None:
+        time.sleep(2 * TIMEOUT_S)
+
+    monkeypatch.setattr(TimedSocket, "sendall", send_for_long)
+    with (
+        listening(say_nothing) as url,
+        PlateClient(url, timeout_s=TIMEOUT_S) as client,
+        pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got none \(request"),
+    ):
+        client.recognize(b"a picture")
 
 
 @pytest.mark.parametrize(
