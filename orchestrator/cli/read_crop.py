@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli.flags import TextThresholdOption, VerboseOption, show_errors
-from orchestrator.cli.serving import UrlOption, reach_server
+from orchestrator.cli.serving import KeyOption, UrlOption, reach_server
 from orchestrator.errors import PlateError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def read_crop(
     ],
     *,
     url: UrlOption = None,
+    key: KeyOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per crop.")] = False,
     text_threshold: TextThresholdOption = None,
     verbose: VerboseOption = False,
@@ -50,7 +51,10 @@ def read_crop(
         from orchestrator.client import PlateClient
 
         sources, are_all_there = choose_pictures(crops)
-        with reach_server(url) as address, PlateClient(address) as client:
+        with (
+            reach_server(url) as address,
+            PlateClient(address, key=key if url else None) as client,
+        ):
             read = partial(_read, client, text_threshold)
             failures = _print_all([source.path for source in sources], read, as_json=as_json)
     raise typer.Exit(0 if are_all_there and not failures else 1)

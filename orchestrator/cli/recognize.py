@@ -23,12 +23,13 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import UrlOption, reach_server
+from orchestrator.cli.serving import KeyOption, UrlOption, reach_server
 from orchestrator.errors import PictureError, PlateError
 from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:
     from orchestrator.cli.sources import Source
+    from orchestrator.client import PlateClient
     from orchestrator.plates import Plates
 
 # Everything heavy is imported when the command runs, so that --help is quick.
@@ -43,6 +44,7 @@ def recognize(
     ],
     *,
     url: UrlOption = None,
+    key: KeyOption = None,
     annotate: Annotated[
         Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
     ] = None,
@@ -61,6 +63,7 @@ def recognize(
     """Recognise the plates of pictures and print them."""
     with show_errors(verbose=verbose):
         from orchestrator.cli.sources import choose_drawings, choose_pictures
+        from orchestrator.client import PlateClient
 
         pictures, are_all_there = choose_pictures(sources)
         parameters = {
@@ -81,38 +84,39 @@ def recognize(
             "threads": threads,
             "engine": engine,
         }
-        with reach_server(url, **served) as address:
-            failures = _recognize_all(address, pictures, parameters, drawings, as_json)
+        with (
+            reach_server(url, **served) as address,
+            PlateClient(address, key=key if url else None) as client,
+        ):
+            failures = _recognize_all(client, pictures, parameters, drawings, as_json)
     raise typer.Exit(0 if are_all_there and not failures else 1)
 
 
 def _recognize_all(
-    url: str,
+    client: PlateClient,
     pictures: Sequence[Source],
     parameters: Mapping[str, Any],
     drawings: Mapping[Path, Path],
     as_json: bool,
 ) -> int:
     """Recognise, print and draw picture by picture; return how many could not be."""
-    from orchestrator.client import PlateClient
     from orchestrator.picture_files import read_file
 
     failures, is_explained = 0, as_json
-    with PlateClient(url) as client:
-        for path in (picture.path for picture in pictures):
-            try:
-                encoded = read_file(path)
-                found = client.recognize(encoded, **parameters)
-                typer.echo(_to_json(path, found) if as_json else _to_table(path, found))
-                if "" in found.texts and not is_explained:
-                    typer.echo(EXPLANATION, err=True)
-                    is_explained = True
-                if path in drawings:
-                    _draw(encoded, found, drawings[path])
-                    typer.echo(f"  drawn in {drawings[path]}", err=as_json)
-            except PlateError as error:
-                typer.echo(f"{path}: {str(error).removeprefix(f'{path}: ')}", err=True)
-                failures += 1
+    for path in (picture.path for picture in pictures):
+        try:
+            encoded = read_file(path)
+            found = client.recognize(encoded, **parameters)
+            typer.echo(_to_json(path, found) if as_json else _to_table(path, found))
+            if "" in found.texts and not is_explained:
+                typer.echo(EXPLANATION, err=True)
+                is_explained = True
+            if path in drawings:
+                _draw(encoded, found, drawings[path])
+                typer.echo(f"  drawn in {drawings[path]}", err=as_json)
+        except PlateError as error:
+            typer.echo(f"{path}: {str(error).removeprefix(f'{path}: ')}", err=True)
+            failures += 1
     return failures
 
 

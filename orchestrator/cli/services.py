@@ -16,6 +16,9 @@ from orchestrator.loopback import reach
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.server.options import ServerOptions
 
+STREET = "tests/data/street.jpg"
+"""A picture to try it with."""
+
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     """Start Triton, and the gateway in front of it, and keep both running until interrupted.
@@ -106,16 +109,18 @@ def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iter
         yield "There is no gateway: it speaks for plate_recognition alone."
         yield f"What a model takes and gives: curl {options.http_url}/v2/models/NAME"
         return
-    is_open = gateway and not gateway.certificate and not gateway.wants_keys
-    url = _reached(gateway.http) if gateway and is_open else options.http_url
     yield "Try it from another terminal:"
+    wants_keys = gateway is not None and gateway.wants_keys
+    variable, argument = ("PLATES_KEY=KEY ", ', key="KEY"') if wants_keys else ("", "")
+    url = options.http_url
     if gateway:
-        key = "-H 'X-API-Key: KEY' " if gateway.wants_keys else ""
-        yield f"  curl {key}--data-binary @tests/data/street.jpg {_url(gateway)}/v1/recognize"
-    yield f"  .venv/bin/plates recognize tests/data/street.jpg --url {url}"
+        header = "-H 'X-API-Key: KEY' " if wants_keys else ""
+        yield f"  curl {header}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
+        url = _url(gateway) if gateway.certificate else _reached(gateway.http)
+    yield f"  {variable}.venv/bin/plates recognize {STREET} --url {url}"
     yield "or from Python:"
     yield "  from orchestrator import PlateClient"
-    yield f'  print(PlateClient("{url}").recognize("tests/data/street.jpg").to_dataframe())'
+    yield f'  print(PlateClient("{url}"{argument}).recognize("{STREET}").to_dataframe())'
 
 
 def _url(gateway: GatewayOptions) -> str:

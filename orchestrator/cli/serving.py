@@ -13,7 +13,19 @@ from orchestrator.extras import check_packages, needs_told
 
 UrlOption = Annotated[
     str | None,
-    typer.Option(help="host:port or grpc://host:port; starts a server of its own without."),
+    typer.Option(
+        help="host:port or grpc://host:port, with TLS https:// or grpcs://; starts a server of "
+        "its own without."
+    ),
+]
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        envvar="PLATES_KEY",
+        help="API key for --url; the variable keeps it out of others' sight, who see command "
+        "lines.",
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -44,15 +45,29 @@ class TimedSocket(socket.socket):
         """
         return _left_s(self._ends)
 
-    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
         super().settimeout(self.left_s())
-        received = super().recv_into(buffer, nbytes, flags)
+        received = super().recv_into(buffer, nbytes or 0, flags)
         self.has_received |= received > 0
         return received
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        super().settimeout(self.left_s())
+        return super().send(data, flags)
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         super().settimeout(self.left_s())
         super().sendall(data, flags)
+
+
+class TimedTlsSocket(TimedSocket, ssl.SSLSocket):
+    """The same with TLS; its `sendall` is several calls of `send`."""
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        try:
+            return super().send(data, flags)
+        except ssl.SSLEOFError as error:  # an answer may have come before the server hung up
+            raise BrokenPipeError(error.errno, "connection closed by the server") from error
 
 
 class Connection(HTTPConnection):
@@ -63,9 +78,16 @@ class Connection(HTTPConnection):
 
     _resend: Callable[[], None] | None = None
 
+    def __init__(
+        self, host: str, port: int, *, tls: ssl.SSLContext | None = None, **options: Any
+    ) -> None:
+        super().__init__(host, port, **options)
+        self._tls = tls
+
     def connect(self) -> None:
         try:
-            self.sock = open_socket(self.host, self.port, self.timeout or 0)
+            opened = open_socket(self.host, self.port, self.timeout or 0)
+            self.sock = start_tls(opened, self._tls, self.host) if self._tls else opened
         except OSError as error:
             raise NewConnectionError(self, str(error)) from error
 
@@ -124,8 +146,8 @@ class ConnectionPool(HTTPConnectionPool):
     ConnectionCls = Connection
     QueueCls = IdleConnections
 
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(host, port, maxsize=CONNECTIONS)
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+        super().__init__(host, port, maxsize=CONNECTIONS, tls=tls)
 
 
 def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
@@ -155,6 +177,29 @@ def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
         else:
             return opened
     raise OSError(f"no address of {host}")
+
+
+def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+    """Return a socket that speaks TLS over one that is connected, which it takes over.
+
+    The handshake has what is left of the timeout, and leaves what is left of it.
+
+    Args:
+        opened: Is closed where there is an error.
+        tls: Makes `TimedTlsSocket`s.
+        host: For whom the certificate must be.
+
+    Raises:
+        OSError: There is no TLS, its certificate is not to be trusted, or time is up.
+    """
+    ends = time.monotonic() + opened.left_s()
+    try:
+        secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
+    except BaseException:
+        opened.close()
+        raise
+    secured.settimeout(_left_s(ends))
+    return secured
 
 
 def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
 from tritonclient.utils import InferenceServerException
-from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLError
 
 from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
 
@@ -20,10 +22,17 @@ DYING = ("is not healthy", "server not ready", "no available versions", "rst_str
 it was at work. Whatever error they come as, another server would have answered."""
 NOT_IT = {"404": "not found", "405": "method not allowed"}
 """What the inference protocol's HTTP says, by status, where the path or the port is another's."""
+UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification))([^:.]+)")
+"""What gRPC says of a certificate, amid what it says of its attempts to connect."""
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 GIVEN_UP = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
 """What a balancer, or a server of something else, answers in place of one of ours."""
-REFUSED = {"400", "404", "413", "StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND"}
+REFUSED = {
+    *("400", "401", "404", "413"),
+    *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
+}
+TOO_LARGE = "message larger than max"
+"""gRPC's words, under the status of a server that is full, for a call that no server would take."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
 
@@ -44,24 +53,30 @@ def translate_errors(url: str, timeout_s: float, request_id: str = "") -> Iterat
     except ModelError as error:  # in the arrays that came; something on the way may have done it
         raise ServerError(f"{url}: {error}{named}") from error
     except (HTTPError, HTTPException, OSError) as error:
-        root = _root_of(error)
-        if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
-            message = (
-                f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
-            )
-        elif isinstance(root, TimeoutError):
-            message = f"{url}: wanted an answer within {timeout_s:g} s, got none"
-        else:
-            what = root if isinstance(root, OSError) else repr(root)
-            message = f"{url}: wanted an answer, got {what}"
-        raise ServerError(f"{message}{named}") from error
+        raise ServerError(f"{_say(_root_of(error), url, timeout_s)}{named}") from error
+
+
+def _say(root: BaseException, url: str, timeout_s: float) -> str:
+    """Return what the socket or Python's HTTP said as a sentence."""
+    if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
+        return f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
+    if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter where sending took it all
+        return f"{url}: wanted an answer within {timeout_s:g} s, got none"
+    if isinstance(root, ssl.SSLCertVerificationError):
+        return _say_untrusted(url, root.verify_message)
+    what = root if isinstance(root, OSError) else repr(root)
+    return f"{url}: wanted an answer, got {what}"
+
+
+def _say_untrusted(url: str, reason: str) -> str:
+    return f"{url}: wanted a certificate that is trusted for this host, got: {reason}"
 
 
 def _root_of(error: Exception) -> BaseException:
     """Return what urllib3 wraps: what the socket or Python's HTTP said."""
     if error.__cause__ is not None:
         return error.__cause__
-    if isinstance(error, ProtocolError) and isinstance(error.args[-1], Exception):
+    if isinstance(error, (ProtocolError, SSLError)) and isinstance(error.args[-1], Exception):
         return error.args[-1]
     return error
 
@@ -76,9 +91,11 @@ def _error_of(
     is_another = NOT_IT.get(status) == words
     if status == LATE:
         return ServerError, f"{url}: wanted an answer within {timeout_s:g} s, got {message}"
+    if is_unheard and (untrusted := UNTRUSTED.search(message)):
+        return ServerError, _say_untrusted(url, untrusted[1])
     if is_unheard or is_dying or is_another or status in GIVEN_UP:
         return ServerError, f"{url}: wanted an answer, got {message}"
-    if status in REFUSED:
+    if status in REFUSED or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:
         return Overloaded, message

@@ -27,12 +27,7 @@ from orchestrator.client.parameters import (
 from orchestrator.client.pictures import Picture, load_picture
 from orchestrator.client.transport import Call, Transport, connect, to_input
 from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
-from orchestrator.errors import (
-    ModelError,
-    PlateError,
-    RequestError,
-    ServerError,
-)
+from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
 from orchestrator.plates import Plate, Plates
 from orchestrator.retries import Retries
 from orchestrator.settings import Settings
@@ -75,24 +70,34 @@ class PlateClient:
     """
 
     def __init__(
-        self, url: str = "localhost:8000", *, timeout_s: float = 60.0, retries: int = 0
+        self,
+        url: str = "localhost:8000",
+        *,
+        key: str | None = None,
+        timeout_s: float = 60.0,
+        retries: int = 0,
     ) -> None:
         """Prepare a client; it connects with the first call.
 
         Args:
-            url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC.
+            url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC; with TLS
+                `https://host:port` or `grpcs://host:port`. Certificates are checked by the
+                system's authorities, or by those of the file that `SSL_CERT_FILE` names.
+            key: API key of the gateway; goes along with every call.
             timeout_s: How long a call may take each time it is sent.
             retries: How often a call that met no server, or a full one, is sent again, after
                 pauses of 0.1 s, doubling up to 2 s.
 
         Raises:
             ServerError: The URL is none of these.
-            SettingsError: The timeout or the retries are no such number.
+            SettingsError: The timeout or the retries are no such number, the key can be none, or
+                the file of authorities is none.
         """
         self._url = url
+        self._key = key
         self._timeout_s = check_timeout(timeout_s)
         self._retries = Retries(retries)
-        self._process = _Process(connect(url))
+        self._process = _Process(connect(url, key))
         self._is_closed = False
         self.retried = 0
 
@@ -125,8 +130,8 @@ class PlateClient:
 
         Raises:
             PictureError: There is no picture in `picture`.
-            RequestError: The server cannot use the picture or a parameter, the message says why;
-                or the client is closed.
+            RequestError: The server cannot use the picture, a parameter or the key, the message
+                says why; or the client is closed.
             Overloaded: The server has no capacity now.
             ModelError: The server failed.
             ServerError: The server gives no answer in time, or none that is one.
@@ -258,7 +263,7 @@ class PlateClient:
         if self._process.pid != os.getpid():
             # We are a forked child, and our parent goes on using its connections. Two threads
             # may both come here; one of the two ways is then used for one call alone.
-            self._process = _Process(connect(self._url))
+            self._process = _Process(connect(self._url, self._key))
         return self._process.transport
 
     @contextmanager

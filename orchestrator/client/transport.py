@@ -15,14 +15,13 @@ import tritonclient.grpc
 import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 from urllib3 import BaseHTTPResponse, Timeout
-from urllib3.exceptions import LocationParseError
-from urllib3.util import parse_url
 
+from orchestrator.client.addresses import Address, make_headers, parse_address
 from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.faults import UNREADABLE
 from orchestrator.client.forks import FORKS
+from orchestrator.client.tls import make_context, make_credentials
 from orchestrator.contract import ENCODED, MODEL, PICTURE, Array, Arrays
-from orchestrator.errors import ServerError
 from orchestrator.loopback import PAST_PROXY
 from orchestrator.picture_files import Bgr
 
@@ -37,7 +36,8 @@ GRPC_OPTIONS = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 HEADER = "Inference-Header-Content-Length"
-ANYBODYS = {413, 429, 503}
+NO_HEADERS: Mapping[str, str] = {}
+ANYBODYS = {401, 413, 429, 503}
 """Statuses that a balancer says with a page of its own, and means what Triton would mean."""
 STUMBLES = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 """What tritonclient, which trusts servers, raises over an answer that is none."""
@@ -114,29 +114,21 @@ class Transport(Protocol):
         """Close the connections; calls under way may end with an error."""
 
 
-def connect(url: str) -> Transport:
+def connect(url: str, key: str | None = None) -> Transport:
     """Return the way to a server; the connection is made with the first call.
 
     Args:
-        url: `host:port` or `http://host[:80]` for HTTP, `grpc://host:port` for gRPC.
+        url: `host:port`, `http(s)://host[:port]` or `grpc(s)://host:port`.
+        key: API key that goes along with every call.
 
     Raises:
         ServerError: The URL is none of these.
+        SettingsError: The key can be none, or the file of trusted certificates is none.
     """
-    wanted = "url: wanted host:port, http://host:port or grpc://host:port"
-    scheme, _, address = str(url).rpartition("://")
-    try:
-        parsed = parse_url(f"http://{address}")
-    except LocationParseError as error:
-        raise ServerError(f"{wanted}, got {url!r}") from error
-    if parsed.auth:
-        raise ServerError(f"{wanted}, got one with a user or password")
-    is_grpc, base = scheme.lower() == "grpc", (parsed.path or "").rstrip("/")
-    port = parsed.port or (80 if scheme.lower() == "http" and parsed.port is None else None)
-    is_known = scheme.lower() in {"", "http", "grpc"} and not (parsed.query or parsed.fragment)
-    if not is_known or not parsed.host or not port or (is_grpc and base):
-        raise ServerError(f"{wanted}, got {url!r}")
-    return GrpcTransport(parsed.host, port) if is_grpc else HttpTransport(parsed.host, port, base)
+    address, headers = parse_address(url), make_headers(key)
+    if address.protocol == "grpc":
+        return GrpcTransport(address, headers)
+    return HttpTransport(address, headers)
 
 
 class HttpTransport:
@@ -146,9 +138,11 @@ class HttpTransport:
     for each other for ever.
     """
 
-    def __init__(self, host: str, port: int, base: str = "") -> None:
-        self._pool = ConnectionPool(host, port)
-        self._base = base
+    def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
+        tls = make_context() if address.is_tls else None
+        self._pool = ConnectionPool(address.host, address.port, tls)
+        self._base = address.base
+        self._headers = headers
 
     def infer(self, call: Call, timeout_s: float) -> Arrays:
         ends = time.monotonic() + timeout_s
@@ -182,7 +176,7 @@ class HttpTransport:
         path: str,
         ends: float,
         body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] = NO_HEADERS,
     ) -> BaseHTTPResponse:
         left_s = ends - time.monotonic()
         if left_s <= 0:
@@ -191,7 +185,7 @@ class HttpTransport:
             method,
             f"{self._base}/{path}",
             body,
-            headers,
+            {**headers, **self._headers},
             retries=False,  # `Retries` says when a call is sent again
             redirect=False,
             timeout=Timeout(total=left_s),
@@ -205,33 +199,41 @@ class GrpcTransport:
         RequestError: The process was forked in the midst of a gRPC call.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
         FORKS.check()
         self._client = tritonclient.grpc.InferenceServerClient(
-            f"{host}:{port}", channel_args=GRPC_OPTIONS
+            f"{address.host}:{address.port}",
+            creds=make_credentials() if address.is_tls else None,
+            channel_args=GRPC_OPTIONS,
         )
+        self._headers = dict(headers)
 
     def infer(self, call: Call, timeout_s: float) -> Arrays:
         arguments = call.arguments(tritonclient.grpc)
+        headers = {**call.headers, **self._headers}
         with FORKS.calling():
             result = self._client.infer(
-                call.model, headers=dict(call.headers), client_timeout=timeout_s, **arguments
+                call.model, headers=headers, client_timeout=timeout_s, **arguments
             )
         with _reading(call.model):
             return call.read(result)
 
     def is_ready(self, timeout_s: float) -> bool:
-        half_s = timeout_s / 2  # two calls, one after the other
+        # Two calls, one after the other.
+        options = {"headers": self._headers, "client_timeout": timeout_s / 2}
         with FORKS.calling():
             return bool(
-                self._client.is_server_ready(client_timeout=half_s)
-                and self._client.is_model_ready(MODEL, client_timeout=half_s)
+                self._client.is_server_ready(**options)
+                and self._client.is_model_ready(MODEL, **options)
             )
 
     def config(self, timeout_s: float) -> dict[str, Any]:
         with FORKS.calling():
-            answer = self._client.get_model_config(MODEL, as_json=True, client_timeout=timeout_s)
-        return dict(answer["config"])
+            answer = self._client.get_model_config(
+                MODEL, headers=self._headers, as_json=True, client_timeout=timeout_s
+            )
+        with _reading(MODEL):
+            return dict(answer["config"])
 
     def close(self) -> None:
         self._client.close()

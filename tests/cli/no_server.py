@@ -2,8 +2,9 @@
 
 
 class NoServer:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, key: str | None = None) -> None:
         self.url = url
+        self.key = key
 
     def __enter__(self) -> "NoServer":
         return self

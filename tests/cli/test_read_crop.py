@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 
 import pytest
 from typer.testing import CliRunner
@@ -82,3 +83,25 @@ def test_nothing_to_read_is_told(run) -> None:
     done = run("nowhere.png")
     assert done.exit_code == 2
     assert done.stderr == "nowhere.png: no such file or folder\n"
+
+
+@pytest.mark.usefixtures("crops")
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        pytest.param(["--url", "x:1"], "plk_given", id="of-a-gateway"),
+        pytest.param([], None, id="not-of-a-server-of-its-own"),
+    ],
+)
+def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> None:
+    made: list[FakeClient] = []
+
+    def make(url: str, *, key: str | None) -> FakeClient:
+        made.append(FakeClient(url, key=key))
+        return made[-1]
+
+    monkeypatch.setattr("orchestrator.client.PlateClient", make)
+    monkeypatch.setattr("orchestrator.cli.read_crop.reach_server", nullcontext)
+    done = CliRunner().invoke(app, ["read-crop", "crops", *url], env={"PLATES_KEY": "plk_given"})
+    assert done.exit_code == 0
+    assert [client.key for client in made] == [key]

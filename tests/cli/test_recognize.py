@@ -1,5 +1,6 @@
 import json
 import re
+from contextlib import nullcontext
 from importlib import metadata
 
 import cv2
@@ -124,3 +125,39 @@ def test_missing_weights_are_one_sentence(run, tmp_path) -> None:
     assert done.exit_code == 2
     assert done.output.startswith("plates: weights: no such file: ")
     assert done.output.count("\n") == 1
+
+
+@pytest.fixture
+def made(run, monkeypatch) -> list[tuple[str, str | None]]:
+    """The URL and the key of each client that is made."""
+    clients: list[tuple[str, str | None]] = []
+
+    def make(url: str, *, key: str | None) -> FakeClient:
+        clients.append((url, key))
+        return FakeClient(url, key=key)
+
+    monkeypatch.setattr("orchestrator.client.PlateClient", make)
+    return clients
+
+
+def test_a_key_comes_from_the_command_line_or_the_environment(run, made, monkeypatch) -> None:
+    run("recognize", STREET, "--url", "x:1")
+    run("recognize", STREET, "--url", "x:1", "--key", "plk_given")
+    monkeypatch.setenv("PLATES_KEY", "plk_set")
+    run("recognize", STREET, "--url", "x:1")
+    assert made == [("x:1", None), ("x:1", "plk_given"), ("x:1", "plk_set")]
+
+
+def test_a_server_of_its_own_is_shown_no_key(run, made, monkeypatch) -> None:
+    own = "orchestrator.cli.recognize.reach_server"
+    monkeypatch.setattr(own, lambda url, **options: nullcontext("own:1"))
+    run("recognize", STREET, "--key", "plk_given")
+    assert made == [("own:1", None)]
+
+
+def test_what_is_no_key_is_one_sentence_without_it() -> None:
+    arguments = ["recognize", str(STREET), "--url", "localhost:9", "--key", "hush hush"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 2
+    assert done.output.startswith("plates: key: wanted printable ASCII")
+    assert "hush" not in done.output

@@ -91,27 +91,37 @@ def test_the_welcome_names_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "curl"),
+    ("options", "lines"),
     [
         pytest.param(
             GatewayOptions(certificate=Path("c"), private_key=Path("k")),
-            "curl --data-binary @tests/data/street.jpg https://localhost:8080/v1/recognize",
+            [
+                "  curl --data-binary @tests/data/street.jpg https://localhost:8080/v1/recognize",
+                "  .venv/bin/plates recognize tests/data/street.jpg --url https://localhost:8080",
+                '  print(PlateClient("https://localhost:8080")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
             id="tls",
         ),
         pytest.param(
             GatewayOptions(keys=Path("keys.toml"), wants_keys=True),
-            "curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
-            "http://localhost:8080/v1/recognize",
+            [
+                "  curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
+                "http://localhost:8080/v1/recognize",
+                "  PLATES_KEY=KEY .venv/bin/plates recognize tests/data/street.jpg "
+                "--url localhost:8080",
+                '  print(PlateClient("localhost:8080", key="KEY")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
             id="keys",
         ),
     ],
 )
-def test_our_client_asks_triton_where_it_could_not_ask_the_gateway(
-    options: GatewayOptions, curl: str
+def test_the_welcome_says_how_to_call_the_gateway(
+    options: GatewayOptions, lines: list[str]
 ) -> None:
-    said = welcome(ServerOptions(), options)
-    assert f"  {curl}\n" in said
-    assert "street.jpg --url localhost:8000\n" in said
+    said = welcome(ServerOptions(), options).splitlines()
+    assert [line for line in said if line in lines] == lines
 
 
 def test_the_welcome_without_a_gateway_asks_triton() -> None:

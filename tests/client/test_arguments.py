@@ -75,12 +75,12 @@ def test_an_ipv6_address_is_called() -> None:
 NO_HOST_AND_PORT = ("", "localhost", "localhost:", ":8000", "grpc://localhost", "http://", None)
 NO_PORT = ("localhost:99999", "localhost:0", "localhost:-1", "localhost:http")
 NO_HOST = ("::1:8000", "a host:8000", "localhost:8000?x=1", "grpc://localhost:8001/base")
-NO_SCHEME = ("https://localhost:8000", "ftp://localhost:8000")
+NO_SCHEME = ("grpcs://localhost", "https://localhost:0", "ftp://localhost:8000")
 
 
 @pytest.mark.parametrize("url", [*NO_HOST_AND_PORT, *NO_PORT, *NO_HOST, *NO_SCHEME])
 def test_what_is_no_url_of_a_server_is_refused(url) -> None:
-    message = "^url: wanted host:port, http://host:port or grpc://host:port, got "
+    message = r"^url: wanted host:port, http\(s\)://host:port or grpc\(s\)://host:port, got "
     with pytest.raises(ServerError, match=message):
         PlateClient(url)
 

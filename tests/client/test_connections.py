@@ -13,6 +13,7 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import Overloaded, RequestError, ServerError
+from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, Handle, listening, receive, said
 
 PICTURE = b"a picture"
@@ -251,6 +252,18 @@ def test_a_forked_child_leaves_the_parents_connection_alone(
         done = subprocess.run([*PYTHON, script, url], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert (server.connections, server.requests) == (connections, requests)
+
+
+def test_a_forked_child_leaves_the_parents_tls_alone(
+    certificate: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
+    server = Server(NO_PLATES)
+    with listening(over_tls(server, certificate)) as address:
+        command = [*PYTHON, FORKING, f"https://{address}"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (server.connections, server.requests) == (2, 4)
 
 
 CUTTING = """

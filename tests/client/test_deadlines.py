@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
+from orchestrator.client.connections import TimedSocket
 from orchestrator.errors import ServerError
+from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive
 
 TIMEOUT_S = 0.2
@@ -43,6 +45,13 @@ def dribble(begin: bytes) -> Callable[[socket.socket], None]:
             time.sleep(0.05)
 
     return answer
+
+
+def dribble_a_handshake(connection: socket.socket) -> None:
+    connection.sendall(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc")  # 16 kB of a TLS server's hello
+    for _ in itertools.count():
+        connection.sendall(b"x")
+        time.sleep(0.05)
 
 
 def stop_after(begin: bytes) -> Callable[[socket.socket], None]:
@@ -94,6 +103,54 @@ def test_an_http_call_ends_in_time_where_the_server(handle) -> None:
         pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got none \(request"),
     ):
         client.recognize(LARGE)
+
+
+def test_sending_that_takes_all_of_the_time_is_told_alike(monkeypatch) -> None:
+    def send_for_long(connection: TimedSocket, data: bytes, flags: int = 0) -> None:
+        time.sleep(2 * TIMEOUT_S)
+
+    monkeypatch.setattr(TimedSocket, "sendall", send_for_long)
+    with (
+        listening(say_nothing) as url,
+        PlateClient(url, timeout_s=TIMEOUT_S) as client,
+        pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got none \(request"),
+    ):
+        client.recognize(b"a picture")
+
+
+@pytest.mark.parametrize(
+    "handle",
+    [
+        pytest.param(say_nothing, id="says-nothing"),
+        pytest.param(read_nothing, id="reads-nothing"),
+        pytest.param(dribble(b"HTTP/1.1 200 O"), id="dribbles-its-first-line"),
+        pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
+        pytest.param(stop_after(HEAD), id="stops-in-its-head"),
+    ],
+)
+def test_an_https_call_ends_in_time_where_the_server(
+    handle, certificate: Certificate, monkeypatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
+    with (
+        listening(over_tls(handle, certificate)) as address,
+        PlateClient(f"https://{address}", timeout_s=2) as client,
+        soon(),
+        pytest.raises(ServerError, match=r"wanted an answer within 2 s, got none \(request"),
+    ):
+        client.recognize(LARGE)
+
+
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+@pytest.mark.parametrize("handle", [say_nothing, dribble_a_handshake])
+def test_a_handshake_ends_in_time_where_the_server_does_not_take_part(scheme: str, handle) -> None:
+    with (
+        listening(handle) as address,
+        PlateClient(f"{scheme}://{address}", timeout_s=TIMEOUT_S) as client,
+        soon(),
+        pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got "),
+    ):
+        client.recognize(b"a picture")
 
 
 @pytest.mark.parametrize("handle", [say_nothing, read_nothing, dribble(b"")])

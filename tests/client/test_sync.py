@@ -108,6 +108,8 @@ def test_no_answer_over_http_is_the_servers_fault(http_server, answer: bytes, me
         pytest.param(400, b'{"error": "not so"}', RequestError, "not so", id="refused"),
         pytest.param(503, b'{"error": "too many"}', Overloaded, "too many", id="full"),
         pytest.param(404, b'{"error": "no such"}', RequestError, "no such", id="not-found"),
+        pytest.param(401, b'{"error": "no key"}', RequestError, "no key", id="no-key"),
+        pytest.param(401, PAGE, RequestError, "HTTP 401", id="no-key-for-a-balancer"),
         pytest.param(413, PAGE, RequestError, "HTTP 413", id="too-large"),
         pytest.param(503, PAGE, Overloaded, "HTTP 503", id="no-server-left"),
         pytest.param(429, PAGE, Overloaded, "HTTP 429", id="too-many-calls"),
@@ -187,6 +189,15 @@ def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message:
         pytest.param(
             "UNAVAILABLE", "Received http2 header with status: 503", Overloaded, id="no-server-left"
         ),
+        pytest.param("RESOURCE_EXHAUSTED", "wanted up to 20 calls", Overloaded, id="too-many"),
+        pytest.param(
+            "RESOURCE_EXHAUSTED",
+            "SERVER: Received message larger than max (36000232 vs. 33619968)",
+            RequestError,
+            id="too-large",
+        ),
+        pytest.param("UNAUTHENTICATED", "the key is not known", RequestError, id="no-key"),
+        pytest.param("NOT_FOUND", "wanted one of plate_rec", RequestError, id="another-model"),
         pytest.param("INVALID_ARGUMENT", "not so", RequestError, id="refused"),
         pytest.param("INTERNAL", "yolo: no", ModelError, id="failed"),
     ],

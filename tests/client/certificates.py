@@ -1,0 +1,58 @@
+"""TLS certificates that sign themselves, and servers that show them."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import ssl
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.client.peers import Handle
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Files of a certificate, which is its own authority, and of its key, PEM."""
+
+    chain: Path
+    private_key: Path
+
+
+def make_certificate(folder: Path, names: str) -> Certificate:
+    """Make a certificate; the test is skipped where that cannot be done.
+
+    Args:
+        folder: For its files.
+        names: For whom it is, as OpenSSL writes it: `DNS:localhost,IP:127.0.0.1`.
+    """
+    if shutil.which("openssl") is None:
+        pytest.skip("needs the program openssl, which makes a certificate")
+    made = Certificate(folder / "chain.pem", folder / "key.pem")
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-days", "2", "-subj", "/CN=test", "-nodes"),
+            *("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"),
+            *("-addext", f"subjectAltName={names}"),
+            *("-addext", "keyUsage=critical,digitalSignature,keyCertSign"),
+            *("-out", made.chain, "-keyout", made.private_key),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return made
+
+
+def over_tls(handle: Handle, certificate: Certificate) -> Handle:
+    """Return what handles connections alike, with TLS; those that come to none are closed."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate.chain, certificate.private_key)
+
+    def serve(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secured:
+            handle(secured)
+
+    return serve

@@ -1,0 +1,42 @@
+"""URLs and keys: which are taken, and as what."""
+
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.addresses import Address, make_headers, parse_address
+from orchestrator.errors import SettingsError
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        pytest.param("a:8000", Address("http", "a", 8000), id="bare"),
+        pytest.param("http://a", Address("http", "a", 80), id="http"),
+        pytest.param("https://a", Address("http", "a", 443, is_tls=True), id="https"),
+        pytest.param(
+            "HTTPS://a:8443/base/",
+            Address("http", "a", 8443, is_tls=True, base="/base"),
+            id="https-port-and-base",
+        ),
+        pytest.param("grpc://[::1]:8001", Address("grpc", "[::1]", 8001), id="grpc"),
+        pytest.param("grpcs://a:8443", Address("grpc", "a", 8443, is_tls=True), id="grpcs"),
+    ],
+)
+def test_a_scheme_says_the_protocol(url: str, address: Address) -> None:
+    assert parse_address(url) == address
+
+
+def test_without_a_key_nothing_goes_along() -> None:
+    assert make_headers(None) == {}
+
+
+def test_a_key_is_a_bearer_s() -> None:
+    assert make_headers("!plk_0~") == {"authorization": "Bearer !plk_0~"}
+
+
+@pytest.mark.parametrize("key", ["", "hush hush", "hush\n", "hüsh", "hush\x7f", b"hush", 5])
+@pytest.mark.parametrize("url", ["localhost:8000", "grpcs://localhost:8001"])
+def test_what_is_no_key_is_refused_and_not_repeated(url: str, key: object) -> None:
+    said = "^key: wanted printable ASCII characters without blanks, got what is not shown here$"
+    with pytest.raises(SettingsError, match=said):
+        PlateClient(url, key=key)

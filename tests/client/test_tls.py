@@ -1,0 +1,189 @@
+"""Whose certificates a client trusts, and what it says of others."""
+
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+import grpc
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.connections import TimedSocket, start_tls
+from orchestrator.client.tls import make_context
+from orchestrator.errors import ServerError, SettingsError
+from tests.client.certificates import Certificate, over_tls
+from tests.client.peers import NO_PLATES, listening, receive
+
+PICTURE = b"a picture"
+
+
+@pytest.fixture
+def trust(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    return lambda file: monkeypatch.setenv("SSL_CERT_FILE", str(file))
+
+
+def answer_all(connection: socket.socket) -> None:
+    while receive(connection):
+        connection.sendall(NO_PLATES)
+
+
+@pytest.fixture
+def https() -> Iterator[Callable[[Certificate], str]]:
+    """Start a server that finds no plates; gives its URL."""
+    with ExitStack() as stack:
+        yield (
+            lambda certificate: (
+                "https://" + stack.enter_context(listening(over_tls(answer_all, certificate)))
+            )
+        )
+
+
+@pytest.fixture
+def grpcs() -> Iterator[Callable[[Certificate], str]]:
+    """Start a server that knows no method; gives its URL."""
+    servers: list[grpc.Server] = []
+
+    def start(certificate: Certificate) -> str:
+        server = grpc.server(ThreadPoolExecutor(1))
+        pair = (certificate.private_key.read_bytes(), certificate.chain.read_bytes())
+        port = server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+        server.start()
+        servers.append(server)
+        return f"grpcs://127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.stop(None)
+
+
+@pytest.fixture(params=["https", "grpcs"])
+def serve(request: pytest.FixtureRequest) -> Callable[[Certificate], str]:
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_trusted_certificate_of_the_host_will_do(
+    https, trust, certificate: Certificate, host: str
+) -> None:
+    trust(certificate.chain)
+    url = https(certificate).replace("127.0.0.1", host)
+    with PlateClient(url, timeout_s=20) as client:
+        assert len(client.recognize(PICTURE)) == 0
+
+
+def test_a_trusted_certificate_will_do_over_grpc(grpcs, trust, certificate: Certificate) -> None:
+    trust(certificate.chain)
+    with (
+        PlateClient(grpcs(certificate), timeout_s=20) as client,
+        pytest.raises(ServerError, match="wanted an answer, got Method not found"),
+    ):
+        client.recognize(PICTURE)
+
+
+def test_a_certificate_that_nobody_trusts_is_told(
+    serve, trust, certificate: Certificate, anothers: Certificate
+) -> None:
+    trust(anothers.chain)
+    url = serve(certificate)
+    said = f"^{url}: wanted a certificate that is trusted for this host, got: self.signed certific"
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=said):
+        client.recognize(PICTURE)
+
+
+def test_a_certificate_of_another_host_is_told(serve, trust, anothers: Certificate) -> None:
+    trust(anothers.chain)
+    url = serve(anothers)
+    said = f"^{url}: wanted a certificate that is trusted for this host, got: (IP addr|Hostname)"
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=said):
+        client.recognize(PICTURE)
+
+
+def test_who_speaks_no_tls_is_told(trust, certificate: Certificate) -> None:
+    trust(certificate.chain)
+
+    def answer_in_clear(connection: socket.socket) -> None:
+        connection.recv(65536)
+        connection.sendall(NO_PLATES)
+
+    with (
+        listening(answer_in_clear) as address,
+        PlateClient(f"https://{address}", timeout_s=20) as client,
+        pytest.raises(ServerError, match=r"wanted an answer, got .*(?i:wrong.version)"),
+    ):
+        client.recognize(PICTURE)
+
+
+def test_a_connection_is_kept_and_replaced_when_it_was_closed(
+    trust, certificate: Certificate
+) -> None:
+    trust(certificate.chain)
+    calls: list[int] = []
+
+    def answer_two_and_take_one_more(connection: socket.socket) -> None:
+        for _ in range(2):
+            receive(connection)
+            connection.sendall(NO_PLATES)
+            calls.append(connection.fileno())
+        receive(connection)
+
+    with (
+        listening(over_tls(answer_two_and_take_one_more, certificate)) as address,
+        PlateClient(f"https://{address}", timeout_s=20) as client,
+    ):
+        assert [len(client.recognize(PICTURE)) for _ in range(4)] == [0] * 4
+    assert (len(calls), client.retried) == (4, 0)
+
+
+def test_an_answer_is_there_still_when_its_server_has_hung_up(
+    trust, certificate: Certificate
+) -> None:
+    trust(certificate.chain)
+    here, there = socket.socketpair()
+
+    def answer_and_hang_up(connection: socket.socket) -> None:
+        connection.sendall(NO_PLATES)
+
+    with there, ThreadPoolExecutor(1) as threads:
+        done = threads.submit(over_tls(answer_and_hang_up, certificate), there)
+        opened = TimedSocket(fileno=here.detach())
+        opened.settimeout(20)
+        with start_tls(opened, make_context(), "localhost") as secured:
+            done.result(timeout=20)
+            with pytest.raises(BrokenPipeError):  # which urllib3 takes for no reason not to listen
+                secured.sendall(b"the rest of a picture")
+            assert secured.recv(65536) == NO_PLATES
+
+
+@pytest.mark.parametrize("scheme", ["https", "grpcs"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        pytest.param("missing.pem", "No such file", id="missing"),
+        pytest.param("empty.pem", "(?i:no.certificate)", id="empty"),
+    ],
+)
+def test_a_file_without_authorities_is_told_at_once(
+    trust, tmp_path: Path, scheme: str, name: str, reason: str
+) -> None:
+    (tmp_path / "empty.pem").touch()
+    trust(tmp_path / name)
+    message = rf"^SSL_CERT_FILE: wanted a file of certificates \(PEM\), got .*{name}: .*{reason}"
+    with pytest.raises(SettingsError, match=message):
+        PlateClient(f"{scheme}://localhost:8443")
+
+
+def test_without_such_a_file_the_system_s_authorities_are_trusted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    context = make_context()
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    PlateClient("grpcs://localhost:8443").close()
+
+
+def test_without_tls_no_authorities_are_read(trust, tmp_path: Path) -> None:
+    trust(tmp_path / "missing.pem")
+    PlateClient("localhost:8000").close()

@@ -1,0 +1,165 @@
+"""Our client and a gateway as others reach it: with TLS, and a key for every call."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.errors import RequestError, ServerError
+from orchestrator.gateway.keys import hash_of
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.gateway.process import start
+from orchestrator.server.ports import free_ports
+from orchestrator.server.process import Server
+from tests.client.certificates import Certificate, make_certificate
+from tests.samples import PROJECT
+
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+TEXTS = ["A123BC77", "M456OP199", "TO05577"]
+PLATES = (sys.executable, "-c", "from orchestrator.cli.app import app; app()")
+KEY = "plk_of_the_gate"
+GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs": "over_tls"}
+"""The fixture of each scheme."""
+LARGE = np.zeros((2000, 4000, 3), np.uint8)
+"""A picture that is on its way still when its key is refused."""
+
+TOO_LARGE = np.zeros((3000, 4000, 3), np.uint8)
+"""36 MB; the gateway takes 32 MiB."""
+
+
+@contextmanager
+def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator[GatewayOptions]:
+    """Run a gateway that wants keys in front of the server; gives where it is."""
+    keys = folder / "keys.toml"
+    keys.write_text(f'[gate]\nsha256 = "{hash_of(KEY)}"\n')
+    http, grpc = (Address("127.0.0.1", port) for port in free_ports(2))
+    options = replace(
+        options,
+        triton_http=server.options.http_url,
+        triton_grpc=server.options.grpc_url,
+        triton_metrics=server.options.metrics_url,
+        http=http,
+        grpc=grpc,
+        audit=folder / "audit.jsonl",
+        keys=keys,
+        wants_keys=True,
+    )
+    started = start(options)
+    try:
+        yield options
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    names = "DNS:localhost,IP:127.0.0.1"
+    return make_certificate(tmp_path_factory.mktemp("certificate"), names)
+
+
+@pytest.fixture(scope="module")
+def in_clear(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayOptions]:
+    with listening(server, tmp_path_factory.mktemp("keys"), GatewayOptions()) as options:
+        yield options
+
+
+@pytest.fixture(scope="module")
+def over_tls(
+    server: Server, certificate: Certificate, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[GatewayOptions]:
+    secured = GatewayOptions(certificate=certificate.chain, private_key=certificate.private_key)
+    with listening(server, tmp_path_factory.mktemp("tls"), secured) as options:
+        yield options
+
+
+@pytest.fixture(params=["http", "grpc", "https", "grpcs"])
+def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A gateway's, each way that there is; its certificate is trusted."""
+    scheme: str = request.param
+    options: GatewayOptions = request.getfixturevalue(GATEWAYS[scheme])
+    monkeypatch.setenv("SSL_CERT_FILE", str(options.certificate or ""))
+    address = options.http if scheme.startswith("http") else options.grpc
+    return f"{scheme}://localhost:{address.port}"
+
+
+def test_a_picture_is_read(url: str) -> None:
+    with PlateClient(url, key=KEY) as client:
+        assert sorted(client.recognize(STREET).texts) == TEXTS
+        assert client.is_ready()
+        assert client.server_settings().max_plates > 0
+
+
+def test_crops_are_read_by_several_threads(url: str) -> None:
+    crop = np.full((24, 94, 3), 128, np.uint8)
+    with PlateClient(url, key=KEY) as client:
+        assert len(client.read_crops([crop] * 8)) == 8
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        pytest.param(None, "^this gateway wants a key: send a key as `Authorization", id="none"),
+        pytest.param("plk_hush", "^the key is not known", id="unknown"),
+    ],
+)
+@pytest.mark.parametrize("picture", [STREET, LARGE], ids=["street", "large"])
+def test_who_has_no_key_is_told_and_does_not_try_again(
+    url: str, picture: object, key: str | None, message: str
+) -> None:
+    with (
+        PlateClient(url, key=key, retries=5) as client,
+        pytest.raises(RequestError, match=message) as raised,
+    ):
+        client.recognize(picture)
+    assert client.retried == 0
+    assert "hush" not in str(raised.value)
+
+
+def test_without_a_key_nothing_is_ready_or_told(url: str) -> None:
+    with PlateClient(url) as client:
+        assert not client.is_ready()
+        with pytest.raises(RequestError, match=r"^this gateway wants a key"):
+            client.server_settings()
+
+
+def test_a_picture_that_is_too_large_is_not_sent_again(url: str) -> None:
+    with (
+        PlateClient(url, key=KEY, retries=5) as client,
+        pytest.raises(RequestError, match=r"(wanted at most|larger than max)"),
+    ):
+        client.recognize(TOO_LARGE)
+    assert client.retried == 0
+
+
+@pytest.mark.parametrize("url", ["https", "grpcs"], indirect=True)
+def test_an_untrusted_certificate_is_told(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anothers = make_certificate(tmp_path, "DNS:elsewhere.test")
+    monkeypatch.setenv("SSL_CERT_FILE", str(anothers.chain))
+    url = url.replace("localhost", "127.0.0.1")
+    with (
+        PlateClient(url, key=KEY) as client,
+        pytest.raises(ServerError, match=f"^{url}: wanted a certificate that is trusted"),
+    ):
+        client.recognize(STREET)
+
+
+def test_the_command_reads_a_picture(url: str) -> None:
+    done = subprocess.run(
+        [*PLATES, "recognize", STREET, "--url", url],
+        env={**os.environ, "PLATES_KEY": KEY},
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(text in done.stdout for text in TEXTS)
