@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-SECRETS = ("PLATES_ADMIN_KEY",)
+SECRETS = ("PLATES_ADMIN_KEY", "PLATES_KEY")
 """Variables that are this process's alone."""
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
