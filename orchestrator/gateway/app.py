@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway import kserve_routes, rest_routes
-from orchestrator.gateway.exchange import Exchange
+from orchestrator.gateway.exchange import Endpoint, Exchange
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.refusals import NotAllowed, NotServed, Outcome
 from orchestrator.gateway.schemas import Alive, Model, Ready
-from orchestrator.gateway.service import Service, Visit
-
-Endpoint = Callable[[Request], Awaitable[Response]]
+from orchestrator.gateway.service import Service
 
 
-def make_app(service: Service) -> Starlette:
+def make_app(service: Service) -> ASGIApp:
     """Return what others reach over HTTP."""
-    routes = [
-        *kserve_routes.routes(service),
-        *rest_routes.routes(service),
+    calls = [*kserve_routes.calls(service), *rest_routes.calls(service)]
+    others = [
+        *kserve_routes.questions(service),
+        *rest_routes.pages(service),
         *_health(service),
-        Route("/metrics", _metrics_of_callers(service)),
+        Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
         Route("/", _home),
     ]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _unrouted(service)})
+    return Router([*calls, Mount("/", _pages(service, others))])
 
 
-def make_metrics_app(service: Service) -> Starlette:
+def make_metrics_app(service: Service) -> ASGIApp:
     """Return what Prometheus and probes reach, where they have a port of their own."""
-
-    async def show(_request: Request) -> Response:
-        return await _metrics(service)
-
-    routes = [*_health(service), Route("/metrics", show)]
-    return Starlette(routes=routes, exception_handlers={HTTPException: _unrouted(service)})
+    return _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
 
 
-def _health(service: Service) -> list[Route]:
+def _pages(service: Service, routes: list[BaseRoute]) -> Starlette:
+    refused = {HTTPException: partial(_refuse, service)}
+    return Starlette(routes=routes, exception_handlers=refused)
+
+
+def _health(service: Service) -> list[BaseRoute]:
     canary = service.canary
 
     async def healthz(_request: Request) -> Response:
@@ -64,19 +64,11 @@ def _silent(age_s: float) -> Outcome:
     return Outcome(503, "UNAVAILABLE", "not ready", said)
 
 
-def _metrics_of_callers(service: Service) -> Endpoint:
-    async def show(request: Request) -> Response:
-        async def answer(_visit: Visit) -> Response:
-            return await _metrics(service)
-
-        return await Exchange(
-            request, service, rest_routes.FRONT, "metrics", rest_routes.tell
-        ).answer(answer)
-
-    return show
+async def _metrics_of_callers(exchange: Exchange) -> Response:
+    return await _metrics(exchange.service, exchange.request)
 
 
-async def _metrics(service: Service) -> Response:
+async def _metrics(service: Service, _request: Request) -> Response:
     """Return ours and Triton's; ours alone while Triton is away."""
     try:
         tritons = await service.triton.metrics()
@@ -89,22 +81,20 @@ async def _home(_request: Request) -> Response:
     return RedirectResponse("docs")
 
 
-def _unrouted(service: Service) -> Callable[[Request, Exception], Awaitable[Response]]:
-    """Return what refuses a path or method that is not there: a visit like any other."""
+async def _refuse(service: Service, request: Request, error: Exception) -> Response:
+    """Refuse a path or method that is not there: to a visit like any other."""
+    path = request.url.path
 
-    async def refuse(request: Request, error: Exception) -> Response:
-        async def answer(_visit: Visit) -> Response:
-            if isinstance(error, HTTPException) and error.status_code == 405:
-                raise NotAllowed(f"{request.method}: not a method of this path")
-            raise NotServed(f"no such path: {request.url.path[:200]}")
+    async def answer(_exchange: Exchange) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == NotAllowed.status:
+            raise NotAllowed(f"{path[:200]}: {request.method} is no method of it")
+        raise NotServed(f"no such path: {path[:200]}")
 
-        is_kserve = request.url.path.startswith("/v2")
-        front = kserve_routes if is_kserve else rest_routes
-        response = await Exchange(request, service, front.FRONT, "other", front.tell).answer(answer)
-        response.headers.update(getattr(error, "headers", None) or {})
-        return response
-
-    return refuse
+    front = kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
+    endpoint = Endpoint(service, front, "other", answer, request.method)
+    response = await endpoint.respond(request)
+    response.headers.update(getattr(error, "headers", None) or {})
+    return response
 
 
 def _say(state: Model) -> Response:

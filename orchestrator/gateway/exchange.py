@@ -1,4 +1,4 @@
-"""One HTTP request: its caller is admitted, its body read, and every error told in one form."""
+"""One HTTP request: its caller is let in, its body read, and every error told in one form."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from orchestrator.gateway.bodies import announced_size, read_body
 from orchestrator.gateway.connections import hang_up_with
 from orchestrator.gateway.problems import headers_of
-from orchestrator.gateway.refusals import Outcome, outcome_of
+from orchestrator.gateway.refusals import NotAllowed, Outcome, outcome_of
 from orchestrator.gateway.service import Service, Visit
 
 UNREAD = {408, 411, 413, 415}
@@ -20,58 +21,92 @@ UNREAD = {408, 411, 413, 415}
 NOBODY = Response(status_code=499)
 """For a caller who hung up."""
 
-Tell = Callable[[Outcome], Response]
+
+@dataclass(frozen=True)
+class Front:
+    """A protocol over HTTP.
+
+    Attributes:
+        name: One of `metrics.FRONTS`.
+        tell: Makes the response to a call that was not answered.
+    """
+
+    name: str
+    tell: Callable[[Outcome], Response]
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request on its way through the gateway.
+    """A request whose caller was let in.
 
     Attributes:
         request: As it came.
-        service: Answers it.
-        front: Which protocol it came over, one of `metrics.FRONTS`.
-        what: It asks for: one of a small set.
-        tell: Makes the response to a call that was not answered.
+        visit: The caller's.
+        service: Whom it visits.
     """
 
     request: Request
+    visit: Visit
     service: Service
-    front: str
-    what: str
-    tell: Tell
 
-    async def answer(self, answer: Callable[[Visit], Awaitable[Response]]) -> Response:
-        """Return the response, whatever happens."""
-        task = asyncio.current_task()
-        assert task is not None
-        hang_up_with(self.request.scope, task)
-        try:
-            return await self._visit(answer)
-        except asyncio.CancelledError:
-            return NOBODY
-        except Exception as error:
-            return self._refuse(outcome_of(error))
-
-    async def _visit(self, answer: Callable[[Visit], Awaitable[Response]]) -> Response:
-        headers = dict(self.request.headers)
-        address = self.request.client.host if self.request.client else ""
-        async with self.service.visit(self.front, self.what, address, headers) as visit:
-            return await answer(visit)
-
-    async def body(self, visit: Visit) -> bytes:
+    async def body(self) -> bytes:
         """Return the body, for which there was room.
 
         Raises:
             PlateError: It is not announced or too large, or does not come in time.
         """
         limits = self.service.limits
-        visit.expect(announced_size(self.request.headers, limits.body_bytes))
+        self.visit.expect(announced_size(self.request.headers, limits.body_bytes))
         return await read_body(self.request, limits)
 
+
+@dataclass(frozen=True)
+class Endpoint:
+    """What answers a path: an ASGI application, without a framework's layers around it.
+
+    Attributes:
+        service: Lets callers in.
+        front: How errors are told.
+        what: Is asked for here: one of a small set.
+        answer: Makes the response.
+        method: The only one.
+    """
+
+    service: Service
+    front: Front
+    what: str
+    answer: Callable[[Exchange], Awaitable[Response]]
+    method: str = "GET"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.respond(Request(scope, receive))
+        await response(scope, receive, send)
+
+    async def respond(self, request: Request) -> Response:
+        """Return the response to a request, whatever happens."""
+        task = asyncio.current_task()
+        assert task is not None
+        hang_up_with(request.scope, task)
+        try:
+            return await self._visit(request)
+        except asyncio.CancelledError:
+            return NOBODY
+        except Exception as error:
+            return self._refuse(outcome_of(error))
+
+    async def _visit(self, request: Request) -> Response:
+        headers = dict(request.headers)
+        address = request.client.host if request.client else ""
+        async with self.service.visit(self.front.name, self.what, address, headers) as visit:
+            if request.method != self.method:
+                raise NotAllowed(f"method: wanted {self.method}, got {request.method}")
+            return await self.answer(Exchange(request, visit, self.service))
+
     def _refuse(self, outcome: Outcome) -> Response:
-        response = self.tell(outcome)
+        response = self.front.tell(outcome)
         response.headers.update(headers_of(outcome))
         if outcome.status in UNREAD:
             response.headers["connection"] = "close"
+        if outcome.status == NotAllowed.status:
+            response.headers["allow"] = self.method
         return response

@@ -7,6 +7,7 @@ configuration.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import orjson
 from starlette.requests import Request
@@ -16,59 +17,59 @@ from starlette.routing import Route
 from orchestrator.errors import RequestError
 from orchestrator.gateway import kserve_http
 from orchestrator.gateway.checks import check_served
-from orchestrator.gateway.exchange import Exchange
+from orchestrator.gateway.exchange import Endpoint, Exchange, Front
 from orchestrator.gateway.parsing import Parser
 from orchestrator.gateway.refusals import Outcome
-from orchestrator.gateway.service import Service, Visit
+from orchestrator.gateway.service import Service
 from orchestrator.gateway.tracing import trace_of
 
 JSON = "application/json"
-FRONT = "kserve-http"
+MODELS = ("/v2/models/{model}", "/v2/models/{model}/versions/{version}")
+PAGES = {"metadata": "", "config": "/config"}
+"""What Triton tells of a model, and where."""
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+
+def tell(outcome: Outcome) -> Response:
+    """Return an error as Triton tells it."""
+    content = kserve_http.error_body(outcome.message)
+    return Response(content, outcome.status, media_type=JSON)
 
 
-def routes(service: Service) -> list[Route]:
-    """Return the routes of KServe v2."""
-    parser = Parser()
-    return [
-        Route("/v2", _about(service)),
-        Route("/v2/health/live", _state(service.is_live)),
-        Route("/v2/health/ready", _state(service.is_ready)),
-        *_of_models(service, parser, "/v2/models/{model}"),
-        *_of_models(service, parser, "/v2/models/{model}/versions/{version}"),
+KSERVE = Front("kserve-http", tell)
+
+
+def calls(service: Service) -> list[Route]:
+    """Return the routes of infer calls."""
+    infer = Endpoint(service, KSERVE, "infer", partial(_infer, Parser()), "POST")
+    return [Route(f"{path}/infer", infer) for path in MODELS]
+
+
+def questions(service: Service) -> list[Route]:
+    """Return the routes of all that is asked about the service and its models."""
+    routes = [
+        Route("/v2", partial(_about, service)),
+        Route("/v2/health/live", partial(_state, service.is_live)),
+        Route("/v2/health/ready", partial(_state, service.is_ready)),
     ]
+    for path in MODELS:
+        for what, below in PAGES.items():
+            shown = Endpoint(service, KSERVE, what, partial(_page, below))
+            routes.append(Route(f"{path}{below}", shown))
+        routes.append(Route(f"{path}/ready", Endpoint(service, KSERVE, "ready", _model_state)))
+    return routes
 
 
-def _of_models(service: Service, parser: Parser, path: str) -> list[Route]:
-    return [
-        Route(path, _page(service, "metadata", "")),
-        Route(f"{path}/config", _page(service, "config", "/config")),
-        Route(f"{path}/ready", _model_state(service)),
-        Route(f"{path}/infer", _infer(service, parser), methods=["POST"]),
-    ]
-
-
-def _infer(service: Service, parser: Parser) -> Endpoint:
-    async def infer(request: Request) -> Response:
-        exchange = Exchange(request, service, FRONT, "infer", tell)
-
-        async def answer(visit: Visit) -> Response:
-            model, version = _model_of(request)
-            check_served(model, version)
-            json_size = _json_size(request)
-            body = await exchange.body(visit)
-            trace = trace_of(request.headers)
-            size = len(body) if json_size is None else json_size
-            asked = await parser.run(
-                kserve_http.parse, size, model, version, body, json_size, trace
-            )
-            content, headers = kserve_http.render(await visit.infer(asked.call), asked)
-            return Response(content, headers=headers)
-
-        return await exchange.answer(answer)
-
-    return infer
+async def _infer(parser: Parser, exchange: Exchange) -> Response:
+    model, version = _model_of(exchange.request)
+    check_served(model, version)
+    json_size = _json_size(exchange.request)
+    trace = trace_of(exchange.request.headers)
+    body = await exchange.body()
+    size = len(body) if json_size is None else json_size
+    asked = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
+    answer = await exchange.visit.infer(asked.call)
+    content, headers = kserve_http.render(answer, asked)
+    return Response(content, headers=headers)
 
 
 def _json_size(request: Request) -> int | None:
@@ -80,49 +81,25 @@ def _json_size(request: Request) -> int | None:
     return int(size)
 
 
-def _page(service: Service, what: str, page: str) -> Endpoint:
-    async def show(request: Request) -> Response:
-        async def answer(_visit: Visit) -> Response:
-            content = await service.page_of(*_model_of(request), page)
-            return Response(content, media_type=JSON)
-
-        return await Exchange(request, service, FRONT, what, tell).answer(answer)
-
-    return show
+async def _page(below: str, exchange: Exchange) -> Response:
+    content = await exchange.service.page_of(*_model_of(exchange.request), below)
+    return Response(content, media_type=JSON)
 
 
-def _model_state(service: Service) -> Endpoint:
-    async def show(request: Request) -> Response:
-        async def answer(_visit: Visit) -> Response:
-            return _ready(await service.is_model_ready(*_model_of(request)))
-
-        return await Exchange(request, service, FRONT, "ready", tell).answer(answer)
-
-    return show
+async def _model_state(exchange: Exchange) -> Response:
+    return _ready(await exchange.service.is_model_ready(*_model_of(exchange.request)))
 
 
-def _state(question: Callable[[], Awaitable[bool]]) -> Endpoint:
-    async def show(_request: Request) -> Response:
-        return _ready(await question())
+async def _state(question: Callable[[], Awaitable[bool]], _request: Request) -> Response:
+    return _ready(await question())
 
-    return show
+
+async def _about(service: Service, _request: Request) -> Response:
+    return Response(orjson.dumps(service.server_metadata()), media_type=JSON)
 
 
 def _ready(is_ready: bool) -> Response:
     return Response(status_code=200 if is_ready else 503)
-
-
-def _about(service: Service) -> Endpoint:
-    async def show(_request: Request) -> Response:
-        return Response(orjson.dumps(service.server_metadata()), media_type=JSON)
-
-    return show
-
-
-def tell(outcome: Outcome) -> Response:
-    """Return an error as Triton tells it."""
-    content = kserve_http.error_body(outcome.message)
-    return Response(content, outcome.status, media_type=JSON)
 
 
 def _model_of(request: Request) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import orjson
 from starlette.requests import Request
@@ -10,26 +11,41 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from orchestrator.gateway import rest
-from orchestrator.gateway.exchange import Exchange
+from orchestrator.gateway.exchange import Endpoint, Exchange, Front
 from orchestrator.gateway.openapi import document
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.problems import MEDIA_TYPE, problem
 from orchestrator.gateway.reference import CSP, page
 from orchestrator.gateway.refusals import Outcome
 from orchestrator.gateway.schemas import Model
-from orchestrator.gateway.service import Service, Visit
+from orchestrator.gateway.service import Service
 from orchestrator.gateway.tracing import trace_of
 
 JSON, HTML = "application/json", "text/html"
-FRONT = "rest"
 REQUEST_ID = "x-request-id"
 
-Endpoint = Callable[[Request], Awaitable[Response]]
 Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
 
 
-def routes(service: Service) -> list[Route]:
-    """Return the routes of REST and of its documentation."""
+def tell(outcome: Outcome) -> Response:
+    """Return an error as RFC 9457 has it."""
+    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
+
+
+REST = Front("rest", tell)
+
+
+def calls(service: Service) -> list[Route]:
+    """Return the routes of calls."""
+    answers = {"recognize": rest.recognize, "read": rest.read}
+    return [
+        Route(f"/v1/{what}", Endpoint(service, REST, what, partial(_answer, read), "POST"))
+        for what, read in answers.items()
+    ]
+
+
+def pages(service: Service) -> list[Route]:
+    """Return the routes of the documentation."""
     described = document(service.options.wants_keys, service.limits)
     api, html = orjson.dumps(described), page(described)
 
@@ -39,26 +55,13 @@ def routes(service: Service) -> list[Route]:
     async def docs(_request: Request) -> Response:
         return Response(html, media_type=HTML, headers={"content-security-policy": CSP})
 
-    return [
-        Route("/v1/recognize", _answer(service, "recognize", rest.recognize), methods=["POST"]),
-        Route("/v1/read", _answer(service, "read", rest.read), methods=["POST"]),
-        Route("/openapi.json", openapi),
-        Route("/docs", docs),
-    ]
+    return [Route("/openapi.json", openapi), Route("/docs", docs)]
 
 
-def _answer(service: Service, what: str, read: Read) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        exchange = Exchange(request, service, FRONT, what, tell)
-
-        async def answer(visit: Visit) -> Response:
-            sent = _sent(request, await exchange.body(visit))
-            results = await read(sent, visit.infer, service.limits)
-            return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
-
-        return await exchange.answer(answer)
-
-    return endpoint
+async def _answer(read: Read, exchange: Exchange) -> Response:
+    sent = _sent(exchange.request, await exchange.body())
+    results = await read(sent, exchange.visit.infer, exchange.service.limits)
+    return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
 
 
 def _sent(request: Request, body: bytes) -> rest.Sent:
@@ -70,8 +73,3 @@ def _sent(request: Request, body: bytes) -> rest.Sent:
         id=rest.request_id(headers.get(REQUEST_ID)),
         trace=trace_of(headers),
     )
-
-
-def tell(outcome: Outcome) -> Response:
-    """Return an error as RFC 9457 has it."""
-    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)

@@ -25,6 +25,7 @@ CHANNEL = [
     ("grpc.max_send_message_length", -1),  # the fronts have limits
     ("grpc.max_receive_message_length", -1),
     # A Triton that is started again is met within a second, not after gRPC's two minutes.
+    ("grpc.http2.bdp_probe", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
     PAST_PROXY,
