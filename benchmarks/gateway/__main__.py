@@ -25,14 +25,15 @@ def main(
         list[Path] | None,
         typer.Argument(help="JPEG files; rendered streets of 1280x960 without."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Of each measurement; three of each.")] = 4.0,
+    seconds: Annotated[float, typer.Option(help="Of each measurement; five of each; 0: none.")] = 4.0,
     flood: Annotated[float, typer.Option(help="Seconds of the flood; 0: none.")] = 60.0,
 ) -> None:
     """Call the bare Triton and the gateway in front of it in turns; then flood them."""
     with show_errors(verbose=False), tempfile.TemporaryDirectory() as folder:
         files = picture or _rendered(Path(folder))
         with open_services() as ports:
-            typer.echo(show_costs(measure_cost(ports, files, seconds)))
+            if seconds:
+                typer.echo(show_costs(measure_cost(ports, files, seconds)))
             if flood:
                 typer.echo(show_floods([*measure_flood(ports, files[0], flood)]))
 

@@ -13,7 +13,7 @@ from benchmarks.processes import count_bytes, find_tree
 BARE, GATEWAY = "bare Triton", "gateway"
 HOST = "127.0.0.1"
 CALLERS = (1, 4, 16)
-ROUNDS = 3
+ROUNDS = 5
 USUAL, FLOOD = 16, 200
 """Callers that keep the service busy, and those that are too many."""
 
