@@ -25,7 +25,9 @@ def main(
         list[Path] | None,
         typer.Argument(help="JPEG files; rendered streets of 1280x960 without."),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Of each measurement; five of each; 0: none.")] = 4.0,
+    seconds: Annotated[
+        float, typer.Option(help="Of each measurement; five of each; 0: none.")
+    ] = 4.0,
     flood: Annotated[float, typer.Option(help="Seconds of the flood; 0: none.")] = 60.0,
 ) -> None:
     """Call the bare Triton and the gateway in front of it in turns; then flood them."""
