@@ -34,6 +34,9 @@ SERVED = (MODEL, PLATE_READER)
 """Models that callers reach."""
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds; Triton takes it for itself."""
+LAST_RESPONSE = "triton_enable_empty_final_response"
+"""The same, for streams of answers; perf_analyzer says it with every call over gRPC."""
+OF_TRITON = {TIMEOUT, LAST_RESPONSE}
 
 
 def check_bounds(call: Call) -> Call:
@@ -125,7 +128,10 @@ def _check_parameters(parameters: Mapping[str, Plain], known: tuple[str, ...]) -
         raise ParameterError(
             f"{TIMEOUT}: wanted a whole number of microseconds above 0, got {reprlib.repr(timeout)}"
         )
-    check_parameters({k: v for k, v in parameters.items() if k != TIMEOUT}, known)
+    if not isinstance(parameters.get(LAST_RESPONSE, True), bool):
+        got = reprlib.repr(parameters[LAST_RESPONSE])
+        raise ParameterError(f"{LAST_RESPONSE}: wanted true or false, got {got}")
+    check_parameters({k: v for k, v in parameters.items() if k not in OF_TRITON}, known)
 
 
 def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> Tensor:

@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2_grpc
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
-from orchestrator.gateway.checks import TIMEOUT
+from orchestrator.gateway.checks import OF_TRITON, TIMEOUT
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
 from orchestrator.loopback import PAST_PROXY, open_url
@@ -151,7 +151,7 @@ def to_request(call: Call) -> Any:
 def _set_parameters(target: Any, parameters: Mapping[str, Plain]) -> None:
     kinds = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}
     for name, value in parameters.items():
-        if name != TIMEOUT:  # which is the call's deadline
+        if name not in OF_TRITON:  # the deadline is the call's, and streams are not served
             setattr(target[name], kinds[type(value)], value)
 
 

@@ -138,7 +138,8 @@ def test_an_output_of_another_model_is_refused(call: Call, output: str) -> None:
 
 
 def test_parameters_are_handed_on() -> None:
-    parameters = {"max_plates": 1000, "roi": "0,0,9,9", "text_threshold": "0.5", "timeout": 1}
+    parameters = {"max_plates": 1000, "roi": "0,0,9,9", "text_threshold": "0.5", "timeout": 1,
+                  "triton_enable_empty_final_response": True}  # fmt: skip
     assert check(replace(CALL, parameters=parameters), LIMITS).parameters == parameters
     assert check(replace(CROP, parameters={"text_threshold": 0.2, "timeout": 5}), LIMITS)
 
@@ -148,6 +149,12 @@ def test_parameters_are_handed_on() -> None:
     [
         pytest.param(CALL, {"priority": 1}, "got priority", id="unknown"),
         pytest.param(CALL, {"max_plates": 1001}, "wanted 1 to 1000, got 1001", id="range"),
+        pytest.param(
+            CALL,
+            {"triton_enable_empty_final_response": 1},
+            "wanted true or false, got 1",
+            id="of a stream",
+        ),
         pytest.param(CALL, {"timeout": 0}, "microseconds above 0, got 0", id="no time"),
         pytest.param(CALL, {"timeout": True}, "microseconds above 0, got True", id="boolean"),
         pytest.param(CALL, {"timeout": "9"}, "microseconds above 0, got '9'", id="text"),

@@ -36,8 +36,9 @@ def test_a_call_becomes_a_request() -> None:
     }
 
 
-def test_the_callers_timeout_is_no_parameter_of_the_model() -> None:
-    assert not to_request(Call("m", (PIXEL,), parameters={"timeout": 1000})).parameters
+@pytest.mark.parametrize("name", ["timeout", "triton_enable_empty_final_response"])
+def test_what_triton_takes_for_itself_is_no_parameter_of_the_model(name: str) -> None:
+    assert not to_request(Call("m", (PIXEL,), parameters={name: True})).parameters
 
 
 def test_a_response_becomes_an_answer() -> None:
