@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.children import begin_child, ignore_stops, without_secrets
+from orchestrator.children import KEEP_FREED, begin_child, ignore_stops, without_secrets
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import to_json
 from orchestrator.gateway.options import Address, GatewayOptions
@@ -30,9 +30,7 @@ MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 UNLESS_SET = {
     # gRPC writes of every connection that ends; what matters is told by us.
     "GRPC_VERBOSITY": "NONE",
-    # A freed body stays with the process; else each is faulted in again page by page.
-    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
-    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+    **KEEP_FREED,
 }
 """Environment of a process where the operator has not set it."""
 START_TIMEOUT_S = 60.0

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.children import without_secrets
+from orchestrator.children import KEEP_FREED, without_secrets
 from orchestrator.contract import MODEL
 from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.server.capacity import usable_cores
@@ -22,10 +22,7 @@ ADMIN_APIS = "model-repository,shared-memory,trace,logging"
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
     "OMP_WAIT_POLICY": "PASSIVE",
-    # A freed picture stays with its worker. Given back to the kernel, the next one is faulted in
-    # again page by page, which takes as long as unpacking it.
-    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
-    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
+    **KEEP_FREED,
 }
 """Environment of the server where the operator has not set it."""
 
