@@ -16,6 +16,8 @@ from orchestrator.gateway.server import serve
 
 GARBAGE = 10_000
 """New objects until Python looks for circles among them: a call makes hundreds, and none."""
+TALKATIVE = ("python_multipart", "uvicorn.error")
+"""Loggers that tell of every damaged form, and of all that is no HTTP."""
 FILES = 256
 """Open files beside the connections."""
 
@@ -23,7 +25,8 @@ FILES = 256
 def main() -> None:
     """Serve until told to end."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # it tells of every damaged form
+    for talkative in TALKATIVE:
+        logging.getLogger(talkative).setLevel(logging.ERROR)
     gc.freeze()  # what was imported stays
     gc.set_threshold(GARBAGE)
     try:

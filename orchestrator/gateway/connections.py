@@ -26,7 +26,8 @@ class Connections:
     """Those that are open; of too many the one that has done nothing for longest is closed.
 
     Attributes:
-        dropped: How many were closed for others.
+        dropped: How many were closed for others, or because they sent no request in time or none
+            that HTTP knows.
     """
 
     def __init__(self, most: int) -> None:
@@ -126,8 +127,13 @@ class GuardedProtocol(HttpToolsProtocol):
     def _late(self) -> None:
         self._end(TOO_LATE)
 
+    def send_400_response(self, msg: str) -> None:
+        self.all.dropped += 1
+        super().send_400_response(msg)
+
     def _end(self, status_line: bytes) -> None:
         if not self.transport.is_closing():
+            self.all.dropped += 1
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.write(status_line + CLOSING)
             self.transport.close()

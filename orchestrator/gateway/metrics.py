@@ -53,7 +53,7 @@ class Metrics:
 
     Attributes:
         connections: Open now; the server sets it.
-        connections_dropped: Closed for others.
+        connections_dropped: Closed for others, or for sending no request.
         audit_lost: Lines of the audit that could not be written.
     """
 
@@ -81,7 +81,7 @@ class Metrics:
         self._now = {name: self._gauge(*told) for name, told in NOW.items()}
         self.connections = self._gauge("connections", "Open connections.")
         self.connections_dropped = self._counter(
-            "connections_dropped", "Connections that were closed for others."
+            "connections_dropped", "Connections closed for others, or for sending no request."
         )
         self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
         self._begin()

@@ -105,6 +105,15 @@ def test_endless_headers_are_cut_off(begin: Start) -> None:
         assert caller.recv(100).startswith(b"HTTP/1.1 431 ")
 
 
+def test_what_is_no_http_is_counted(begin: Start) -> None:
+    gateway = begin()
+    with gateway.socket() as caller:
+        caller.sendall(b"\x16\x03\x01 hello\r\n\r\n")
+        assert caller.recv(100).startswith(b"HTTP/1.1 400 ")
+    counted = b"plates_gateway_connections_dropped_total 1.0"
+    until(lambda: counted in gateway.metrics(), "a count")
+
+
 def test_of_too_many_connections_the_oldest_idle_one_is_closed(begin: Start) -> None:
     gateway = begin(Limits(calls=4, connections=3))
     with gateway.socket() as oldest, gateway.socket(), gateway.socket():
