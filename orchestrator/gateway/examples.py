@@ -56,6 +56,7 @@ PROBLEMS: Mapping[str, tuple[Outcome, ...]] = {
     "500": (Outcome(500, "INTERNAL", "internal", FAILED),),
     "503": (
         Outcome(503, "UNAVAILABLE", "full", "wanted up to 64 calls that wait, got one more", 1),
+        Outcome(503, "UNAVAILABLE", "away", "the service is away for a moment; try again", 1),
         Outcome(503, "UNAVAILABLE", "not ready", "no canary picture was read lately", 1),
     ),
     "504": (Outcome(504, "DEADLINE_EXCEEDED", "late", "wanted an answer within 60 s, got none"),),

@@ -53,7 +53,9 @@ KINDS = {
         "header X-API-Key.",
     ),
     "not served": Kind(
-        "Nothing is served here", (404,), "There is no such path. This page lists those there are."
+        "Nothing is served here",
+        (404, 405),
+        "There is no such path, or no such method of it. This page lists those there are.",
     ),
     "slow": Kind(
         "The body came too slowly", (408,), "The whole body did not arrive in time. Send it again."
@@ -84,6 +86,11 @@ KINDS = {
         "The service is full",
         (503,),
         "There is no capacity for anybody's call now. Wait for as long as Retry-After says.",
+    ),
+    "away": Kind(
+        "The service is away",
+        (503,),
+        "It is being started again, which takes seconds. Wait for as long as Retry-After says.",
     ),
     "not ready": Kind(
         "The service is not ready",
