@@ -50,6 +50,9 @@ def bench(
     ] = None,
     grpc_url: Annotated[Text, typer.Option(help="host:port of the same, gRPC.")] = None,
     metrics_url: Annotated[Text, typer.Option(help="http://host:port/metrics of the same.")] = None,
+    admin_key: Annotated[
+        str, typer.Option(envvar="PLATES_ADMIN_KEY", help="Of the same, for shared memory.")
+    ] = "",
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -85,6 +88,7 @@ def bench(
             repository=model_repository,
             weights=weights,
             against=against,
+            admin_key=admin_key,
         )
         report, text = run(planned)
         typer.echo(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -68,13 +68,18 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Conditions):
-    """What to measure, how long and where to write; the command's help explains the rest."""
+    """What to measure, how long and where to write; the command's help explains the rest.
+
+    Attributes:
+        admin_key: Of the running server, for shared memory.
+    """
 
     out: Path
     files: tuple[Path, ...] = ()
     repository: Path | None = None
     weights: Path | None = None
     against: Path | None = None
+    admin_key: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         _check_numbers("plates", self.plates, least=0, most=100)

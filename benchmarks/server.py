@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from benchmarks.bounds import Parameters
 from benchmarks.metrics import read_url
@@ -43,6 +43,7 @@ class MeasuredServer:
     address: Address
     facts: ServerFacts
     own: Server | None = None
+    admin_key: str = field(default="", repr=False)
 
     def tell_end(self) -> str:
         """Say why it no longer runs; empty while it does or when it is not ours."""
@@ -62,7 +63,8 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
         WeightsError: Weights cannot be used.
     """
     if plan.address:
-        yield MeasuredServer(plan.address, _ask_facts(plan.address))
+        facts = _ask_facts(plan.address)
+        yield MeasuredServer(plan.address, facts, admin_key=plan.admin_key)
         return
     options = on_free_ports(prepare(choose_options(plan)))
     with run_server(options) as server:
@@ -73,7 +75,7 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
             engine=options.choose_engine().value,
             capacity=options.capacity(),
         )
-        yield MeasuredServer(address, facts, server)
+        yield MeasuredServer(address, facts, server, options.admin_key)
 
 
 def choose_options(plan: Plan) -> ServerOptions:

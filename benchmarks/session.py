@@ -72,7 +72,7 @@ def measure_served(key: Key, question: Question, server: MeasuredServer, seconds
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
     before = scrape(server.address.metrics)
     measured = run_closed_loop(
-        lambda: connect(key.transport, question, server.address),
+        lambda: connect(key.transport, question, server.address, server.admin_key),
         key.concurrency,
         seconds,
         usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),

@@ -9,7 +9,7 @@ import http.client
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +28,7 @@ from orchestrator.client.faults import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
 from orchestrator.loopback import PAST_PROXY
+from orchestrator.server.options import ADMIN_METADATA
 
 TIMEOUT_S = 60.0
 HEADER = "Inference-Header-Content-Length"
@@ -65,14 +66,21 @@ class Question:
     is_new: bool = False
 
 
-def connect(transport: str, question: Question, address: Address) -> Caller:
+def connect(transport: str, question: Question, address: Address, admin_key: str = "") -> Caller:
     """Open a connection of one caller; gives what makes one call and returns how many plates.
+
+    Args:
+        transport: One of those of a plan.
+        question: What every call asks.
+        address: Of the server.
+        admin_key: The server's, without which it takes no shared memory region.
 
     Raises:
         ServerError: The server cannot take a shared memory region.
     """
     if transport in OVER_GRPC:
-        return _connect_grpc(question, address, is_shared=transport == GRPC_SHM)
+        key = admin_key if transport == GRPC_SHM else None
+        return _connect_grpc(question, address, key)
     return _connect_http(transport, question, address)
 
 
@@ -124,10 +132,12 @@ def _http_error(status: int, content: bytes) -> PlateError:
 
 
 @contextmanager
-def _connect_grpc(question: Question, address: Address, *, is_shared: bool) -> Iterator[Asking]:
+def _connect_grpc(question: Question, address: Address, key: str | None) -> Iterator[Asking]:
+    """Connect; through shared memory where there is an administrators' key, an empty one too."""
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
-        region = stack.enter_context(_share(question.picture, address)) if is_shared else ""
+        picture = question.picture
+        region = "" if key is None else stack.enter_context(_share(picture, address, key))
         request = _grpc_request(question, region)
         infer = channel.unary_unary(METHOD)  # bytes in, bytes out
 
@@ -165,9 +175,10 @@ def _grpc_error(error: Any) -> PlateError:
 
 
 @contextmanager
-def _share(picture: Picture, address: Address) -> Iterator[str]:
+def _share(picture: Picture, address: Address, key: str) -> Iterator[str]:
     """Put a picture into a shared memory region that the server knows; gives its name."""
     name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
+    headers = {ADMIN_METADATA: key}
     with ExitStack() as stack:
         try:
             region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
@@ -177,13 +188,13 @@ def _share(picture: Picture, address: Address) -> Iterator[str]:
                 address.grpc, channel_args=[PAST_PROXY]
             )
             stack.callback(client.close)
-            client.register_system_shared_memory(name, name, size)
+            client.register_system_shared_memory(name, name, size, headers=headers)
         except (InferenceServerException, shared_memory.SharedMemoryException, OSError) as error:
             raise ServerError(f"shared memory: wanted {size} bytes there, got {error}") from error
-        stack.callback(_unregister, client, name)
+        stack.callback(_unregister, client, name, headers)
         yield name
 
 
-def _unregister(client: Any, name: str) -> None:
+def _unregister(client: Any, name: str, headers: Mapping[str, str]) -> None:
     with suppress(InferenceServerException):  # a server that died has forgotten it already
-        client.unregister_system_shared_memory(name)
+        client.unregister_system_shared_memory(name, headers=headers)

@@ -98,7 +98,6 @@ class TestCall:
             pytest.param(request(outputs=[Output(name="a")] * 33), "outputs: wanted up to 32",
                          id="outputs"),
             pytest.param(request(id="x" * 9999), "id: wanted up to 256", id="id"),
-            pytest.param(request(model_version="a"), "version: wanted a number", id="version"),
             pytest.param(request(parameters={"a": pb.InferParameter()}), "'a': .* got none",
                          id="no value"),
             pytest.param(request(parameters={"a": pb.InferParameter(uint64_param=1)}),

@@ -37,7 +37,8 @@ def done(tmp_path_factory: pytest.TempPathFactory, server) -> tuple:
     out = tmp_path_factory.mktemp("bench")
     options = server.options
     urls = ("--url", options.http_url, "--grpc-url", options.grpc_url)
-    return bench(out, *urls, "--metrics-url", options.metrics_url), out
+    urls += ("--metrics-url", options.metrics_url, "--admin-key", options.admin_key)
+    return bench(out, *urls), out
 
 
 def test_every_transport_finds_the_plate(done) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.errors import RequestError
-from orchestrator.server.process import Server
 from tests.deploy.dashboard import Panel, panels, substitute
-from tests.integration.conftest import GREY
+from tests.integration.conftest import GREY, InFront
 from tests.integration.prometheus import SCRAPE_S, ask, read, watch
 from tests.samples import PROJECT, STREET
 from tests.waiting import until
@@ -23,35 +22,42 @@ USED = "".join(
 SHOWN = [pytest.param(panel, id=panel.title) for panel in panels() if panel.kind != "row"]
 
 
-def send_one_of_each(server: Server) -> None:
+def send_one_of_each(gateway: InFront) -> None:
     """Let every counter count: plates, a picture without one, and what is no picture."""
-    with PlateClient(server.options.http_url) as client:
+    with PlateClient(str(gateway.options.http)) as client:
         client.recognize(STREET)
         client.recognize(GREY)
         with pytest.raises(RequestError):
             client.recognize(b"no picture")
+    with (
+        PlateClient(f"http://{gateway.options.triton_http}") as straight,
+        pytest.raises(RequestError),
+    ):
+        straight.recognize(b"no picture")  # which the gateway keeps from the model
 
 
 @pytest.fixture(scope="module")
-def prometheus(server: Server) -> Iterator[str]:
+def prometheus(gateway: InFront) -> Iterator[str]:
     """URL of a Prometheus that saw requests come."""
-    with watch(server.options.metrics_port) as url:
+    with watch(gateway.options.metrics.port) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
-def seen(server: Server, prometheus: str) -> dict[str, float]:
+def seen(gateway: InFront, prometheus: str) -> dict[str, float]:
     """A time in which Prometheus looked at the server before and after requests came."""
     begin = time.time()
-    send_one_of_each(server)
+    send_one_of_each(gateway)
     sent = time.time()
     until(lambda: looks_since(prometheus, sent) >= 2, "two looks of Prometheus at the server")
     return {"start": begin, "end": time.time(), "step": SCRAPE_S}
 
 
-def test_every_series_that_is_looked_at_is_exported(server: Server) -> None:
-    send_one_of_each(server)
-    exported = set(re.findall(r"^(\w+)[{ ]", read(server.options.metrics_url), re.MULTILINE))
+def test_every_series_that_is_looked_at_is_exported(gateway: InFront) -> None:
+    send_one_of_each(gateway)
+    exported = set(
+        re.findall(r"^(\w+)[{ ]", read(f"http://{gateway.options.metrics}/metrics"), re.MULTILINE)
+    )
     assert set(re.findall(r"\b(?:plates_|nv_(?!gpu_))\w+", USED)) <= exported
 
 
