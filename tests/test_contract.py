@@ -183,9 +183,11 @@ def broken(name: str, array: np.ndarray) -> dict[str, np.ndarray]:
             broken("coordinates", np.float32(3)), "wanted coordinates as .*, got", id="scalar"
         ),
         pytest.param(
-            broken("texts", np.array([[b"\xff"]], object)), r"in UTF-8, got b'\\xff'", id="bytes"
+            broken("texts", np.array([[b"\xff"]], object)), "in UTF-8, got other bytes", id="bytes"
         ),
-        pytest.param(broken("texts", np.array([[7]], object)), "wanted texts, got 7", id="number"),
+        pytest.param(
+            broken("texts", np.array([[7]], object)), "wanted texts, got int", id="number"
+        ),
     ],
 )
 def test_an_answer_with_an_output_of_another_kind_is_refused(arrays, message: str) -> None:
