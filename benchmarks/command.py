@@ -75,7 +75,7 @@ def bench(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
-            transports=tuple(transport or plan.choose_transports(address)),
+            transports=tuple(transport or plan.choose_transports(address, admin_key)),
             concurrencies=counts,
             thin=not (full or transport or concurrency),
             seconds=seconds,

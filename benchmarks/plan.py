@@ -190,7 +190,12 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
     return Address(url, grpc_url or "", metrics_url or "") if url else None
 
 
-def choose_transports(address: Address | None) -> tuple[str, ...]:
-    """Return every transport that the address allows."""
+def choose_transports(address: Address | None, admin_key: str = "") -> tuple[str, ...]:
+    """Return every transport that the address allows, and the key of a running server."""
     has_grpc = address is None or bool(address.grpc)
-    return tuple(name for name in TRANSPORTS if has_grpc or name not in OVER_GRPC)
+    may_share = address is None or bool(admin_key)
+    return tuple(
+        name
+        for name in TRANSPORTS
+        if (has_grpc or name not in OVER_GRPC) and (may_share or name != GRPC_SHM)
+    )

@@ -107,7 +107,8 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
         locate(*urls)
 
 
-def test_transports_are_those_that_the_address_allows() -> None:
+def test_transports_are_those_that_the_address_and_the_key_allow() -> None:
     assert choose_transports(None) == TRANSPORTS
-    assert choose_transports(THERE) == TRANSPORTS
+    assert choose_transports(THERE, "key") == TRANSPORTS
+    assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
     assert choose_transports(Address("a:1")) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
