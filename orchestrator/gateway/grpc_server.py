@@ -196,7 +196,8 @@ def make_server(
     Args:
         servicer: Answers the calls.
         address: `host:port`.
-        limits: `calls` and `waiting` together are answered at once, the next is refused unread.
+        limits: Of calls more than `connections` at once the next is refused unread; who is let in
+            is the service's to say, which also holds refusals back for a while.
         credentials: Of TLS; none when None.
 
     Raises:
@@ -205,7 +206,7 @@ def make_server(
     server = grpc.aio.server(
         handlers=(servicer,),
         options=_options(limits),
-        maximum_concurrent_rpcs=limits.calls + limits.waiting,
+        maximum_concurrent_rpcs=limits.connections,
     )
     if credentials is None:
         server.add_insecure_port(address)

@@ -25,7 +25,8 @@ class Limits:
         header_s: How long they may take.
         body_s: How long a body may take.
         idle_s: How long a connection may do nothing.
-        connections: Open at once; of more the one that has done nothing for longest is closed.
+        connections: Of HTTP open at once; of more the one that has done nothing for longest is
+            closed. As many calls may be under way over gRPC.
         calls: Handed to Triton at once; 0: four times the pictures that it has in work.
         waiting: Calls that wait for their turn.
         wait_s: How long a call may wait for its turn.

@@ -336,7 +336,7 @@ class TestLimits:
             return raised.value.code().name, len(answers)
 
         service = FakeService()
-        limits = Limits(calls=1, waiting=1)
+        limits = Limits(calls=1, connections=2)
         assert talk(service, conversation, limits) == ("RESOURCE_EXHAUSTED", 2)
 
     def test_a_caller_who_hangs_up_is_cancelled(self, caplog) -> None:
