@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import struct
 import subprocess
 import sys
 import time
@@ -17,7 +16,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from orchestrator.contract import ENCODED, MODEL
+import tritonclient.http
+
+from orchestrator.client.transport import HEADER, Call, to_input
+from orchestrator.contract import MODEL
 
 HUNG_UP = 0
 """In place of the status of a call that got no answer."""
@@ -133,19 +135,18 @@ class Callers:
 
 
 def make_call(picture: bytes) -> bytes:
-    """Return the bytes of an infer call over HTTP: KServe's JSON, then the picture as it is."""
-    element = struct.pack("<I", len(picture)) + picture
-    encoded = {"name": ENCODED, "datatype": "BYTES", "shape": [1]}
-    sent = encoded | {"parameters": {"binary_data_size": len(element)}}
-    texts = {"name": "texts", "parameters": {"binary_data": False}}
-    call = json.dumps({"inputs": [sent], "outputs": [texts]}).encode()
+    """Return the bytes of an infer call over HTTP, as tritonclient sends it."""
+    asked = Call(to_input(picture), ("texts",)).arguments(tritonclient.http)
+    body, size = tritonclient.http.InferenceServerClient.generate_request_body(
+        asked["inputs"], outputs=asked["outputs"]
+    )
     lines = [
         f"POST /v2/models/{MODEL}/infer HTTP/1.1",
         "Host: plates",
-        f"Content-Length: {len(call) + len(element)}",
-        f"Inference-Header-Content-Length: {len(call)}",
+        f"Content-Length: {len(body)}",
+        f"{HEADER}: {size}",
     ]
-    return "\r\n".join([*lines, "", ""]).encode() + call + element
+    return "\r\n".join([*lines, "", ""]).encode() + bytes(body)
 
 
 def main() -> None:

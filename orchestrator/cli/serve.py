@@ -40,6 +40,11 @@ from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when a command runs, so that --help is quick.
 
+UNKNOWN_KEY = (
+    "explicit: wanted PLATES_ADMIN_KEY, got none: whoever loads models must send it, and nobody "
+    "would know it"
+)
+
 
 def serve(
     *,
@@ -127,10 +132,7 @@ def serve(
             trust_network=trust_network,
         )
         if explicit and not admin_key:
-            raise SettingsError(
-                "explicit: wanted PLATES_ADMIN_KEY, got none: whoever loads models must send it, "
-                "and nobody would know it"
-            )
+            raise SettingsError(UNKNOWN_KEY)
         flags = GatewayFlags(
             http=gateway,
             grpc=gateway_grpc,

@@ -32,11 +32,6 @@ class Client:
     rate: float
     priority: int = USUAL
 
-    @property
-    def key_name(self) -> str:
-        """Name of its key; empty for an address's."""
-        return self.name[len(KEY_PREFIX) :] if self.name.startswith(KEY_PREFIX) else ""
-
 
 def client_at(address: str, limits: Limits) -> Client:
     """Return the client at an IP address; an IPv4 address that IPv6 maps is IPv4.
