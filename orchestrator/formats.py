@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.toml_files import read_table
+from orchestrator.toml_files import check_range, read_table
 
 MAX_LENGTH = 9
 """Characters of a text: what a row of the output `character_scores` has room for."""
@@ -20,8 +20,12 @@ MOST_LAYOUTS = 63
 MOST_CHARACTERS = 126
 """Of an alphabet. Like the layouts' it is a limit of the beam search, whose sets and texts are
 whole numbers of 64 bits."""
-RUSSIA = Path(__file__).with_name("russia.toml")
+COUNTRIES = Path(__file__).with_name("countries")
+"""Folders of the countries that the project knows."""
+RUSSIA = COUNTRIES / "russia" / "formats.toml"
 KINDS = {"L": "letters", "D": "digits", "R": "digits"}
+BREAK = "/"
+"""In a layout: here the second line of the plate begins."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,9 @@ class PlateFormat:
 
     Attributes:
         name: For example `ru_car`.
-        layouts: One or more strings of `L` (letter), `D` (digit) and `R` (a region's digit).
+        layouts: One or more strings of `L` (letter), `D` (digit) and `R` (a region's digit), with
+            a `/` where a plate of two lines goes on below.
+        share: How often it is rendered, beside the other formats' shares; 0: never.
 
     Raises:
         SettingsError: No plate can have such a layout.
@@ -38,24 +44,28 @@ class PlateFormat:
 
     name: str
     layouts: tuple[str, ...]
+    share: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.name or not self.layouts:
             raise SettingsError(f"format {self.name!r}: wanted a name and layouts, got none")
         for layout in self.layouts:
-            if not layout or set(layout) - set(KINDS):
+            lines = layout.split(BREAK)
+            if len(lines) > 2 or not all(lines) or set("".join(lines)) - set(KINDS):
                 raise SettingsError(
-                    f"layout of {self.name}: wanted letters L, D and R, got {layout!r}"
+                    f"layout of {self.name}: wanted letters L, D and R, and at most one {BREAK} "
+                    f"between them, got {layout!r}"
                 )
-            if len(layout) > MAX_LENGTH:
+            if len("".join(lines)) > MAX_LENGTH:
                 raise SettingsError(
                     f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
                 )
+        check_range(f"share of {self.name}", self.share, 0, 1_000_000)
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The layouts in `L` and `D` alone: what kind of character is where."""
-        return tuple(layout.replace("R", "D") for layout in self.layouts)
+        return tuple(kinds_of(layout) for layout in self.layouts)
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,8 @@ class Formats:
         alphabet: Every character a plate may have, in the order of the reader's classes.
         format: The kinds of plates, the one that settles a text that fits two first.
         region: The regions whose codes the plates bear.
+        renderer: `module:function` that draws such plates, see `rendering.country`; the module is
+            a file beside the formats' own, or can be imported. They cannot be drawn when empty.
 
     Raises:
         SettingsError: A character, a name or a code comes twice, there is no format or there are
@@ -83,6 +95,7 @@ class Formats:
     alphabet: str
     format: tuple[PlateFormat, ...]
     region: tuple[Region, ...] = ()
+    renderer: str = ""
 
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
@@ -109,28 +122,49 @@ class Formats:
         """How many classes the reader has."""
         return len(self.alphabet) + 1
 
-    def format_of(self, text: str) -> str:
-        """Return the name of the first format that a text has, `""` for none."""
-        return self._match(text)[0]
+    def layouts(self, lines: int) -> tuple[str, ...]:
+        """Return the layouts of plates with so many lines, 1 or 2."""
+        all_layouts = (layout for one in self.format for layout in one.layouts)
+        return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
+
+    def format_of(self, text: str, lines: int = 1) -> str:
+        """Return the name of the first format that a text has, `""` for none.
+
+        Args:
+            text: What a plate says, its lines one after the other.
+            lines: Of the plate, 1 or 2.
+        """
+        return self._match(text, lines)[0]
 
     def region_of(self, text: str) -> Region | None:
         """Return the region whose code a text bears; None where it bears none that is known."""
-        layout = self._match(text)[1]
+        layout = self._match(text, 1)[1] or self._match(text, 2)[1]
         code = "".join(char for char, kind in zip(text, layout, strict=False) if kind == "R")
         return next((region for region in self.region if code in region.codes), None)
 
-    def _match(self, text: str) -> tuple[str, str]:
-        """Return the name and the layout of the first format that a text has, `""` for none."""
+    def _match(self, text: str, lines: int) -> tuple[str, str]:
+        """Return name and layout, in one line, of the first format of a text, `""` for none."""
         kinds = "".join(kind_of(char) if char in self.alphabet else "?" for char in text)
         for one in self.format:
-            if kinds in one.kinds:
-                return one.name, one.layouts[one.kinds.index(kinds)]
+            for layout in one.layouts:
+                if lines_of(layout) == lines and kinds_of(layout) == kinds:
+                    return one.name, layout.replace(BREAK, "")
         return "", ""
 
 
 def kind_of(char: str) -> str:
     """Return what a character of an alphabet is in a layout: `D`, a digit, or `L`."""
     return "D" if char.isdigit() else "L"
+
+
+def kinds_of(layout: str) -> str:
+    """Return a layout in `L` and `D` alone, its lines one after the other."""
+    return layout.replace(BREAK, "").replace("R", "D")
+
+
+def lines_of(layout: str) -> int:
+    """Return how many lines a plate of a layout has."""
+    return layout.count(BREAK) + 1
 
 
 def read_formats(file: Path = RUSSIA) -> Formats:

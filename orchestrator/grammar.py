@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.formats import MAX_LENGTH, Formats, kind_of
+from orchestrator.formats import MAX_LENGTH, Formats, kind_of, kinds_of
 
 Ints = npt.NDArray[np.int64]
 
@@ -36,9 +36,9 @@ class Grammar:
 
     @staticmethod
     @lru_cache(maxsize=8)
-    def of(formats: Formats) -> Grammar:
-        """Compile a country's formats."""
-        layouts = [layout for one in formats.format for layout in one.kinds]
+    def of(formats: Formats, lines: int = 1) -> Grammar:
+        """Compile a country's formats of plates with so many lines, 1 or 2."""
+        layouts = [kinds_of(layout) for layout in formats.layouts(lines)]
         lengths = range(MAX_LENGTH + 1)
 
         def mask(allowed: Iterable[bool]) -> int:

@@ -31,7 +31,7 @@ def test_format_of(text: str, name: str) -> None:
     assert RUSSIAN.format_of(text) == name
 
 
-@pytest.mark.parametrize("layout", ["", "LDX", "L" * 10])
+@pytest.mark.parametrize("layout", ["", "LDX", "L" * 10, "/LD", "LD/", "L/D/L", "LLLLL/DDDDD"])
 def test_a_layout_that_no_plate_can_have_is_refused(layout: str) -> None:
     with pytest.raises(SettingsError, match="layout of mine: wanted"):
         PlateFormat("mine", (layout,))
@@ -67,7 +67,9 @@ def test_formats_that_contradict_themselves_are_refused(alphabet, formats, messa
     [
         pytest.param('alphabet = "0A"', "wanted format, got none", id="no formats"),
         pytest.param(
-            'letters = "A"', "wanted some of alphabet, format, region, got letters", id="unknown"
+            'letters = "A"',
+            "wanted some of alphabet, format, region, renderer, got letters",
+            id="unknown",
         ),
         pytest.param(
             "alphabet = 1\nformat = []", "alphabet: wanted a text in quotes, got 1", id="type"
@@ -139,6 +141,19 @@ def test_two_countries_live_in_one_process(tmp_path: Path) -> None:
     assert (mine.blank, mine.format_of("Ж01"), mine.format_of("A001AA77")) == (4, "mine", "")
     assert mine.region_of("Ж01") == Region("here", ("1",))
     assert RUSSIAN.format_of("Ж01") == ""
+
+
+def test_a_text_has_the_format_of_as_many_lines() -> None:
+    square = PlateFormat("square", ("LD/DR", "LD"))
+    mine = Formats("01A", (square, PlateFormat("flat", ("LDDR",))), (Region("here", ("1",)),))
+    assert (mine.format_of("A001"), mine.format_of("A001", lines=2)) == ("flat", "square")
+    assert (mine.format_of("A0"), mine.format_of("A0", lines=2)) == ("square", "")
+    assert (mine.layouts(1), mine.layouts(2)) == (("LD", "LDDR"), ("LD/DR",))
+
+
+def test_the_region_of_a_plate_of_two_lines_is_known() -> None:
+    mine = Formats("01A", (PlateFormat("square", ("LD/DR",)),), (Region("here", ("1",)),))
+    assert mine.region_of("A001") == Region("here", ("1",))
 
 
 def test_nothing_is_read_before_it_is_asked_for(monkeypatch, tmp_path: Path) -> None:
