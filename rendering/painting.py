@@ -53,10 +53,24 @@ class Field:
         width, height = (round(side * PX_PER_MM) for side in size_mm)
         return cls(np.full((height, width, 3), paper, np.uint8), ink, glyphs, weight)
 
-    def character(self, char: str, centre_mm: float, bottom_mm: float, height_mm: float) -> None:
-        """Paint one character, moved into the plate where it would leave it."""
+    def character(
+        self,
+        char: str,
+        centre_mm: float,
+        bottom_mm: float,
+        height_mm: float,
+        *,
+        room_mm: float | None = None,
+    ) -> None:
+        """Paint one character, moved into the plate where it would leave it.
+
+        It is narrowed where it is wider than `room_mm`.
+        """
         height = max(2, round(height_mm * self.px_per_mm))
         mask = self.glyphs(char, height, self.weight)
+        room = round(room_mm * self.px_per_mm) if room_mm else mask.shape[1]
+        if room < mask.shape[1]:
+            mask = cv2.resize(mask, (room, height), interpolation=cv2.INTER_AREA).astype(np.uint8)
         left = round(centre_mm * self.px_per_mm - mask.shape[1] / 2)
         left = min(max(left, 0), self.plate.shape[1] - mask.shape[1])
         top = round(bottom_mm * self.px_per_mm) - height
@@ -67,11 +81,13 @@ class Field:
     def row(
         self, text: str, span_mm: tuple[float, float], bottom_mm: float, height_mm: float
     ) -> None:
-        """Paint characters of one height, evenly spread between two edges."""
+        """Paint characters of one height, evenly spread between two edges; spaces stay free."""
         left, right = span_mm
         pitch = (right - left) / len(text)
         for index, char in enumerate(text):
-            self.character(char, left + pitch * (index + 0.5), bottom_mm, height_mm)
+            middle = left + pitch * (index + 0.5)
+            if char != " ":
+                self.character(char, middle, bottom_mm, height_mm, room_mm=0.92 * pitch)
 
     def dot(self, x_mm: float, y_mm: float, radius_mm: float) -> None:
         """Paint a round bolt or hole."""
