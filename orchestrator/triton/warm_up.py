@@ -5,8 +5,6 @@ Triton's own warm-up cannot do it: it would call the other models before they ar
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
@@ -16,12 +14,10 @@ from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 
-PICTURE = Path(__file__).resolve().parents[1] / "canary.jpg"
 
-
-def warm_up(settings: Settings, formats: Formats) -> Plates:
-    """Take a picture through all that happens in the worker itself; return the plate it has."""
-    picture = decode(PICTURE.read_bytes(), max_pixels=settings.max_pixels)
+def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
+    """Take a picture file through all that happens in the worker; return the plate it has."""
+    picture = decode(file, max_pixels=settings.max_pixels)
 
     def answer(model: str, tensors: Tensors) -> Tensors:
         """Answer as the networks might: one sure plate, straight, of which nothing can be read."""
