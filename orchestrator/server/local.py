@@ -12,7 +12,6 @@ from orchestrator.server.exports import export_networks
 from orchestrator.server.layout import lay_out
 from orchestrator.server.options import ServerOptions, check, fill_ports
 from orchestrator.server.process import run_server
-from orchestrator.server.repository import holds_plates
 from orchestrator.server.runtime import hold, writing
 
 
@@ -25,7 +24,7 @@ def prepare(options: ServerOptions) -> ServerOptions:
         SettingsError: The folder is no repository of our models, or cannot be written.
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
-    if holds_plates(options.repository) and not options.explicit:
+    if options.is_made_here:
         export_networks(options.source())
     return options
 
@@ -41,7 +40,7 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         SettingsError: The repository is none of our models, or there is no room for a copy.
         WeightsError: The weights cannot be used.
     """
-    if options.explicit or not holds_plates(options.repository):
+    if not options.is_made_here:
         yield options.repository
         return
     with writing(), TemporaryDirectory(prefix="plates-models-") as folder, hold(Path(folder)):

@@ -22,7 +22,7 @@ from orchestrator.server.distribution import find_distribution
 from orchestrator.server.exports import ModelSource
 from orchestrator.server.models import check_distinct, count_workers
 from orchestrator.server.ports import Listening, address_of, check_listening, free_ports
-from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
+from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates, is_laid_out
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
@@ -111,6 +111,12 @@ class ServerOptions:
         if self.on_gpu() and not self.choose_engine().is_openvino:
             return None
         return fitting(threads=self.threads, pictures=self.pictures)
+
+    @property
+    def is_made_here(self) -> bool:
+        """What is served is made of the repository and weights; else it is served as it lies."""
+        ours = holds_plates(self.repository) and not is_laid_out(self.repository)
+        return ours and not self.explicit
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())

@@ -182,8 +182,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
 
 
 def _choose(options: ServerOptions) -> LayOut:
-    is_ours = holds_plates(options.repository) and not options.explicit
-    return lay_out_ours if is_ours else leave_as_it_lies
+    return lay_out_ours if options.is_made_here else leave_as_it_lies
 
 
 def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestrator.contract import DECODE, MODEL, PLATE_READER
+from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.server.capacity import Capacity
@@ -18,6 +18,11 @@ WORKERS = (MODEL, DECODE)  # Python models
 def holds_plates(repository: Path) -> bool:
     """Tell whether a repository is one of our models; any other is served as it lies."""
     return repository == REPOSITORY or (repository / MODEL).is_dir()
+
+
+def is_laid_out(repository: Path) -> bool:
+    """Tell whether `plates export --out` wrote a repository of our models, networks and all."""
+    return repository != REPOSITORY and (repository / MODEL / "1" / FORMATS_FILE).is_file()
 
 
 def check_models(repository: Path) -> None:

@@ -16,14 +16,19 @@ from orchestrator.settings import Settings
 
 
 def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
-    """Take a picture file through all that happens in the worker; return the plate it has."""
+    """Take a picture file through all that happens in the worker itself.
+
+    Returns:
+        Its plates: one, and a square one where plates may have two lines.
+    """
     picture = decode(file, max_pixels=settings.max_pixels)
+    rows = [[8.0, 8, 88, 28, 1, 0], [8.0, 40, 48, 70, 1, 0]][: 2 if formats.layouts(2) else 1]
 
     def answer(model: str, tensors: Tensors) -> Tensors:
-        """Answer as the networks might: one sure plate, straight, of which nothing can be read."""
+        """Answer as the networks might: sure plates, straight, of which nothing can be read."""
         sent = tensors[INPUT]
         if model == DETECTOR:
-            return {OUTPUT: torch.tensor([[[8.0, 8, 88, 28, 1, 0]]])}
+            return {OUTPUT: torch.tensor([rows])}
         if model == RECTIFIER:
             return {OUTPUT: sent, THETA: torch.eye(2, 3).expand(len(sent), 2, 3)}
         return {OUTPUT: torch.zeros(len(sent), formats.classes, 18)}
