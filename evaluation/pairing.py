@@ -11,6 +11,9 @@ from evaluation.outcomes import READ
 from evaluation.results import PlateVerdict
 from evaluation.yolo_labels import Box
 
+SIGNIFICANT = 0.05
+"""A difference with a p-value from here on may be chance."""
+
 
 @dataclass(frozen=True)
 class Change:
@@ -80,6 +83,11 @@ def mcnemar_exact(won: int, lost: int) -> float:
     throws = won + lost
     tail = sum(comb(throws, count) for count in range(min(won, lost) + 1))
     return min(1.0, 2 * tail / (1 << throws))
+
+
+def interpret(p_value: float) -> str:
+    """Say in plain words what a p-value means."""
+    return "hardly chance" if p_value < SIGNIFICANT else "may be chance"
 
 
 def pair(new: Sequence[PlateVerdict], old: Sequence[PlateVerdict]) -> Pairing:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.outcomes import READ, Outcome
-from evaluation.pairing import Change, PairedTest, Pairing, pair
+from evaluation.pairing import Change, PairedTest, Pairing, interpret, pair
 from evaluation.reading import align
 from evaluation.reading_files import tile_of
 from evaluation.results import PlateVerdict, Report
@@ -16,7 +16,6 @@ from reporting.files import write_csv
 from reporting.sheets import write_sheets
 from reporting.tables import format_markdown
 
-SIGNIFICANT = 0.05
 LEAST_P = 0.001
 """Smaller p-values are not told apart."""
 
@@ -63,8 +62,7 @@ def describe_test(test: PairedTest) -> str:
     if not test.won and not test.lost:
         return f"{counts}: the same plates are read"
     size = f"= {test.p_value:.2g}" if test.p_value >= LEAST_P else f"< {LEAST_P:g}"
-    meaning = "hardly chance" if test.p_value < SIGNIFICANT else "may be chance"
-    return f"{counts}: p {size}, {meaning}"
+    return f"{counts}: p {size}, {interpret(test.p_value)}"
 
 
 def _name_other_data(pairing: Pairing, name: str, other: str) -> str:
