@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.errors import DataError, PictureError
+from orchestrator.formats import russian
 from orchestrator.images import decode
-from rendering.layouts import random_text
 from rendering.scenery import scene
+from rendering.texts import random_text
 
 SIZE_WH = (1280, 960)
 SEED = 0
@@ -33,7 +34,7 @@ class Picture:
 def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
     """Draw a street with so many plates, the same one every time; they are its name without one."""
     rng = np.random.default_rng((SEED, count))
-    texts = [random_text(rng)[0] for _ in range(count)]
+    texts = [random_text(rng, russian())[0] for _ in range(count)]
     drawn = scene(texts, size_wh, seed=SEED)
     name = name or (f"{count} plates" if count != 1 else "1 plate")
     return replace(encode(name, drawn.picture), plates=count)

@@ -12,11 +12,18 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from orchestrator.contract import FORMATS_FILE, READER
 from orchestrator.errors import WeightsError
 from orchestrator.formats import Formats, russian
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import read_state
-from orchestrator.networks.weights import check_listed, list_sums, sha256
+from orchestrator.networks.weights import (
+    check_alphabet,
+    check_listed,
+    choose_formats,
+    list_sums,
+    sha256,
+)
 
 
 def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
@@ -28,10 +35,13 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
         formats: The plates that it was trained for; Russian ones when None.
 
     Raises:
-        WeightsError: The file is missing, is something else, or does not fit the network.
+        WeightsError: The file is missing, is something else, does not fit the network, or reads
+            another alphabet by the file of formats beside it.
     """
-    state = read_state(path)
-    _check_fit(name, state, path, formats or russian())
+    state, formats = read_state(path), formats or russian()
+    if name == READER and (path.parent / FORMATS_FILE).is_file():
+        check_alphabet(path.parent, formats)
+    _check_fit(name, state, path, formats)
     return state
 
 
@@ -66,6 +76,7 @@ def assemble(
         WeightsError: A checkpoint cannot be used, or a weight file is not the listed one.
     """
     digests = {}
+    shutil.copyfile(choose_formats(base), folder / FORMATS_FILE)
     for name, network in NETWORKS.items():
         file = network.weights
         if name in checkpoints:

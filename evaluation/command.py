@@ -21,7 +21,6 @@ from orchestrator.cli.flags import (
     show_errors,
 )
 from orchestrator.extras import check_packages
-from orchestrator.formats import RUSSIA
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
@@ -89,7 +88,7 @@ def evaluate(
             url=url,
             triton=triton,
             weights=weights,
-            formats=formats or RUSSIA,
+            formats=formats,
             checkpoints={key: path for key, path in checkpoints.items() if path},
             device=device.value,
             engine=engine,

@@ -20,11 +20,11 @@ from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
-from orchestrator.formats import RUSSIA, Formats, read_formats
+from orchestrator.formats import Formats, read_formats
 from orchestrator.grammar import Grammar
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.server.local import own_server
@@ -81,7 +81,7 @@ class RecognizerOptions:
         url: A running server.
         triton: Start a server for this.
         weights: Folder of the weights, ours when None.
-        formats: File of what the plates may say.
+        formats: File of what the plates may say; that of the weights when None.
         checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
@@ -93,7 +93,7 @@ class RecognizerOptions:
     url: str | None = None
     triton: bool = False
     weights: Path | None = None
-    formats: Path = RUSSIA
+    formats: Path | None = None
     checkpoints: Mapping[str, Path] = field(default_factory=dict)
     device: str = "auto"
     engine: Engine = Engine.AUTO
@@ -113,6 +113,14 @@ class RecognizerOptions:
                 "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
             )
 
+    def choose_formats(self) -> Path:
+        """Return the file of what the plates may say.
+
+        Raises:
+            WeightsError: The weights have none, or read another alphabet.
+        """
+        return choose_formats(self.weights or WEIGHTS, self.formats)
+
 
 @contextmanager
 def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
@@ -128,7 +136,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
         return
     with tempfile.TemporaryDirectory(prefix="plates-weights-") as folder:
         weights = Path(folder)
-        base, formats = options.weights or WEIGHTS, read_formats(options.formats)
+        base, formats = options.weights or WEIGHTS, read_formats(options.choose_formats())
         digests = assemble(options.checkpoints, base, weights, formats)
         if not options.triton:
             yield replace(_load_recognizer(options, weights, formats), weights=digests)

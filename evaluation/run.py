@@ -62,7 +62,7 @@ def run(task: Task, options: RecognizerOptions) -> str:
         ServerError: The server cannot be started or reached.
     """
     others = [read_report(Report, path) for path in task.against]
-    scenes, boxed = _read_data(task, read_formats(options.formats).alphabet)
+    scenes, boxed = _read_data(task, read_formats(options.choose_formats()).alphabet)
     prepare_folder(task.out)
     with open_recognizer(options) as recognizer:
         started = time.monotonic()

@@ -33,11 +33,18 @@ class Reading:
         character_scores: Per character of `raw_text`, the best probability among its steps.
         candidates: Up to five texts that have a plate format, best first, with the probability of
             the whole text; those of all texts there are, with a format or without, sum to 1.
+        lines: Of the plate as it was read, 1 or 2.
     """
 
     raw_text: str
     character_scores: tuple[float, ...]
     candidates: Candidates
+    lines: int = 1
+
+    @property
+    def score(self) -> float:
+        """Of the best candidate; 0 where there is none."""
+        return self.candidates[0][1] if self.candidates else 0.0
 
 
 def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:

@@ -139,7 +139,11 @@ def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
 
 
 def crop_plates(
-    picture: Tensor, xyxy: Tensor, margin_xy: tuple[float, float] = MARGIN_XY
+    picture: Tensor,
+    xyxy: Tensor,
+    margin_xy: tuple[float, float] = MARGIN_XY,
+    *,
+    lines: int = 1,
 ) -> Tensor:
     """Cut plates out of the full-size picture for STN and LPRNet.
 
@@ -149,6 +153,7 @@ def crop_plates(
         picture: uint8 [H, W, 3] BGR.
         xyxy: float32 [N, 4] picture pixels.
         margin_xy: Growth at each side as a part of the box's width and height.
+        lines: Of the plates; those of 2 lines are unfolded to one row of characters.
 
     Returns:
         float32 [N, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
@@ -156,8 +161,18 @@ def crop_plates(
     width, height = READER_SIZE_WH
     crops = picture.new_empty((len(xyxy), 3, height, width), dtype=torch.float32)
     for crop, (x0, y0, x1, y1) in zip(crops, crop_boxes(picture, xyxy, margin_xy), strict=True):
-        crop.copy_(resize_crop(picture[y0:y1, x0:x1])[0])
+        cut = picture[y0:y1, x0:x1]
+        crop.copy_(resize_crop(cut if lines == 1 else unfold(cut))[0])
     return normalize_crops(crops)
+
+
+def unfold(crop: Tensor) -> Tensor:
+    """Lay the upper half of a crop left of its lower half: [H, W, 3] becomes [(H + 1) // 2, 2W, 3].
+
+    Of an odd number of rows the one in the middle is in both halves.
+    """
+    height = len(crop)
+    return torch.cat((crop[: (height + 1) // 2], crop[height // 2 :]), dim=1)
 
 
 def resize_crop(crop: Tensor, size_wh: tuple[int, int] = READER_SIZE_WH) -> Tensor:

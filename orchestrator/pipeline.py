@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
@@ -21,18 +22,34 @@ from orchestrator.contract import (
     RECTIFIER,
     THETA,
 )
-from orchestrator.ctc import decode
-from orchestrator.errors import ModelError, ParameterError
+from orchestrator.errors import ModelError, ParameterError, SettingsError
 from orchestrator.formats import Formats, russian
-from orchestrator.grammar import Grammar
-from orchestrator.images import Letterbox, check_picture, crop_boxes, crop_plates, letterbox
+from orchestrator.images import (
+    STRIDE,
+    Letterbox,
+    check_picture,
+    crop_boxes,
+    crop_plates,
+    letterbox,
+)
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
-from orchestrator.texts import with_text
+from orchestrator.texts import read_lines, with_text
 
 Tensors = Mapping[str, Tensor]
 Infer = Callable[[str, Tensors], Tensors]
-"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`."""
+"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
+
+Where it has an attribute `formats`, as that of `load_networks` has, its weights read those plates.
+"""
+
+WIDEST_SQUARE = 2.0
+"""Width per height under which a box may hold a plate of two lines. Such plates have 1.3 to 1.8;
+those of one line about 4.6, and less when they are seen askew."""
+CORNER_PX = 2.0
+"""No plate lies within so little of the letterbox; boxes in parts of it, from 0 to 1, all do."""
+TINY = torch.finfo(torch.float32).tiny
+"""Rows with smaller scores are padding, whatever the threshold."""
 
 
 def recognize(
@@ -49,9 +66,11 @@ def recognize(
         picture: uint8 [H, W, 3] BGR, on the CPU or a GPU.
         infer: Runs one of the three networks; the only way out of this function.
         settings: Thresholds and limits.
-        formats: What plates may say, in the alphabet of the reader; Russian plates when None.
+        formats: What plates may say, in the alphabet of the reader; when None those of `infer`, or
+            Russian plates where it has none.
         outputs: Names of the outputs that will be used; networks that none of them needs are not
-            run, and their part of a `Plate` stays empty.
+            run, and their part of a `Plate` stays empty. The corners of a plate that may have two
+            lines need it read.
 
     Returns:
         The plates, best detection first, in pixels of the picture that was given.
@@ -59,27 +78,41 @@ def recognize(
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
         ParameterError: The region of interest lies outside the picture.
-        ModelError: A network answered with tensors of another shape.
+        ModelError: A network answered with tensors of another shape, or the detector with rows that
+            break its contract.
+        SettingsError: The formats have another alphabet than those of `infer`.
     """
-    settings, formats = settings or Settings(), formats or russian()
+    settings, formats = settings or Settings(), _formats_of(infer, formats)
     check_picture(picture, max_pixels=settings.max_pixels)
     view, origin_xy = region(picture, settings.roi)
     found = find(view, infer, settings)
     if not found.scores or not set(outputs) - FROM_DETECTION:
         return Plates(tuple(_plates(found, origin_xy)))
-    crops = crop_plates(view, found.xyxy)
-    straight, theta = straighten(crops, infer)
-    plates = _plates(found, origin_xy, corners_of(theta, crop_boxes(view, found.xyxy)))
-    if not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
+    squares = find_squares(found.xyxy) if formats.layouts(2) else []
+    straight, theta = straighten(cut(view, found.xyxy, squares), infer)
+    corners = corners_of(theta[: len(found.scores)], crop_boxes(view, found.xyxy))
+    plates = _plates(found, origin_xy, corners)
+    if not squares and not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
         return Plates(tuple(plates))
-    logits = read(straight, infer)
-    readings = decode(logits.cpu().numpy(), Grammar.of(formats), temperature=settings.temperature)
+    logits = read(straight, infer).cpu().numpy()
+    readings = read_lines(logits, squares, formats, settings.temperature)
     return Plates(
         tuple(
             with_text(plate, reading, settings.text_threshold, formats)
             for plate, reading in zip(plates, readings, strict=True)
         )
     )
+
+
+def _formats_of(infer: Infer, given: Formats | None) -> Formats:
+    """Return the formats given, or those of the networks that read."""
+    own: Formats | None = getattr(infer, "formats", None)
+    if given and own and given.alphabet != own.alphabet:
+        raise SettingsError(
+            f"formats: wanted the alphabet that the weights read, {own.alphabet}, "
+            f"got {given.alphabet}"
+        )
+    return given or own or russian()
 
 
 @dataclass(frozen=True)
@@ -116,15 +149,75 @@ def detections(
     rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Keep the sure rows [1, K, 6] of the detector that overlap no better one, in the picture."""
-    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6:
-        raise ModelError(f"{DETECTOR}: wanted [1, K, 6], got {list(rows.shape)}")
-    sure = rows[0].float().cpu()
-    sure = sure[sure[:, 4] >= settings.detection_threshold]
+    found = check_rows(rows)
+    sure = found[found[:, 4] >= max(settings.detection_threshold, TINY)]
     if not len(sure):
         return Detections(sure[:, :4], [])
+    check_boxes(sure, box, size_wh)
     kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
     xyxy = clip(box.to_source(kept[:, :4]), size_wh)
     return Detections(xyxy, kept[:, 4].tolist())
+
+
+def check_rows(rows: Tensor) -> Tensor:
+    """Return the detector's rows [1, K, 6] as float32 [K, 6] on the CPU.
+
+    Raises:
+        ModelError: They have another shape, are not finite, or have scores out of [0, 1].
+    """
+    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not rows.is_floating_point():
+        raise ModelError(f"{DETECTOR}: wanted floats [1, K, 6], got {_describe(rows)}")
+    found = rows[0].float().cpu()
+    if not len(found):
+        return found
+    if not math.isfinite(found.sum().item()):
+        for index, row in enumerate(found.tolist()):
+            if not all(map(math.isfinite, row)):
+                got = "NaN" if any(map(math.isnan, row)) else "infinity"
+                raise ModelError(f"{DETECTOR}: wanted finite numbers, got {got} in row {index}")
+    low, high = (score.item() for score in found[:, 4].aminmax())
+    if low < 0 or high > 1:
+        wrong = low if low < 0 else high
+        raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {wrong:g}")
+    return found
+
+
+def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
+    """See that the boxes of sure rows [N, 6] are xyxy in pixels of the letterbox.
+
+    Raises:
+        ModelError: One is turned inside out, as most boxes are that are centre and size; or all
+            lie in the corner, as parts of the picture do, or outside.
+    """
+    wide, high = (math.ceil(round(size * box.scale) / STRIDE) * STRIDE for size in size_wh)
+    boxes = sure[:, :4].tolist()
+    wrong = [xyxy for xyxy in boxes if xyxy[0] >= xyxy[2] or xyxy[1] >= xyxy[3]]
+    if not wrong and not any(
+        max(x1, y1) > CORNER_PX and min(x1, y1) > 0 and x0 < wide and y0 < high
+        for x0, y0, x1, y1 in boxes
+    ):
+        wrong = boxes
+    if wrong:
+        got = ", ".join(f"{value:g}" for value in wrong[0])
+        raise ModelError(
+            f"{DETECTOR}: wanted x0 < x1 and y0 < y1 in pixels of the {wide}x{high} letterbox, "
+            f"got {got}"
+        )
+
+
+def find_squares(xyxy: Tensor) -> list[int]:
+    """Return which of the boxes [N, 4] may hold plates of two lines."""
+    size_wh = xyxy[:, 2:] - xyxy[:, :2]
+    squares: list[int] = (size_wh[:, 0] < WIDEST_SQUARE * size_wh[:, 1]).nonzero()[:, 0].tolist()
+    return squares
+
+
+def cut(picture: Tensor, xyxy: Tensor, squares: list[int]) -> Tensor:
+    """Return the crops of all boxes, and behind them the unfolded ones of the square boxes."""
+    crops = crop_plates(picture, xyxy)
+    if not squares:
+        return crops
+    return torch.cat((crops, crop_plates(picture, xyxy[squares], lines=2)))
 
 
 def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
@@ -180,3 +273,7 @@ def _plates(
         )
         for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores, quads, strict=True)
     ]
+
+
+def _describe(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

@@ -15,11 +15,6 @@ import argparse
 import http.client
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-
-PICTURE = Path(__file__).resolve().with_name("canary.jpg")
-TEXT = "A123BC77"
-"""What the gateway has read, and what stands on the plate: all models take part."""
 
 
 class ProbeError(Exception):

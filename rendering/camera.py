@@ -10,12 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.picture_files import Bgr
-from rendering.layouts import Colour
+from rendering.painting import Colour
 
 Quad = NDArray[np.float64]
 """(4, 2) float64 corners in pixels, clockwise from top-left."""
 Light = NDArray[np.float32]
 """(H, W, 3) float32 BGR, 0 to 255, not clipped."""
+
+
+CAR_PLATE = 520 / 112
+"""Width over height of a plate on most cars."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,14 @@ class View:
     roll: float
     width_px: float
 
-    def quad(self) -> Quad:
-        """Corners of a 520 x 112 plate round (0, 0) as a pinhole camera sees them."""
-        half = np.array([[-2.6, -0.56], [2.6, -0.56], [2.6, 0.56], [-2.6, 0.56]])
+    def quad(self, proportion: float = CAR_PLATE) -> Quad:
+        """Corners of a plate round (0, 0) as a pinhole camera sees them.
+
+        Args:
+            proportion: Width over height of the plate.
+        """
+        x, y = 2.6, 2.6 / proportion
+        half = np.array([[-x, -y], [x, -y], [x, y], [-x, y]])
         yaw, pitch, roll = np.deg2rad([self.yaw, self.pitch, self.roll])
         x, y = half[:, 0] * np.cos(yaw), half[:, 1] * np.cos(pitch)
         depth = 14 + half[:, 0] * np.sin(yaw) + half[:, 1] * np.sin(pitch)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rendering.camera import Quad, cloud
-from rendering.layouts import Colour
+from rendering.painting import Colour
 
 MARGIN = 0.08
 """Free room on either side of a car."""

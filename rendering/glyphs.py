@@ -1,8 +1,9 @@
-"""Glyph outlines of Russian number plates, drawn as strokes after GOST R 50577.
+"""Glyph outlines of number plates, drawn as strokes after GOST R 50577.
 
 Every character is a handful of strokes in a box 100 units high; x grows to the right, y downwards.
 A stroke is its centre line; the pen's width belongs to the kind of character, since the standard
-gives digits (76 mm high) and letters (58 mm) about the same 10 mm.
+gives digits (76 mm high) and letters (58 mm) about the same 10 mm. Letters that Russian plates
+do not have are drawn by us in the same manner; they follow no standard.
 """
 
 from dataclasses import dataclass
@@ -102,11 +103,34 @@ def _letters() -> dict[str, Glyph]:
         "U": (72, (cup,)),
         "S": (72, (waist,)),
     }
+    strokes.update(_foreign_letters(stem))
     return {char: Glyph(width, pen, parts) for char, (width, parts) in strokes.items()}
 
 
+def _foreign_letters(stem: Points) -> dict[str, tuple[int, tuple[Points, ...]]]:
+    """Widths and strokes of the letters that no Russian plate has."""
+    belly = join(line(8.5, 8.5, 32, 8.5), arc((32, 50), (32.5, 41.5), -90, 90), line(8.5, 91.5))
+    ring = arc((41, 50), (32.5, 41.5), 0, 368)
+    mouth = join(line(46, 55, 70, 55, 70, 70), arc((41, 50), (32.5, 41.5), 42, 318))
+    hook = join(line(50.5, 0, 50.5, 66), arc((28.5, 66), (22, 25.5), 0, 165))
+    return {
+        "D": (74, (stem, belly)),
+        "F": (64, (stem, line(8, 8.5, 63, 8.5), line(8, 50, 56, 50))),
+        "G": (82, (mouth,)),
+        "I": (26, (line(13, 0, 13, 100),)),
+        "J": (60, (hook,)),
+        "L": (64, (stem, line(8, 91.5, 63, 91.5))),
+        "N": (76, (stem, line(67.5, 0, 67.5, 100), line(8, -5, 68, 105))),
+        "Q": (82, (ring, line(46, 62, 76, 106))),
+        "V": (76, (line(6, -3, 37, 103), line(70, -3, 39, 103))),
+        "W": (102, (line(7, -3, 28, 100), line(51, 0, 28, 100),
+                    line(51, 0, 74, 100), line(95, -3, 74, 100))),
+        "Z": (70, (line(2, 8.5, 58, 8.5, 12, 91.5, 68, 91.5),)),
+    }  # fmt: skip
+
+
 GLYPHS = {**_digits(), **_letters()}
-"""The 22 characters of the plates, and R, U and S for the country code."""
+"""Ten digits and 26 letters."""
 
 
 def outline(stroke: Points, pen: float) -> Points:

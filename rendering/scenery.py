@@ -13,11 +13,13 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.formats import russian
 from orchestrator.picture_files import Bgr
 from rendering.camera import Light, Quad, cloud, compress
 from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car
-from rendering.layouts import Style, draw_plate
+from rendering.country import Country, FlatPlate, russia
+from rendering.glyphs import glyph_mask
+from rendering.painting import weigh
+from rendering.texts import plain
 
 ROW_PITCH = 0.48
 """Of a car's width: a parked row hides the next one behind it below the plates."""
@@ -55,22 +57,22 @@ def scene(
     *,
     seed: int = 0,
     columns: int | None = None,
+    country: Country | None = None,
 ) -> Scene:
     """Draw a street with one car for each text, parked in rows.
 
     Args:
-        texts: Plates, each in a known format; none gives an empty street.
+        texts: Plates, each in a known format, a `/` between two lines; none gives an empty street.
         size_wh: Of the picture, pixels.
         seed: The same seed gives the same picture.
         columns: Cars in a row; chosen to make the plates as wide as they get when None.
+        country: Of the plates; Russia when None.
 
     Raises:
         ValueError: A text has no known plate format.
+        SettingsError: The country's renderer does not draw it.
     """
-    rng = np.random.default_rng(seed)
-    unknown = [text for text in texts if not russian().format_of(text)]
-    if unknown:
-        raise ValueError(f"texts: wanted Russian plate formats, got {unknown}")
+    country, rng = country or russia(), np.random.default_rng(seed)
     spots = _park(rng, len(texts), size_wh, columns)
     skyline = min((spot.y - 0.62 * spot.width for spot in spots), default=size_wh[1] * 0.5)
     street = _street(rng, size_wh, float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1])))
@@ -78,12 +80,14 @@ def scene(
     for index in sorted(range(len(texts)), key=lambda i: spots[i].y):
         front = False if spots[index].y < spots[-1].y - 1 else None  # fronts would be hidden
         car = draw_car(rng, 2 * round(spots[index].width), front)
-        car = _with_plate(car, texts[index], rng)
+        weight = float(np.round(rng.uniform(0.8, 1.0), 1))
+        plate = country.plate_of(texts[index], glyphs=weigh(glyph_mask, weight))
+        car = _with_plate(car, plate)
         quads[index] = _place(rng, street, car, spots[index])
     street += rng.normal(0, 2.2, street.shape).astype(np.float32)
     picture = compress(street.clip(0, 255).astype(np.uint8), 95)
     xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
-    return Scene(picture, xyxy, tuple(texts), quads)
+    return Scene(picture, xyxy, tuple(map(plain, texts)), quads)
 
 
 def _park(
@@ -117,16 +121,30 @@ def _car_width(columns: int, rows: int, size_wh: tuple[int, int]) -> float:
     return min(across, down)
 
 
-def _with_plate(car: Car, text: str, rng: np.random.Generator) -> Car:
-    """Screw a plate on."""
-    style = Style(weight=float(np.round(rng.uniform(0.8, 1.0), 1)))
-    plate = draw_plate(text, russian().format_of(text), style=style, px_per_mm=1.5)
-    width, height = (round(float(np.linalg.norm(car.plate[i] - car.plate[0]))) for i in (1, 3))
-    small = cv2.resize(plate, (width, height), interpolation=cv2.INTER_AREA)
-    x, y = np.round(car.plate[0]).astype(int)
+def _with_plate(car: Car, plate: FlatPlate) -> Car:
+    """Screw a plate on where the car has a place for one of 520 x 112 mm."""
+    place = _fit(car.plate, plate)
+    width, height = (round(float(np.linalg.norm(place[i] - place[0]))) for i in (1, 3))
+    small = cv2.resize(plate.picture, (width, height), interpolation=cv2.INTER_AREA)
+    x, y = np.round(place[0]).astype(int)
     sprite = car.sprite.copy()
     sprite[y : y + small.shape[0], x : x + small.shape[1], :3] = small * np.float32(0.93)
-    return Car(sprite, car.plate)
+    return Car(sprite, place)
+
+
+def _fit(place: Quad, plate: FlatPlate) -> Quad:
+    """Return where a plate of any proportion goes: in the middle, at the lower edge.
+
+    A line of its text is as high as the place, or less where the plate would be wider.
+    """
+    width, height = place[1, 0] - place[0, 0], place[3, 1] - place[0, 1]
+    if abs(plate.proportion * height / width - 1) < 0.01:
+        return place
+    high = min(height * plate.lines, width / plate.proportion)
+    half, middle = high * plate.proportion / 2, place[:, 0].mean()
+    (left, right), bottom = (middle - half, middle + half), place[3, 1]
+    corners = [[left, bottom - high], [right, bottom - high], [right, bottom], [left, bottom]]
+    return np.array(corners)
 
 
 def _place(rng: np.random.Generator, street: Light, car: Car, spot: _Spot) -> Quad:

@@ -1,10 +1,10 @@
-"""Rendered plates for the reader: every one-line Russian format as a detector would cut it out.
+"""Rendered plates for the reader: every format of a country as a detector would cut it out.
 
 A crop goes the way of a real one: a plate on a car, seen by a camera, found by a detector whose
 box is never exact, cut out by the very `crop_plates` that serves requests.
 
 Example:
-    python -m rendering.synth --sheet out.png --seed 0
+    python -m rendering.synth --sheet out.png --seed 0 --formats my_country/formats.toml
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from orchestrator.formats import RUSSIA
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.picture_files import Bgr
 from rendering.camera import (
+    CAR_PLATE,
     Quad,
     cloud,
     photograph,
     random_colour,
     random_view,
+    shrink,
     soil,
     warp,
 )
+from rendering.country import Country, FlatPlate, country_of, russia
 from rendering.glyphs import glyph_mask
-from rendering.layouts import (
-    GlyphSource,
-    draw_plate,
-    load_font,
-    random_style,
-    random_text,
-)
+from rendering.painting import GlyphSource
+from rendering.russia import load_font
 from reporting.sheets import add_caption, arrange, write_png
 
 Crop = NDArray[np.uint8]
@@ -47,6 +46,10 @@ Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
 FONT_SHARE = 0.35
 """Of the plates, drawn with the font's characters when a font is given."""
+WIDTHS_PX = (50.0, 300.0)
+"""Of photographed plates of 520 x 112 mm, from far to near."""
+LINE_PX = 112
+"""Of a flat plate's picture: what a line is shrunk to before it is photographed, to save time."""
 
 
 class Sample(NamedTuple):
@@ -79,32 +82,54 @@ class Photo:
         quad: Corners of the plate, clockwise from top-left, pixels.
         text: What the plate says.
         format: Name of its plate format.
+        lines: Of the text, 1 or 2.
     """
 
     picture: Bgr
     quad: Quad
     text: str
     format: str
+    lines: int = 1
 
 
 def photograph_plate(
-    rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
+    rng: np.random.Generator,
+    format_name: str | None = None,
+    font: GlyphSource | None = None,
+    *,
+    country: Country | None = None,
 ) -> Photo:
-    """Photograph one random plate on a bumper."""
-    text, name = random_text(rng, format_name)
+    """Photograph one random plate on a bumper.
+
+    Args:
+        rng: Everything random comes from it.
+        format_name: Of the plate; by the formats' shares when None.
+        font: Source of the characters of some of the plates.
+        country: Of the plate; Russia when None.
+    """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
-    plate = draw_plate(text, name, style=random_style(rng), glyphs=glyphs)
+    plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
+    picture, quad = _photograph(rng, plate)
+    return Photo(picture, quad, plate.text, plate.format, plate.lines)
+
+
+def _photograph(rng: np.random.Generator, flat: FlatPlate) -> tuple[Bgr, Quad]:
+    """Photograph a plate; returns the picture and the plate's corners in it."""
+    factor = LINE_PX * flat.lines / flat.picture.shape[0]
+    plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
     if rng.random() < 0.6:
         plate = soil(rng, plate)
-    quad = random_view(rng).quad()
+    # A line of text is as high in pixels as one of a car's plate that fills WIDTHS_PX.
+    share = flat.proportion * flat.lines / CAR_PLATE
+    view = random_view(rng, (WIDTHS_PX[0] * share, WIDTHS_PX[1] * share))
+    quad = view.quad(flat.proportion)
     span = quad.max(axis=0) - quad.min(axis=0)
-    margin = 0.12 * span[0] + 0.45 * span[1] + 2
+    margin = max(0.12 * span[0] + 0.45 * span[1], 0.8 * span[1]) + 2
     quad = quad - quad.min(axis=0) + margin
     size_wh = np.ceil(span + 2 * margin).astype(int)
     behind = _bumper(rng, (int(size_wh[1]), int(size_wh[0])))
     _holder(rng, behind, quad)
-    picture = photograph(rng, warp(plate, behind, quad))
-    return Photo(picture, quad, text, name)
+    return photograph(rng, warp(plate, behind, quad)), quad
 
 
 def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
@@ -172,19 +197,25 @@ def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corn
 
 
 def render_sample(
-    rng: np.random.Generator, format_name: str | None = None, font: GlyphSource | None = None
+    rng: np.random.Generator,
+    format_name: str | None = None,
+    font: GlyphSource | None = None,
+    *,
+    country: Country | None = None,
 ) -> Sample:
-    """Render one crop for the reader."""
-    one = photograph_plate(rng, format_name, font)
+    """Render one crop for the reader; arguments as of `photograph_plate`."""
+    one = photograph_plate(rng, format_name, font, country=country)
     box = jitter_box(rng, one.quad)
     corners = corners_in_crop(one.picture, box, one.quad)
     return Sample(cut(one.picture, box), one.text, corners)
 
 
-def render_samples(count: int, seed: int, font: GlyphSource | None = None) -> Batch:
+def render_samples(
+    count: int, seed: int, font: GlyphSource | None = None, *, country: Country | None = None
+) -> Batch:
     """Render crops, the same ones for the same seed."""
     rng = np.random.default_rng(seed)
-    return Batch.of([render_sample(rng, font=font) for _ in range(count)])
+    return Batch.of([render_sample(rng, font=font, country=country) for _ in range(count)])
 
 
 def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
@@ -199,10 +230,13 @@ def main() -> None:
     parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=96)
-    parser.add_argument("--font", type=Path, help="TrueType font for some of the plates")
+    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
     options = parser.parse_args()
     font = load_font(options.font) if options.font else None
-    write_png(draw_sheet(render_samples(options.count, options.seed, font)), options.sheet)
+    country = country_of(options.formats)
+    drawn = render_samples(options.count, options.seed, font, country=country)
+    write_png(draw_sheet(drawn), options.sheet)
 
 
 if __name__ == "__main__":

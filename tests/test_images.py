@@ -13,6 +13,7 @@ from orchestrator.images import (
     decode,
     letterbox,
     read_picture,
+    unfold,
 )
 
 
@@ -185,3 +186,31 @@ class TestCrops:
         blue = crop[2] * 128 + 127.5
         assert blue[:, 0].mean().item() == pytest.approx(126, abs=3)
         assert blue[:, -1].mean().item() == pytest.approx(249, abs=3)
+
+    def test_the_lines_of_a_square_plate_come_one_after_the_other(self) -> None:
+        picture = torch.zeros(48, 94, 3, dtype=torch.uint8)
+        picture[:24, :, 2], picture[24:, :, 0] = 255, 255  # red above blue, in BGR
+        whole = torch.tensor([[0.0, 0, 94, 48]])
+        crop = crop_plates(picture, whole, (0, 0), lines=2)[0] * 128 + 127.5
+        left, right = crop[:, :, :46], crop[:, :, 48:]
+        assert left.mean(dim=(1, 2)).tolist() == pytest.approx([255, 0, 0], abs=1)
+        assert right.mean(dim=(1, 2)).tolist() == pytest.approx([0, 0, 255], abs=1)
+
+    def test_a_box_without_size_is_unfolded_too(self) -> None:
+        crops = crop_plates(gradient(50, 100), torch.tensor([[30.0, 20, 30, 20]]), lines=2)
+        assert crops.shape == (1, 3, 24, 94)
+        assert torch.isfinite(crops).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "strip"),
+    [
+        pytest.param([1], [[1, 1]], id="one row"),
+        pytest.param([1, 2], [[1, 2]], id="two rows"),
+        pytest.param([1, 2, 3], [[1, 2], [2, 3]], id="an odd number"),
+        pytest.param([1, 2, 3, 4], [[1, 3], [2, 4]], id="an even number"),
+    ],
+)
+def test_a_crop_is_unfolded_at_its_middle(rows: list[int], strip: list[list[int]]) -> None:
+    crop = torch.tensor(rows, dtype=torch.uint8)[:, None, None].expand(-1, 1, 3)
+    assert unfold(crop)[..., 0].tolist() == strip

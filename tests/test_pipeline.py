@@ -1,57 +1,14 @@
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 import torch
-from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
-from orchestrator.errors import ModelError, ParameterError, PictureError
-from orchestrator.formats import russian
+from orchestrator.errors import ParameterError, PictureError, SettingsError
+from orchestrator.formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import corners_of, recognize, region
 from orchestrator.settings import Settings
-
-IDENTITY = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
-ALPHABET, BLANK = russian().alphabet, russian().blank
-
-
-def picture(height: int = 480, width: int = 640) -> Tensor:
-    return torch.full((height, width, 3), 90, dtype=torch.uint8)
-
-
-def rows(*boxes: tuple[float, ...]) -> Tensor:
-    """The detector's answer: x0 y0 x1 y1 score, in letterbox pixels."""
-    return torch.tensor([(*box, 0.0) for box in boxes]).reshape(1, -1, 6)
-
-
-def logits_of(text: str, logit: float = 20.0) -> Tensor:
-    logits = torch.zeros(BLANK + 1, 18)
-    steps = [ALPHABET.index(char) for char in text]
-    for step in range(18):
-        char, is_char = divmod(step, 2)
-        logits[steps[char] if not is_char and char < len(steps) else BLANK, step] = logit
-    return logits
-
-
-class ScriptedInfer:
-    """Networks that say what the test wants: the detector once, the others a plate at a time."""
-
-    def __init__(self, yolo: Tensor, texts: tuple[str, ...] = (), theta: Tensor = IDENTITY):
-        self.yolo, self.texts, self.theta = yolo, list(texts), theta
-        self.called: list[str] = []
-        self.batches: list[int] = []
-
-    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        (given,) = tensors.values()
-        self.called.append(model)
-        if model == "yolo":
-            self.net = given
-            return {"output__0": self.yolo}
-        self.batches.append(len(given))
-        if model == "stn":
-            return {"output__0": given, "output__1": self.theta.expand(len(given), 2, 3)}
-        read, self.texts = self.texts[: len(given)], self.texts[len(given) :]
-        return {"output__0": torch.stack([logits_of(text) for text in read])}
-
+from tests.scripted_networks import IDENTITY, ScriptedInfer, picture, rows
 
 ONE = (100.0, 100.0, 200.0, 125.0, 0.9)
 
@@ -174,11 +131,6 @@ def test_too_large_a_picture_is_refused() -> None:
         recognize(picture(), ScriptedInfer(rows()), Settings(max_pixels=1000))
 
 
-def test_a_detector_with_another_answer_is_named() -> None:
-    with pytest.raises(ModelError, match=r"yolo: wanted \[1, K, 6\], got \[1, 5\]"):
-        recognize(picture(), ScriptedInfer(torch.zeros(1, 5)))
-
-
 def test_corners_of_the_identity_are_the_box() -> None:
     corners = corners_of(IDENTITY[None], [(10, 20, 110, 50)])
     assert corners.tolist() == [[[10, 20], [110, 20], [110, 50], [10, 50]]]
@@ -196,3 +148,38 @@ def test_the_picture_is_left_alone() -> None:
     before = given.clone()
     recognize(given, ScriptedInfer(rows(ONE), ("A001AA77",)))
     assert torch.equal(given, before)
+
+
+@dataclass
+class InferOfACountry:
+    """Networks that know which plates they read."""
+
+    scripted: ScriptedInfer
+    formats: Formats
+
+    def __call__(self, model, tensors):
+        return self.scripted(model, tensors)
+
+
+MOON = Formats(russian().alphabet, (PlateFormat("moon", ("LDDDLLDDD",)),))
+
+
+def test_plates_are_those_of_the_networks() -> None:
+    (plate,) = recognize(picture(), InferOfACountry(ScriptedInfer(rows(ONE), ("B840OK197",)), MOON))
+    assert (plate.text, plate.format) == ("B840OK197", "moon")
+
+
+def test_formats_given_beside_the_networks_come_first() -> None:
+    infer = InferOfACountry(ScriptedInfer(rows(ONE), ("B840OK197",)), MOON)
+    (plate,) = recognize(picture(), infer, formats=russian())
+    assert plate.format == "ru_car"
+
+
+def test_formats_in_another_alphabet_than_the_networks_are_refused() -> None:
+    other = Formats("10A", (PlateFormat("other", ("LD",)),))
+    infer = InferOfACountry(ScriptedInfer(rows(ONE)), MOON)
+    with pytest.raises(
+        SettingsError,
+        match=f"^formats: wanted the alphabet that the weights read, {MOON.alphabet}, got 10A$",
+    ):
+        recognize(picture(), infer, formats=other)

@@ -7,12 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
-import cv2
-import numpy as np
 import pytest
 
 from orchestrator import probe
-from rendering.scenery import scene
 from tests.client.peers import listening, receive, said
 
 
@@ -81,12 +78,3 @@ def test_it_runs_as_a_file_without_the_package_or_any_other(answering) -> None:
     imported = {name.strip() for name in re.findall(r"\|([^|]+)$", done.stderr, re.MULTILINE)}
     assert "http.client" in imported
     assert not imported & {"orchestrator", "numpy", "tritonclient", "site"}
-
-
-def test_the_picture_is_small_and_what_the_generator_draws() -> None:
-    drawn = scene([probe.TEXT], (320, 128), seed=3).picture
-    kept = cv2.imread(str(probe.PICTURE))
-    assert probe.PICTURE.stat().st_size < 6000
-    assert kept.shape == drawn.shape
-    difference = np.abs(kept.astype(int) - drawn.astype(int)).mean()
-    assert difference < 4  # JPEG of quality 70

@@ -21,7 +21,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats, russian
 from orchestrator.grammar import Grammar
 from orchestrator.networks.registry import NETWORKS
-from rendering.layouts import load_font
+from rendering.russia import load_font
 from rendering.synth import Batch, cut, render_sample, render_samples
 from training.calibration import LEAST_CROPS, calibrate
 from training.corners import teach_corners

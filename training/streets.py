@@ -1,7 +1,7 @@
 """Rendered street pictures with their plates as a YOLO data set, mixed into detector training.
 
 Photos hold one to three plates each, nearly all of them white; these hold up to forty, of every
-Russian format.
+format of a country.
 
     python -m training.streets --out RENDERED --count 140 --seed 1
     plates train detector --extra RENDERED/images/train ...
@@ -17,8 +17,10 @@ import cv2
 import numpy as np
 
 from evaluation.yolo_labels import label_folder, write_labels
-from rendering.layouts import random_text
+from orchestrator.formats import RUSSIA
+from rendering.country import Country, country_of, russia
 from rendering.scenery import Scene, scene
+from rendering.texts import random_text
 
 PLATES = (1, 2, 3, 5, 8, 12, 20, 30, 40)
 SHARES = (0.2, 0.15, 0.15, 0.12, 0.1, 0.1, 0.08, 0.05, 0.05)
@@ -28,17 +30,19 @@ SIDE_PX = 960
 """Longer side of the files."""
 
 
-def draw_street(rng: np.random.Generator) -> Scene:
-    """Draw a street with a random number of random plates."""
+def draw_street(rng: np.random.Generator, country: Country | None = None) -> Scene:
+    """Draw a street with a random number of random plates; Russian ones without a country."""
+    country = country or russia()
     count = int(rng.choice(PLATES, p=SHARES))
-    texts = [random_text(rng)[0] for _ in range(count)]
+    texts = [random_text(rng, country.formats)[0] for _ in range(count)]
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
-    return scene(texts, size_wh, seed=int(rng.integers(2**31)))
+    return scene(texts, size_wh, seed=int(rng.integers(2**31)), country=country)
 
 
-def draw_streets(count: int, seed: int) -> Iterator[Scene]:
-    """Draw `count` streets, the same for the same seed."""
-    return (draw_street(generator) for generator in np.random.default_rng(seed).spawn(count))
+def draw_streets(count: int, seed: int, country: Country | None = None) -> Iterator[Scene]:
+    """Draw `count` streets, the same for the same seed; Russian ones without a country."""
+    generators = np.random.default_rng(seed).spawn(count)
+    return (draw_street(generator, country) for generator in generators)
 
 
 def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
@@ -61,8 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=140)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
     given = parser.parse_args(arguments)
-    write_data(given.out, draw_streets(given.count, given.seed))
+    write_data(given.out, draw_streets(given.count, given.seed, country_of(given.formats)))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from google.protobuf import text_format
 
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
-from orchestrator.server import repository
 from orchestrator.server.capacity import Capacity
+from orchestrator.server.layout import lay_out
 from orchestrator.server.models import CONFIG, list_models, read_config
 from orchestrator.server.options import ServerOptions
 
@@ -28,7 +28,7 @@ def lay_out_plates(options: ServerOptions, target: Path) -> Path:
     All have the same settings and as many pictures in work, and none has a limit to its queue.
     """
     engine = options.choose_engine()
-    repository.lay_out(options.repository, target, engine, options.capacity())
+    lay_out(options.source(), target, options.capacity())
     edit(target, _lift_limit)
     bls = read_config(target / MODEL / CONFIG)
     for source in (folder for form in FORMS for folder in (FOLDER / form).iterdir()):

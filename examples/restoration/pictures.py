@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from orchestrator.picture_files import Bgr
 from rendering.camera import Quad, View, cloud, compress, random_colour, warp
-from rendering.layouts import draw_plate, random_style, random_text
+from rendering.country import russia
 
 SIZE_WH = (192, 64)
 
@@ -30,16 +30,15 @@ class Pair(NamedTuple):
 
 def render_pair(rng: np.random.Generator) -> Pair:
     """Render a plate on a car's paint, 100 to 170 pixels wide, and blur it."""
-    text, name = random_text(rng)
+    plate = russia().random_plate(rng)
     yaw, pitch, roll = rng.normal(0, (12, 8, 3)).tolist()
     quad = View(yaw, pitch, roll, rng.uniform(100, 170)).quad() + np.array(SIZE_WH) / 2
     paint = np.full((*SIZE_WH[::-1], 3), random_colour(rng), np.float32)
     paint += (cloud(rng, SIZE_WH[::-1], 4)[:, :, None] - 0.5) * 60
-    plate = draw_plate(text, name, style=random_style(rng))
-    seen = warp(plate, paint.clip(0, 255).astype(np.uint8), quad)
+    seen = warp(plate.picture, paint.clip(0, 255).astype(np.uint8), quad)
     light, black = rng.uniform(0.5, 1), rng.uniform(0, 30)
     sharp = (seen * light + black).clip(0, 255).astype(np.uint8)
-    return Pair(sharp, blur(rng, sharp), quad, text)
+    return Pair(sharp, blur(rng, sharp), quad, plate.text)
 
 
 def blur(rng: np.random.Generator, sharp: Bgr) -> Bgr:

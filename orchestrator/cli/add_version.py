@@ -8,10 +8,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import (
-    Device,
-    DeviceOption,
     EngineOption,
-    FormatsOption,
     VerboseOption,
     WeightsOption,
     show_errors,
@@ -21,23 +18,17 @@ from orchestrator.networks.engines import Engine
 # Everything heavy is imported when the command runs, so that --help is quick.
 
 
-def add_version(
+def add(
     network: Annotated[str, typer.Argument(help="yolo, stn or lprnet.")],
     *,
     to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
     weights: WeightsOption = None,
-    formats: FormatsOption = None,
     engine: EngineOption = Engine.AUTO,
-    device: DeviceOption = Device.AUTO,
     verbose: VerboseOption = False,
 ) -> None:
     """Export a network as the next version beside the one that is served."""
     with show_errors(verbose=verbose):
-        from orchestrator.server import versions
-        from orchestrator.server.options import ServerOptions
+        from orchestrator.networks.weights import WEIGHTS
+        from orchestrator.server.versions import NewVersion, add_version
 
-        options = ServerOptions.given(
-            weights=weights, formats=formats, device=device.value, engine=engine
-        )
-        chosen = options.choose_engine()
-        typer.echo(versions.add_version(to, network, options.weights, chosen, options.formats))
+        typer.echo(add_version(to, NewVersion(network, weights or WEIGHTS, engine)))

@@ -16,7 +16,7 @@ COMMANDS = {
     "serve": "orchestrator.cli.serve:serve",
     "key": "orchestrator.cli.key:key",
     "export": "orchestrator.cli.export:export",
-    "add-version": "orchestrator.cli.add_version:add_version",
+    "add-version": "orchestrator.cli.add_version:add",
     "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
 }
 WORKSHOP = {

@@ -40,7 +40,8 @@ def export(
 ) -> None:
     """Write the models that the server loads, from the weights."""
     with show_errors(verbose=verbose):
-        from orchestrator.server import repository
+        from orchestrator.server.exports import export_networks
+        from orchestrator.server.layout import lay_out
         from orchestrator.server.options import ServerOptions
 
         options = ServerOptions.given(
@@ -51,11 +52,8 @@ def export(
             engine=engine,
             pictures=pictures,
         )
-        folder, chosen = options.repository, options.choose_engine()
-        written = repository.export_networks(
-            folder, options.weights, chosen, options.formats, force=force
-        )
+        source = options.source()
+        written = export_networks(source, force=force)
         if out:
-            capacity = options.capacity()
-            written = [repository.lay_out(folder, out, chosen, capacity, options.formats)]
+            written = [lay_out(source, out, options.capacity())]
         typer.echo("\n".join(map(str, written)) or "every exported model is up to date")

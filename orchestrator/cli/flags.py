@@ -36,7 +36,7 @@ FormatsOption = Annotated[
     typer.Option(
         "--formats",
         envvar="PLATE_FORMATS",
-        help="What the plates of your country may say; Russian plates without.",
+        help="What plates may say, in the alphabet of the weights; without, what lies beside them.",
     ),
 ]
 DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]

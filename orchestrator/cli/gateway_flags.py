@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.errors import SettingsError
-from orchestrator.formats import RUSSIA
 from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.loopback import is_own
-from orchestrator.probe import TEXT
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.server.options import ServerOptions
@@ -113,7 +111,6 @@ class GatewayFlags:
             private_key=_absolute(self.private_key),
             audit=_absolute(self.audit),
             processes=self.processes,
-            canary_text=TEXT if triton.formats == RUSSIA else "",
             limits=limits,
         )
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from orchestrator.canary import CANARY_FILES, has_canary
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.loopback import reach
@@ -32,18 +35,30 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     """
     from orchestrator.gateway import process as gateways
     from orchestrator.server import process as tritons
-    from orchestrator.server.local import prepare
+    from orchestrator.server.layout import canary_folder
+    from orchestrator.server.local import keep_models
     from orchestrator.server.supervisor import Kept, keep_running
 
     options, gateway = check_services(options, flags)
-    prepare(options)
-    kept = [Kept("Triton", partial(tritons.start, options))]
-    if gateway:
-        kept.append(Kept("the gateway", partial(gateways.start, gateway)))
-    typer.echo("starting Triton ...", err=True)
-    with suppress(KeyboardInterrupt):  # the way to stop them, no failure
+    with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
+        kept = [Kept("Triton", partial(tritons.start, options, lambda *_: models))]
+        if gateway:
+            gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
+            kept.append(Kept("the gateway", partial(gateways.start, gateway)))
+        typer.echo("starting Triton ...", err=True)
         keep_running(kept, tell=lambda: typer.echo(welcome(options, gateway)))
     typer.echo("stopped", err=True)
+
+
+def _find_canary(folder: Path) -> Path:
+    """Return the folder of the picture that must be read; say what it means to have none."""
+    if not has_canary(folder):
+        typer.echo(
+            f"no {' and '.join(CANARY_FILES)} beside the weights: whether plates are read is not "
+            "watched, only whether the models answer; docs/countries.md",
+            err=True,
+        )
+    return folder
 
 
 def check_services(

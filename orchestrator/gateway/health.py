@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
+from orchestrator.canary import CanaryPicture
 from orchestrator.contract import ENCODED, MODEL, PROBE
 from orchestrator.errors import ModelError, Overloaded, PlateError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Tensor
-from orchestrator.probe import PICTURE
 
 EVERY_S = 10.0
 SOON_S = 0.5
@@ -27,22 +27,22 @@ class Canary:
 
     Args:
         infer: Forwards a call to Triton.
-        text: What is to be read; any answer will do when empty.
+        picture: What is sent, and what is to be read there; any answer will do without a text.
         clock: Seconds.
     """
 
     def __init__(
         self,
         infer: Callable[[Call], Awaitable[Answer]],
-        text: str,
+        picture: CanaryPicture,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._infer, self._text, self._clock = infer, text, clock
+        self._infer, self._text, self._clock = infer, picture.text, clock
         self._begun = clock()
         self._read: float | None = None
         self._trouble = ""
-        picture = Tensor(ENCODED, "BYTES", (1,), elements.encode([PICTURE.read_bytes()]))
-        self._call = Call(MODEL, (picture,), ("texts",), id=PROBE)
+        file = Tensor(ENCODED, "BYTES", (1,), elements.encode([picture.file]))
+        self._call = Call(MODEL, (file,), ("texts",), id=PROBE)
 
     @property
     def age_s(self) -> float:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.probe import TEXT
 from orchestrator.toml_files import check_range
 
 MIB = 1024 * 1024
@@ -132,7 +131,8 @@ class GatewayOptions:
         private_key: File of the certificate's key.
         audit: File for the line of each call; standard output when None.
         processes: How many share the work.
-        canary_text: What the canary's plate says; any answer to it will do when empty.
+        canary: Folder of the picture that must be read now and then, see `orchestrator.canary`;
+            without one any answer will do.
         limits: What callers may ask for.
     """
 
@@ -148,5 +148,5 @@ class GatewayOptions:
     private_key: Path | None = None
     audit: Path | None = None
     processes: int = 1
-    canary_text: str = TEXT
+    canary: Path | None = None
     limits: Limits = field(default_factory=Limits)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+from orchestrator.canary import read_canary
 from orchestrator.contract import MODEL
 from orchestrator.errors import Cancelled, RequestError
 from orchestrator.gateway.admission import Admission, Place
@@ -97,7 +98,7 @@ class Service:
         """
         self.options, self.limits = options, options.limits.share(options.processes)
         self.triton = Triton(options)
-        self.canary = Canary(self.triton.infer, options.canary_text)
+        self.canary = Canary(self.triton.infer, read_canary(options.canary))
         self.admission = Admission(self.limits)
         self.connections = Connections(self.limits.connections)
         self.metrics = Metrics(self.admission.counts)

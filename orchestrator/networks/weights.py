@@ -1,4 +1,4 @@
-"""Files of weights, each listed with its SHA-256 in the `SHA256SUMS` beside it."""
+"""Files of weights, and of the plates that they read, listed by SHA-256 in their SHA256SUMS."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import hashlib
 import re
 from pathlib import Path
 
+from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import WeightsError
+from orchestrator.formats import Formats, read_formats
 
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
-LISTED = re.compile(r"(\.pth?|\.int8\.(xml|bin))$")
+LISTED = re.compile(rf"(\.pth?|\.int8\.(xml|bin)|^{re.escape(FORMATS_FILE)})$")
 """Files that SHA256SUMS lists."""
 
 
@@ -26,9 +28,51 @@ def check_listed(path: Path) -> str:
     if actual != listed:
         raise WeightsError(
             f"{path}: wanted SHA-256 {listed or 'listed in SHA256SUMS'}, got {actual}; "
-            f"after training, run: cd {path.parent} && sha256sum *.pt* *.int8.* > SHA256SUMS"
+            f"after training, run: cd {path.parent} && sha256sum *.pt* *.int8.* {FORMATS_FILE} > "
+            "SHA256SUMS"
         )
     return actual
+
+
+def choose_formats(folder: Path = WEIGHTS, given: Path | None = None) -> Path:
+    """Return the file of what the plates may say that a folder's weights read.
+
+    Args:
+        folder: Of the weights, with the file that they were trained with.
+        given: Another file, in the same alphabet.
+
+    Raises:
+        SettingsError: A file does not say what plates may say.
+        WeightsError: There is no such folder, it has no such file or not the listed one, or the
+            alphabets differ.
+    """
+    if not folder.is_dir():
+        raise WeightsError(f"weights: no such folder: {folder}")
+    own = folder / FORMATS_FILE
+    if not own.is_file():
+        raise WeightsError(
+            f"{folder}: wanted {FORMATS_FILE}, the plates that its weights were trained for, got "
+            "none; put that of their training there and renew SHA256SUMS"
+        )
+    check_listed(own)
+    if given is None:
+        return own
+    check_alphabet(folder, read_formats(given))
+    return given
+
+
+def check_alphabet(folder: Path, formats: Formats) -> None:
+    """See that formats are in the alphabet, and its order, that a folder's weights read.
+
+    Raises:
+        WeightsError: They are not.
+    """
+    wanted = read_formats(choose_formats(folder)).alphabet
+    if formats.alphabet != wanted:
+        raise WeightsError(
+            f"{folder}: wanted plate formats in the alphabet of its weights, {wanted}, got "
+            f"{formats.alphabet}"
+        )
 
 
 def sha256(path: Path) -> str:

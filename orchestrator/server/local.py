@@ -1,14 +1,18 @@
-"""A server of one's own: the networks exported, on free ports, for as long as it is needed."""
+"""What a server needs before it starts: exported networks, free ports; and one of one's own."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from orchestrator.server.exports import export_networks
+from orchestrator.server.layout import lay_out
 from orchestrator.server.options import ServerOptions, check, fill_ports
 from orchestrator.server.process import run_server
-from orchestrator.server.repository import export_networks, holds_plates
+from orchestrator.server.runtime import hold, writing
 
 
 def prepare(options: ServerOptions) -> ServerOptions:
@@ -20,10 +24,30 @@ def prepare(options: ServerOptions) -> ServerOptions:
         SettingsError: The folder is no repository of our models, or cannot be written.
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
-    if holds_plates(options.repository) and not options.explicit:
-        engine = options.choose_engine()
-        export_networks(options.repository, options.weights, engine, options.formats)
+    if options.is_made_here:
+        export_networks(options.source())
     return options
+
+
+@contextmanager
+def keep_models(options: ServerOptions) -> Iterator[Path]:
+    """Give the repository to serve; it stays as it is for the length of a `with` block.
+
+    A server that is started again there serves what it served before, whatever has been exported
+    or edited meanwhile. A repository that is served as it lies is given itself.
+
+    Raises:
+        SettingsError: The repository is none of our models, or there is no room for a copy.
+        WeightsError: The weights cannot be used.
+    """
+    if not options.is_made_here:
+        yield options.repository
+        return
+    with writing(), TemporaryDirectory(prefix="plates-models-") as folder, hold(Path(folder)):
+        spare, source = Path(folder, "exported"), options.source()
+        export_networks(source, spare=spare)
+        target = Path(folder, "repository")
+        yield lay_out(source, target, options.capacity(), spare=spare)
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:
@@ -39,6 +63,7 @@ def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
         PlateError: It cannot be started; the message says why.
     """
     check(on_free_ports(options))  # before an export, which takes its time
-    options = on_free_ports(prepare(options))
-    with run_server(options):
-        yield options
+    with keep_models(options) as models:
+        options = on_free_ports(options)
+        with run_server(options, lambda options, target: models):
+            yield options

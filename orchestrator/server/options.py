@@ -14,15 +14,15 @@ from typing import Any
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.formats import RUSSIA
 from orchestrator.loopback import is_own, reach
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.distribution import find_distribution
+from orchestrator.server.exports import ModelSource
 from orchestrator.server.models import check_distinct, count_workers
 from orchestrator.server.ports import Listening, address_of, check_listening, free_ports
-from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
+from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates, is_laid_out
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
@@ -43,7 +43,7 @@ class ServerOptions:
             as it lies.
         beside: Further repositories, whose models are served as they lie.
         weights: Folder of the networks' weights.
-        formats: File of what the plates of the country may say.
+        formats: File of what the plates may say; that of the weights when None.
         host: Address to listen on.
         http_port: HTTP port.
         grpc_port: gRPC port.
@@ -66,7 +66,7 @@ class ServerOptions:
     repository: Path = REPOSITORY
     beside: tuple[Path, ...] = ()
     weights: Path = WEIGHTS
-    formats: Path = RUSSIA
+    formats: Path | None = None
     host: str = "127.0.0.1"
     http_port: int = 8000
     grpc_port: int = 8001
@@ -102,11 +102,21 @@ class ServerOptions:
             return Engine.TORCHSCRIPT
         return choose(self.engine, on_gpu=self.on_gpu())
 
+    def source(self) -> ModelSource:
+        """Return what our models are made of."""
+        return ModelSource(self.repository, self.weights, self.choose_engine(), self.formats)
+
     def capacity(self) -> Capacity | None:
         """Return what fits this machine's cores; None on a GPU, where config.pbtxt says it."""
         if self.on_gpu() and not self.choose_engine().is_openvino:
             return None
         return fitting(threads=self.threads, pictures=self.pictures)
+
+    @property
+    def is_made_here(self) -> bool:
+        """What is served is made of the repository and weights; else it is served as it lies."""
+        ours = holds_plates(self.repository) and not is_laid_out(self.repository)
+        return ours and not self.explicit
 
     def on_gpu(self) -> bool:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())

@@ -20,10 +20,11 @@ from orchestrator.loopback import open_url
 from orchestrator.server.command import command, environment
 from orchestrator.server.distribution import find_distribution, lay_out_backends
 from orchestrator.server.hidden_key import hide
+from orchestrator.server.layout import lay_out
 from orchestrator.server.log import Log
 from orchestrator.server.models import list_models
 from orchestrator.server.options import ServerOptions, check
-from orchestrator.server.repository import MODELS, check_models, holds_plates, lay_out
+from orchestrator.server.repository import MODELS, check_models, holds_plates
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
 
@@ -135,8 +136,7 @@ LayOut = Callable[[ServerOptions, Path], Path]
 
 def lay_out_ours(options: ServerOptions, target: Path) -> Path:
     """Write our models for the options' engine, the machine's cores and the country's plates."""
-    engine, capacity = options.choose_engine(), options.capacity()
-    return lay_out(options.repository, target, engine, capacity, options.formats)
+    return lay_out(options.source(), target, options.capacity())
 
 
 def leave_as_it_lies(options: ServerOptions, target: Path) -> Path:
@@ -182,8 +182,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
 
 
 def _choose(options: ServerOptions) -> LayOut:
-    is_ours = holds_plates(options.repository) and not options.explicit
-    return lay_out_ours if is_ours else leave_as_it_lies
+    return lay_out_ours if options.is_made_here else leave_as_it_lies
 
 
 def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tuple[str, ...]:

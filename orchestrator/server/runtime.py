@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -109,6 +110,17 @@ class Runtime:
 
 def is_plain(path: Path) -> bool:
     return bool(PLAIN.fullmatch(str(path)))
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Lock a folder, so that who tidies up /tmp leaves it alone; systemd-tmpfiles asks for that."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 @contextmanager

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
-import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.errors import SettingsError
-from orchestrator.formats import RUSSIA, read_formats
-from orchestrator.networks.engines import Engine
+from orchestrator.contract import FORMATS_FILE, MODEL, READER
+from orchestrator.errors import SettingsError, WeightsError
+from orchestrator.formats import read_formats
+from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.server.models import CONFIG
-from orchestrator.server.repository import check_models, served_file
+from orchestrator.networks.weights import choose_formats
+from orchestrator.server.models import CONFIG, read_config
+from orchestrator.server.repository import check_models
 
 
-def add_version(
-    repository: Path, name: str, weights: Path, engine: Engine, formats: Path = RUSSIA
-) -> Path:
+@dataclass(frozen=True)
+class NewVersion:
+    """What is to be added.
+
+    Attributes:
+        name: `yolo`, `stn` or `lprnet`.
+        weights: Folder with the network's weights and their SHA256SUMS.
+        engine: Of the backend that the repository was written for; `auto`: the one of it that fits
+            this machine.
+    """
+
+    name: str
+    weights: Path
+    engine: Engine = Engine.AUTO
+
+
+def add_version(repository: Path, new: NewVersion) -> Path:
     """Export a network from other weights as the next version of its model.
 
     The folder appears whole: a server that looks at this moment sees all of it or nothing.
 
     Args:
         repository: A repository that `plates export --out` wrote.
-        name: `yolo`, `stn` or `lprnet`.
-        weights: Folder with the network's weights and their SHA256SUMS.
-        engine: Not `auto`; one of the model's backend.
-        formats: File of the plates that the weights were trained for.
+        new: Which network.
 
     Returns:
         The version's folder.
@@ -34,20 +47,23 @@ def add_version(
     Raises:
         SettingsError: No such model, a model for another backend, or a folder that cannot be
             written.
-        WeightsError: The weight file is missing or not the listed one.
+        WeightsError: The weight file is missing or not the listed one, or reads another alphabet
+            than the repository's texts are written in.
     """
     check_models(repository)
-    _check_fits(repository, name, engine)
+    engine = _choose_engine(repository, new)
+    if new.name == READER:
+        _check_alphabet(repository, new.weights)
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
-    folder = repository / name / str(max(versions(repository, name), default=0) + 1)
+    folder = repository / new.name / str(max(versions(repository, new.name), default=0) + 1)
     part = folder.with_name(f"{folder.name}.part")
+    file = part / ("model.xml" if engine.is_openvino else "model.pt")
+    formats = read_formats(choose_formats(new.weights))
     try:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        export.write_network(
-            name, part / served_file(engine), weights, engine, read_formats(formats)
-        )
+        export.write_network(new.name, file, new.weights, engine, formats)
         part.rename(folder)
     except OSError as error:
         raise SettingsError(f"{folder}: cannot be written: {error.strerror}") from error
@@ -62,18 +78,28 @@ def versions(repository: Path, name: str) -> list[int]:
     return sorted(int(folder.name) for folder in folders if folder.name.isdecimal())
 
 
-def _check_fits(repository: Path, name: str, engine: Engine) -> None:
-    if name not in NETWORKS:
-        raise SettingsError(f"network: wanted one of {', '.join(NETWORKS)}, got {name}")
-    backend = _backend_of(repository / name / CONFIG)
-    if backend != engine.backend:
+def _choose_engine(repository: Path, new: NewVersion) -> Engine:
+    """Return an engine of the backend that serves the model."""
+    if new.name not in NETWORKS:
+        raise SettingsError(f"network: wanted one of {', '.join(NETWORKS)}, got {new.name}")
+    backend = read_config(repository / new.name / CONFIG).backend
+    engine = new.engine
+    if engine is Engine.AUTO:
+        engine = choose(engine, on_gpu=backend == Engine.TORCHSCRIPT.backend)
+    if engine.backend != backend:
         raise SettingsError(
-            f"{repository / name}: wanted an engine of the backend {backend}, got {engine.value}"
+            f"{repository / new.name}: wanted an engine of the backend {backend or 'none'}, got "
+            f"{engine.value}"
         )
+    return engine
 
 
-def _backend_of(config: Path) -> str:
-    found = re.search(r'^\s*backend\s*:\s*"(\w+)"', config.read_text(encoding="utf-8"), re.M)
-    if not found:
-        raise SettingsError(f"{config}: wanted a backend, got none")
-    return found[1]
+def _check_alphabet(repository: Path, weights: Path) -> None:
+    file = repository / MODEL / "1" / FORMATS_FILE
+    wanted = read_formats(file).alphabet
+    got = read_formats(choose_formats(weights)).alphabet
+    if got != wanted:
+        raise WeightsError(
+            f"{weights}: wanted a reader of the alphabet that {repository} writes, {wanted}, got "
+            f"{got}; another country is another service"
+        )

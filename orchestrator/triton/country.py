@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from orchestrator.canary import CanaryPicture, read_canary
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.formats import Formats, read_formats, russian
 
@@ -15,5 +16,14 @@ def formats_beside(args: Mapping[str, str]) -> Formats:
     Args:
         args: What Triton gives to `initialize`.
     """
-    file = Path(args["model_repository"], args["model_version"], FORMATS_FILE)
+    file = _folder(args) / FORMATS_FILE
     return read_formats(file) if file.is_file() else russian()
+
+
+def canary_beside(args: Mapping[str, str]) -> CanaryPicture:
+    """Return the picture that lies beside a model's code, a grey one where none does."""
+    return read_canary(_folder(args))
+
+
+def _folder(args: Mapping[str, str]) -> Path:
+    return Path(args["model_repository"], args["model_version"])

@@ -20,7 +20,7 @@ from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import infer_for, to_torch
-from orchestrator.triton.country import formats_beside
+from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.failures import failed
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
@@ -39,7 +39,7 @@ class TritonPythonModel:
         torch.set_num_threads(1)  # the networks have the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
-        warm_up(self.settings, self.formats)
+        warm_up(self.settings, self.formats, canary_beside(args).file)
         self.metrics = Metrics(pb_utils.MetricFamily)
 
     @torch.inference_mode()

@@ -5,8 +5,6 @@ Triton's own warm-up cannot do it: it would call the other models before they ar
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import torch
 
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
@@ -16,18 +14,21 @@ from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 
-PICTURE = Path(__file__).resolve().parents[1] / "canary.jpg"
 
+def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
+    """Take a picture file through all that happens in the worker itself.
 
-def warm_up(settings: Settings, formats: Formats) -> Plates:
-    """Take a picture through all that happens in the worker itself; return the plate it has."""
-    picture = decode(PICTURE.read_bytes(), max_pixels=settings.max_pixels)
+    Returns:
+        Its plates: one, and a square one where plates may have two lines.
+    """
+    picture = decode(file, max_pixels=settings.max_pixels)
+    rows = [[8.0, 8, 88, 28, 1, 0], [8.0, 40, 48, 70, 1, 0]][: 2 if formats.layouts(2) else 1]
 
     def answer(model: str, tensors: Tensors) -> Tensors:
-        """Answer as the networks might: one sure plate, straight, of which nothing can be read."""
+        """Answer as the networks might: sure plates, straight, of which nothing can be read."""
         sent = tensors[INPUT]
         if model == DETECTOR:
-            return {OUTPUT: torch.tensor([[[8.0, 8, 88, 28, 1, 0]]])}
+            return {OUTPUT: torch.tensor([rows])}
         if model == RECTIFIER:
             return {OUTPUT: sent, THETA: torch.eye(2, 3).expand(len(sent), 2, 3)}
         return {OUTPUT: torch.zeros(len(sent), formats.classes, 18)}

@@ -121,9 +121,9 @@ def test_plates_are_printed_though_they_cannot_be_drawn(run, tmp_path) -> None:
 
 
 def test_missing_weights_are_one_sentence(run, tmp_path) -> None:
-    done = run("export", "--weights", tmp_path)
+    done = run("export", "--weights", tmp_path / "none")
     assert done.exit_code == 2
-    assert done.output.startswith("plates: weights: no such file: ")
+    assert done.output.startswith("plates: weights: no such folder: ")
     assert done.output.count("\n") == 1
 
 

@@ -105,7 +105,6 @@ def begin(tmp_path: Path) -> Iterator[Start]:
                 grpc=Address("127.0.0.1", grpc_port),
                 metrics=Address("127.0.0.1", metrics_port),
                 audit=audit,
-                canary_text="",
                 limits=limits or Limits(calls=4),
                 **options,
             )

@@ -5,11 +5,12 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
-from orchestrator.probe import PICTURE
+from orchestrator.canary import PICTURE_FILE
+from orchestrator.networks.weights import WEIGHTS
 
 SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
 PICTURES = {
-    kind: cv2.imencode(suffix, cv2.imread(str(PICTURE)))[1].tobytes()
+    kind: cv2.imencode(suffix, cv2.imread(str(WEIGHTS / PICTURE_FILE)))[1].tobytes()
     for kind, suffix in SUFFIXES.items()
 }
 """Each of a real plate."""

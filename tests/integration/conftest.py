@@ -10,6 +10,7 @@ from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.process import start
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
@@ -54,6 +55,7 @@ def gateway(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         grpc=grpc,
         metrics=metrics,
         audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+        canary=WEIGHTS,
         limits=Limits(calls=6),
     )
     started = start(options)

@@ -1,30 +1,46 @@
 """Plates of another country, read by weights for its alphabet, through a server of its own."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
+from benchmarks.processes import find_tree
+from orchestrator.canary import read_canary
 from orchestrator.client import PlateClient
-from orchestrator.errors import WeightsError
-from orchestrator.formats import RUSSIA, Formats, PlateFormat, russian
+from orchestrator.errors import PlateError, WeightsError
+from orchestrator.formats import RUSSIA, russian
 from orchestrator.images import read_picture
+from orchestrator.loopback import open_url
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state
-from orchestrator.networks.weights import list_sums
+from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
-from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.exports import ModelSource
+from orchestrator.server.local import keep_models, on_free_ports, own_server, prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.process import run_server
-from tests.samples import STREET, copy_of
+from tests.integration.serving import Serving, serve
+from tests.samples import PLATES, STREET, TEXTS, copy_of
+from tests.waiting import until
 from training.starts import adapt
 
 LETTERS = "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant
 LATIN = str.maketrans(LETTERS, "ABEKMHOPCTYX")
+CYRILLIC = str.maketrans("ABEKMHOPCTYX", LETTERS)
 ALPHABET = f"{LETTERS}9876543210Ё"
-LAYOUTS = ("LDDDLLRR", "LDDDLLRRR", "LLDDDRR")
+FORMATS = f'''alphabet = "{ALPHABET}"
+[[format]]
+name = "at_home"
+layouts = ["LDDDLLRR", "LDDDLLRRR", "LLDDDRR"]
+'''
+THEIR_TEXTS = [text.translate(CYRILLIC) for text in TEXTS]
 
 
 @pytest.fixture(scope="module")
@@ -40,36 +56,93 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     latin = ALPHABET.translate(LATIN)
     state = adapt(load_state("lprnet"), fresh, russian().alphabet, latin)
     torch.save(state, weights / "lprnet.pth")
+    (weights / "formats.toml").write_text(FORMATS, encoding="utf-8")
+    canary = (WEIGHTS / "canary.txt").read_text().translate(CYRILLIC)
+    (weights / "canary.txt").write_text(canary, encoding="utf-8")
     list_sums(weights)
-    layouts = ", ".join(f'"{layout}"' for layout in LAYOUTS)
-    text = f'alphabet = "{ALPHABET}"\n[[format]]\nname = "at_home"\nlayouts = [{layouts}]\n'
-    (folder / "formats.toml").write_text(text, encoding="utf-8")
-    return ServerOptions(repository=models, weights=weights, formats=folder / "formats.toml")
+    return ServerOptions(repository=models, weights=weights)
 
 
 @pytest.fixture(scope="module")
-def client(country: ServerOptions) -> Iterator[PlateClient]:
-    options = on_free_ports(prepare(country))
-    with run_server(options), PlateClient(options.http_url) as one:
-        yield one
+def serving(country: ServerOptions) -> Iterator[Serving]:
+    with serve("--model-repository", country.repository, "--weights", country.weights) as served:
+        yield served
 
 
-def test_plates_are_read_in_its_alphabet(client: PlateClient) -> None:
-    ours = recognize(read_picture(STREET), load_networks())
-    theirs = client.recognize(STREET)
-    assert len(theirs) == 3
-    assert [text.translate(LATIN) for text in theirs.texts] == ours.texts
-    assert {plate.format for plate in theirs} == {"at_home"}
+def read(url: str) -> list[str]:
+    with PlateClient(url) as client:
+        return client.recognize(STREET).texts
+
+
+def is_healthy(serving: Serving) -> bool:
+    try:
+        with open_url(f"http://{serving.gateway}/readyz", timeout_s=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
+
+
+def test_plates_are_read_in_its_alphabet(serving: Serving) -> None:
+    with PlateClient(serving.gateway) as client:
+        plates = client.recognize(STREET)
+    assert plates.texts == THEIR_TEXTS
+    assert {plate.format for plate in plates} == {"at_home"}
+
+
+def test_its_health_check_reads_its_own_plate(serving: Serving, country: ServerOptions) -> None:
+    assert read_canary(country.weights).text == "А123ВС77"  # noqa: RUF001
+    until(lambda: is_healthy(serving), "a healthy service")
+
+
+def test_what_is_served_stays_whatever_is_exported_and_whoever_dies(
+    serving: Serving, country: ServerOptions
+) -> None:
+    export = ["export", "--model-repository", country.repository, "--weights", WEIGHTS, "--force"]
+    subprocess.run([PLATES, *export], check=True, capture_output=True)
+    (country.weights / "canary.txt").write_text("A999AA99")
+    (victim,) = list(serving.workers())[:1]
+    os.kill(victim, signal.SIGKILL)
+    until(lambda: victim not in find_tree(serving.process.pid), "the old server away")
+    until(lambda: is_healthy(serving), "a healthy service")
+    with PlateClient(serving.gateway, retries=8) as client:
+        assert client.recognize(STREET).texts == THEIR_TEXTS
+
+
+def test_two_countries_are_served_from_one_repository(
+    serving: Serving, country: ServerOptions
+) -> None:
+    with own_server(replace(country, weights=WEIGHTS)) as ours:
+        assert read(ours.http_url) == TEXTS
+        with PlateClient(serving.gateway, retries=8) as client:
+            assert client.recognize(STREET).texts == THEIR_TEXTS
 
 
 def test_two_countries_are_read_in_one_process(country: ServerOptions) -> None:
-    formats = Formats(ALPHABET, (PlateFormat("at_home", LAYOUTS),))
-    infer = load_networks(country.weights, formats=formats)
-    theirs = recognize(read_picture(STREET), infer, formats=formats)
-    ours = recognize(read_picture(STREET), load_networks())
-    assert [text.translate(LATIN) for text in theirs.texts] == ours.texts != theirs.texts
+    picture = read_picture(STREET)
+    assert recognize(picture, load_networks(country.weights)).texts == THEIR_TEXTS
+    assert recognize(picture, load_networks()).texts == TEXTS
 
 
-def test_weights_of_another_alphabet_are_refused(country: ServerOptions) -> None:
-    with pytest.raises(WeightsError, match=r"lprnet\.pth: wanted weights of LPRNet for these"):
+def test_plates_in_another_alphabet_are_refused(country: ServerOptions, tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match="wanted plate formats in the alphabet of its weights"):
         prepare(replace(country, formats=RUSSIA))
+    with pytest.raises(PlateError, match="alphabet"):
+        load_networks(country.weights, formats=russian())
+    copied = copy_of("weights", tmp_path)
+    (copied / "formats.toml").write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
+    with pytest.raises(WeightsError, match=r"formats\.toml: wanted SHA-256"):
+        ModelSource(weights=copied).read_formats()
+
+
+def test_a_server_started_again_has_the_formats_it_had(
+    country: ServerOptions, tmp_path: Path
+) -> None:
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    for file in country.weights.iterdir():
+        (weights / file.name).write_bytes(file.read_bytes())
+    with keep_models(replace(country, weights=weights)) as models:
+        (weights / "formats.toml").write_text(RUSSIA.read_text())
+        options = on_free_ports(replace(country, weights=weights))
+        with run_server(options, lambda *_: models):
+            assert read(options.http_url) == THEIR_TEXTS

@@ -1,6 +1,5 @@
 """Explicit model control as an operator uses it, under load."""
 
-import hashlib
 import re
 import resource
 import secrets
@@ -21,12 +20,12 @@ from benchmarks.processes import find_workers
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.weights import WEIGHTS, list_sums
+from orchestrator.server.layout import lay_out
 from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
 from orchestrator.server.process import Server, run_server
-from orchestrator.server.repository import lay_out
-from orchestrator.server.versions import add_version
+from orchestrator.server.versions import NewVersion, add_version
 from tests.samples import STREET
 from tests.waiting import until
 
@@ -38,7 +37,7 @@ def operated(tmp_path_factory) -> Iterator[Server]:
     """A server whose key somebody named, who has it in the environment."""
     own = prepare(ServerOptions())
     folder = tmp_path_factory.mktemp("repository")
-    lay_out(own.repository, folder, own.choose_engine(), own.capacity())
+    lay_out(own.source(), folder, own.capacity())
     options = prepare(ServerOptions(folder, explicit=True))
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PLATES_ADMIN_KEY", KEY)
@@ -56,8 +55,8 @@ def mute_weights(tmp_path_factory) -> Path:
     )
     state[last][-1] += 1000.0
     torch.save(state, folder / "lprnet.pth")
-    digest = hashlib.sha256((folder / "lprnet.pth").read_bytes()).hexdigest()
-    (folder / "SHA256SUMS").write_text(f"{digest}  lprnet.pth\n")
+    shutil.copy(WEIGHTS / "formats.toml", folder)
+    list_sums(folder)
     return folder
 
 
@@ -111,7 +110,7 @@ def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> 
     policy = config.read_text()
     with Load(options.http_url) as load:
         load.wait_for("A123BC77")
-        new = add_version(options.repository, "lprnet", mute_weights, options.choose_engine())
+        new = add_version(options.repository, NewVersion("lprnet", mute_weights))
         assert post(operated, "lprnet/load") == 200
         load.wait_for("")  # the new version answers
         config.write_text(re.sub(r"latest \{[^}]*\}", "specific { versions: 1 }", policy))

@@ -7,18 +7,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import find_tree, find_workers
+from benchmarks.processes import find_tree
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
 from tests.integration.conftest import GREY
+from tests.integration.serving import Serving, serve
 from tests.samples import PLATES
 from tests.waiting import until
 
@@ -46,59 +45,11 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
     pytest.fail(f"no answer within {timeout_s:.0f} s")
 
 
-@dataclass(frozen=True)
-class Serving:
-    """A `plates serve`.
-
-    Attributes:
-        process: The command.
-        gateway: Where the gateway's HTTP is.
-        triton: Where Triton's is.
-        printed: What the command said until it was ready.
-    """
-
-    process: subprocess.Popen[str]
-    gateway: str
-    triton: str
-    printed: str
-
-    def gateways(self) -> set[int]:
-        """Return the gateway's processes."""
-        below = find_tree(self.process.pid)
-        return {pid for pid in below if b"orchestrator.gateway" in command_line(pid)}
-
-    def workers(self) -> set[int]:
-        """Return Triton's workers for one model."""
-        return {*find_workers(self.process.pid, "lprnet")}
-
-
-def command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:  # it has ended
-        return b""
-
-
 @pytest.fixture
 def serving() -> Iterator[Serving]:
     prepare(ServerOptions())
-    http, grpc, metrics, gateway, gateway_grpc = free_ports(5)
-    process = subprocess.Popen(
-        [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
-         f"--metrics-port={metrics}", f"--gateway=127.0.0.1:{gateway}",
-         f"--gateway-grpc=127.0.0.1:{gateway_grpc}", "--gateway-processes=2"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if line.startswith("Ctrl-C"):
-            break
-    assert lines, process.stderr.read()
-    yield Serving(process, f"localhost:{gateway}", f"localhost:{http}", "".join(lines))
-    if process.poll() is None:
-        process.kill()
-    process.communicate()
+    with serve("--gateway-processes=2") as served:
+        yield served
 
 
 def test_serve_heals_and_leaves_no_trace(serving: Serving) -> None:

@@ -195,7 +195,7 @@ def test_a_checkout_serves_whatever_its_path(
 
 def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
     own = prepare(ServerOptions())
-    process.lay_out(own.repository, tmp_path / "модели", own.choose_engine(), own.capacity())
+    process.lay_out(own.source(), tmp_path / "модели", own.capacity())
     monkeypatch.chdir(tmp_path)
     options = on_free_ports(prepare(ServerOptions(Path("модели"), explicit=True)))
     with run_server(options), PlateClient(options.http_url) as client:

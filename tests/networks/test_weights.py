@@ -4,9 +4,16 @@ import pytest
 import torch
 
 from orchestrator.errors import WeightsError
+from orchestrator.formats import RUSSIA, russian
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, without_subnormals
-from orchestrator.networks.weights import WEIGHTS, check_listed
+from orchestrator.networks.weights import (
+    WEIGHTS,
+    check_alphabet,
+    check_listed,
+    choose_formats,
+    list_sums,
+)
 
 
 def test_the_weights_of_the_project_are_the_listed_ones() -> None:
@@ -52,3 +59,36 @@ def test_a_file_that_is_not_listed_is_refused(tmp_path) -> None:
     (tmp_path / "stn.pth").write_bytes(b"other")
     with pytest.raises(WeightsError, match="wanted SHA-256 listed in SHA256SUMS"):
         check_listed(tmp_path / "stn.pth")
+
+
+def test_the_plates_of_the_project_s_weights_are_those_of_its_country() -> None:
+    assert choose_formats() == WEIGHTS / "formats.toml"
+    assert choose_formats().read_bytes() == RUSSIA.read_bytes()
+
+
+def test_other_formats_in_the_same_alphabet_can_be_given(tmp_path) -> None:
+    cars = tmp_path / "cars.toml"
+    text = f'alphabet = "{russian().alphabet}"\n[[format]]\nname = "car"\nlayouts = ["LDDDLLRR"]'
+    cars.write_text(text)
+    assert choose_formats(WEIGHTS, cars) == cars
+
+
+def test_the_same_characters_in_another_order_are_refused(tmp_path) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
+    with pytest.raises(WeightsError, match=r"wanted .* alphabet .*BEKMHOPCTYX, got .*BEKMHPOCTYX"):
+        choose_formats(WEIGHTS, other)
+
+
+def test_formats_that_were_changed_after_the_training_are_refused(tmp_path) -> None:
+    (tmp_path / "formats.toml").write_bytes(RUSSIA.read_bytes())
+    assert list_sums(tmp_path) == ["formats.toml"]
+    check_alphabet(tmp_path, russian())
+    (tmp_path / "formats.toml").write_text(RUSSIA.read_text().replace("BE", "EB", 1))
+    with pytest.raises(WeightsError, match=r"formats\.toml: wanted SHA-256"):
+        choose_formats(tmp_path)
+
+
+def test_weights_that_do_not_say_what_they_read_are_refused(tmp_path) -> None:
+    with pytest.raises(WeightsError, match=r"wanted formats\.toml, the plates that its weights"):
+        choose_formats(tmp_path)

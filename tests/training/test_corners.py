@@ -9,7 +9,7 @@ from orchestrator.networks.export import load_networks
 from orchestrator.networks.stn import STN
 from orchestrator.pipeline import Infer, Tensors, recognize
 from rendering.camera import Quad, View, warp
-from rendering.layouts import draw_plate
+from rendering.country import russia
 from rendering.synth import render_samples
 from training.corners import ROOM, corner_loss, teach_corners
 from training.pools import UNKNOWN_CORNERS, to_input
@@ -27,7 +27,7 @@ def rendered(view: View) -> tuple[torch.Tensor, Quad]:
     """A plate on a grey wall, (400, 600, 3) uint8 BGR, and its corners in the picture."""
     wall = np.full((400, 600, 3), 90, np.uint8)
     quad = view.quad() + np.array([300, 200])
-    picture = warp(draw_plate("M456OP199", "ru_car"), wall, quad)
+    picture = warp(russia().plate_of("M456OP199").picture, wall, quad)
     return torch.from_numpy(cv2.GaussianBlur(picture, (0, 0), 0.6).astype(np.uint8)), quad
 
 

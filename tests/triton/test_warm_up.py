@@ -1,9 +1,17 @@
-from orchestrator.formats import russian
+from orchestrator.canary import read_canary
+from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.settings import Settings
 from orchestrator.triton.warm_up import warm_up
 
 
 def test_every_step_of_the_pipeline_is_taken() -> None:
-    (plate,) = warm_up(Settings(detection_threshold=1.0), russian())
+    (plate,) = warm_up(Settings(detection_threshold=1.0), russian(), read_canary(None).file)
     assert len(plate.corners) == 4
     assert plate.text == ""
+
+
+def test_plates_of_two_lines_are_read_beforehand_too() -> None:
+    formats = Formats("12AB", (PlateFormat("square", ("DD/LL",)),))
+    wide, square = warm_up(Settings(), formats, read_canary(WEIGHTS).file)
+    assert wide.corners != square.corners == ((8, 40), (48, 40), (48, 70), (8, 70))

@@ -1,0 +1,162 @@
+"""Exported networks, kept by the hash of all that made them.
+
+Exports of other weights lie beside them under other names, so whoever serves some keeps them,
+whatever is exported later.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.formats import Formats, read_formats
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.registry import EXPORTED
+from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, sha256
+from orchestrator.server.repository import REPOSITORY, check_models
+
+DIGITS = 16
+"""Of a hash in a file's name: two of them never meet by chance."""
+_CODE = Path(__file__).resolve().parents[1] / "networks"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """What the models of a service are made of.
+
+    Attributes:
+        repository: Their configurations and code, and the networks that were exported before.
+        weights: Folder of the weights.
+        engine: What runs the networks; not `auto`.
+        formats: File of what the plates may say, in the alphabet of the weights; that of the
+            weights when None.
+    """
+
+    repository: Path = REPOSITORY
+    weights: Path = WEIGHTS
+    engine: Engine = Engine.TORCHSCRIPT
+    formats: Path | None = None
+
+    def choose_formats(self) -> Path:
+        """Return the file of what the plates may say.
+
+        Raises:
+            SettingsError: It does not say that.
+            WeightsError: The weights have none, or read another alphabet.
+        """
+        return choose_formats(self.weights, self.formats)
+
+    def read_formats(self) -> Formats:
+        """Return what the plates may say; the errors are those of `choose_formats`."""
+        return read_formats(self.choose_formats())
+
+    def choose_engine(self, name: str) -> Engine:
+        """Return what runs one of the models."""
+        return EXPORTED[name].choose_engine(self.engine)
+
+    def hash(self, name: str) -> str:
+        """Return what an exported file depends on as one SHA-256: weights, code, libraries, engine.
+
+        Raises:
+            WeightsError: The weight file is missing or not the listed one.
+        """
+        network, engine = EXPORTED[name], self.choose_engine(name)
+        parts = [engine.value, self.read_formats().alphabet]
+        parts += [check_listed(self.weights / network.weights)] if network.weights else []
+        # Beside a Triton with a PyTorch backend OpenVINO need not be installed.
+        libraries = ("torch", "openvino") if engine.is_openvino else ("torch",)
+        parts += [metadata.version(library) for library in libraries]
+        parts += [sha256(path) for path in sorted(self.weights.glob(f"{name}.int8.*"))]
+        code = (f"{name}.py", "export.py", "ir.py", *(() if network.weights else ("../images.py",)))
+        parts += [(_CODE / file).read_text() for file in code]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+    def exported_file(self, name: str) -> Path:
+        """Return where a network's exported file belongs in the repository."""
+        kind = "xml" if self.choose_engine(name).is_openvino else "pt"
+        return self.repository / name / "1" / f"model.{self.hash(name)[:DIGITS]}.{kind}"
+
+
+def export_networks(
+    source: ModelSource, *, spare: Path | None = None, force: bool = False
+) -> list[Path]:
+    """Write the file of each network and step that is not there.
+
+    Args:
+        source: What from, and where to.
+        spare: A folder for what the repository's cannot take; without one that is an error.
+        force: Write those that are there, too.
+
+    Returns:
+        The files written.
+
+    Raises:
+        SettingsError: The repository is none of our models, or cannot be written.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
+    """
+    check_models(source.repository)
+    files = {name: source.exported_file(name) for name in EXPORTED}
+    missing = [name for name in EXPORTED if force or not _find(files[name], spare)]
+    if not missing:
+        return []
+    written = {name: _choose_place(files[name], spare) for name in missing}
+    logger.info("exporting %s ...", ", ".join(missing))
+    from orchestrator.networks import export  # PyTorch takes seconds to import
+
+    plates = source.read_formats()
+    for name, file in written.items():
+        export.write_network(name, file, source.weights, source.engine, plates)
+    return [*written.values()]
+
+
+def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> Path:
+    """Return a network's exported file.
+
+    Raises:
+        SettingsError: There is none.
+        WeightsError: The weights cannot be used.
+    """
+    file = source.exported_file(name)
+    found = _find(file, spare)
+    if found is None:
+        raise SettingsError(
+            f"{file}: no such file: the network is not exported yet; "
+            f"run plates export --engine {source.engine.value}"
+        )
+    return found
+
+
+def files_of(exported: Path) -> tuple[Path, ...]:
+    """Return all files that belong to an exported one: numbers lie beside an .xml."""
+    return (exported, exported.with_suffix(".bin")) if exported.suffix == ".xml" else (exported,)
+
+
+def _find(file: Path, spare: Path | None) -> Path | None:
+    places: Iterable[Path] = [file, *([spare / file.name] if spare else [])]
+    return next((one for one in places if all(part.is_file() for part in files_of(one))), None)
+
+
+def _choose_place(file: Path, spare: Path | None) -> Path:
+    """Return where to write a file; see that it can be, before the work of making it."""
+    if spare and not os.access(file.parent, os.W_OK):
+        return spare / file.name
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=file.parent):
+            pass
+    except OSError as error:
+        raise SettingsError(
+            f"{file.parent}: the exported network cannot be written here: {error.strerror}; copy "
+            "the model repository to a folder that can be written and name it with "
+            "--model-repository"
+        ) from error
+    return file

@@ -1,0 +1,116 @@
+"""The model repository that a server gets: configurations, exported files, and whose plates."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.canary import CANARY_FILES, has_canary
+from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
+from orchestrator.errors import SettingsError
+from orchestrator.networks.registry import EXPORTED
+from orchestrator.server.capacity import Capacity
+from orchestrator.server.exports import ModelSource, files_of, find_exported
+from orchestrator.server.models import CONFIG, read_config
+from orchestrator.server.repository import MODELS, WORKERS, check_models, count_instances
+
+SETTINGS_OF_READINGS = ("text_threshold", "temperature")
+"""Settings of `plate_recognition` that `plate_reader` has, too."""
+
+
+def lay_out(
+    source: ModelSource,
+    target: Path,
+    capacity: Capacity | None = None,
+    *,
+    spare: Path | None = None,
+) -> Path:
+    """Write a repository of one engine, which Triton's own backends of these names take, too.
+
+    Args:
+        source: What from; its networks are exported.
+        target: The folder to write; model folders in it are replaced.
+        capacity: How many instances of each model on a CPU. None is for GPUs alone: as many as
+            config.pbtxt says, and without a GPU the server does not start.
+        spare: Where exported networks may lie beside the repository.
+
+    Returns:
+        The target.
+
+    Raises:
+        SettingsError: The source is no repository of our models, a network is not exported, the
+            formats cannot be read, or the target cannot be written.
+        WeightsError: The weights cannot be used.
+    """
+    check_models(source.repository)
+    for name in MODELS:
+        config = configure(source, name, capacity)
+        try:
+            _write_model(target / name, config, _choose_files(source, name, spare))
+        except OSError as error:
+            raise SettingsError(f"{target / name}: cannot be written: {error.strerror}") from error
+    return target
+
+
+def configure(source: ModelSource, name: str, capacity: Capacity | None = None) -> str:
+    """Return a model's config.pbtxt for an engine and a country's plates.
+
+    Raises:
+        SettingsError: The file in the repository does not parse.
+        WeightsError: The weights do not say whose plates they read.
+    """
+    from google.protobuf import text_format
+    from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
+
+    config = read_config(source.repository / name / CONFIG)
+    if name in EXPORTED:
+        config.backend = source.choose_engine(name).backend
+    for group in config.instance_group:  # an ensemble has none
+        if source.engine.is_openvino:
+            group.kind = ModelInstanceGroup.KIND_CPU
+        elif capacity is None and group.kind == ModelInstanceGroup.KIND_AUTO:
+            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO falls back to the CPU without a word
+        if capacity:
+            group.count = count_instances(name, capacity)
+    if name == READER:
+        config.output[0].dims[0] = source.read_formats().classes
+    if name == DECODE:
+        config.input[0].dims[1] = source.read_formats().classes
+        _copy_settings(read_config(source.repository / MODEL / CONFIG), config)
+    return str(text_format.MessageToString(config))
+
+
+def canary_folder(repository: Path) -> Path:
+    """Return where a repository of our models keeps the picture that it must read."""
+    return repository / MODEL / "1"
+
+
+def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:
+    """Return what belongs into a model's version folder, by the names it has there."""
+    if name in EXPORTED:
+        exported = files_of(find_exported(source, name, spare))
+        return {f"model{file.suffix}": file for file in exported}
+    if name not in WORKERS:  # an ensemble
+        return {}
+    files = {"model.py": source.repository / name / "1" / "model.py"}
+    files[FORMATS_FILE] = source.choose_formats()
+    if name == MODEL and has_canary(source.weights):
+        files |= {one: source.weights / one for one in CANARY_FILES}
+    return files
+
+
+def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "1").mkdir(parents=True)
+    (folder / CONFIG).write_text(config, encoding="utf-8")
+    for name, file in files.items():
+        shutil.copy(file, folder / "1" / name)
+
+
+def _copy_settings(source: Any, target: Any) -> None:
+    """Give a model the settings of another, which an operator sets in one place."""
+    for name in SETTINGS_OF_READINGS:
+        if name in source.parameters:
+            target.parameters[name].CopyFrom(source.parameters[name])

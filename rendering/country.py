@@ -1,0 +1,229 @@
+"""A country that can be drawn: its formats and the renderer that its file names.
+
+A renderer is a function that draws one new plate. It is code of the country's folder, and runs when
+the country is read: use folders that you trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+
+from orchestrator.errors import SettingsError
+from orchestrator.formats import RUSSIA, Formats, lines_of, read_formats
+from orchestrator.picture_files import Bgr
+from rendering.glyphs import glyph_mask
+from rendering.painting import GlyphSource
+from rendering.texts import fill, find_format, layout_of, plain, random_text
+
+SQUARE = 2.0
+"""A plate less than so many times as wide as high is read in two lines, any other in one."""
+LEAST_PX = 24
+"""Height of a line in the picture of a flat plate: the reader's own."""
+
+
+@dataclass(frozen=True)
+class FlatPlate:
+    """A new, clean plate seen straight on.
+
+    Attributes:
+        picture: (H, W, 3) uint8 BGR; its sides have the plate's real proportion.
+        text: What the plate says, its lines one after the other.
+        format: Name of its format.
+        lines: Of the text, 1 or 2.
+    """
+
+    picture: Bgr
+    text: str
+    format: str
+    lines: int = 1
+
+    @property
+    def proportion(self) -> float:
+        """Width over height."""
+        return self.picture.shape[1] / self.picture.shape[0]
+
+
+class Renderer(Protocol):
+    """What `module:function` of a formats file must be."""
+
+    def __call__(
+        self, rng: np.random.Generator | None, format_name: str, *, text: str, glyphs: GlyphSource
+    ) -> FlatPlate:
+        """Draw one plate.
+
+        Args:
+            rng: For what differs from plate to plate: paint, bolts, play; None for none of it.
+            format_name: One of the country's formats.
+            text: What it says, with a `/` where its second line begins.
+            glyphs: Source of the characters, for renderers that draw with ours.
+
+        Raises:
+            ValueError: The renderer draws no such plate.
+        """
+
+
+@dataclass(frozen=True)
+class Country:
+    """What the plates of a country say, and how they look."""
+
+    formats: Formats
+    draw: Renderer
+
+    def random_plate(
+        self,
+        rng: np.random.Generator,
+        format_name: str | None = None,
+        *,
+        glyphs: GlyphSource = glyph_mask,
+    ) -> FlatPlate:
+        """Draw a plate of a random text; the formats come by their shares, unless one is given.
+
+        Raises:
+            SettingsError: The renderer does not draw it.
+        """
+        text, name = random_text(rng, self.formats, format_name)
+        return self._draw(rng, name, text, glyphs)
+
+    def plate_of(
+        self,
+        text: str,
+        *,
+        format_name: str | None = None,
+        rng: np.random.Generator | None = None,
+        glyphs: GlyphSource = glyph_mask,
+    ) -> FlatPlate:
+        """Draw a plate of a text.
+
+        Args:
+            text: With a `/` where the second line begins, if there is one.
+            format_name: Of the text; the first that it has when None.
+            rng: For what differs from plate to plate; None for a plate without it.
+            glyphs: Source of the characters.
+
+        Raises:
+            ValueError: The text has no such format.
+            SettingsError: The renderer does not draw it.
+        """
+        names = [format_name] if format_name else [one.name for one in self.formats.format]
+        fitting = [name for name in names if self.fits(text, name)]
+        if not fitting:
+            raise ValueError(f"text: wanted one of the formats {', '.join(names)}, got {text!r}")
+        return self._draw(rng, fitting[0], text, glyphs)
+
+    def fits(self, text: str, format_name: str) -> bool:
+        """Tell whether a text, its lines told by `/`, has a format."""
+        one = find_format(self.formats, format_name)
+        return layout_of(text, one, self.formats.alphabet) is not None
+
+    def check(self) -> None:
+        """See that every layout of the formats with a share can be drawn.
+
+        Raises:
+            SettingsError: One cannot.
+        """
+        rng = np.random.default_rng(0)
+        for one in self.formats.format:
+            for layout in one.layouts if one.share else ():
+                try:
+                    self._draw(rng, one.name, fill(rng, layout, self.formats), glyph_mask)
+                except SettingsError as error:
+                    raise SettingsError(f"layout {layout} of {one.name}: {error}") from error
+
+    def _draw(
+        self, rng: np.random.Generator | None, name: str, text: str, glyphs: GlyphSource
+    ) -> FlatPlate:
+        try:
+            plate = self.draw(rng, name, text=text, glyphs=glyphs)
+        except Exception as error:  # a renderer may be anybody's
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            raise SettingsError(f"renderer: wanted a plate {text}, got: {kind}{error}") from error
+        _check_plate(plate, name, text)
+        return plate
+
+
+def country_of(formats_file: Path) -> Country:
+    """Read a country's file, find its renderer and see that it draws every layout.
+
+    Raises:
+        SettingsError: The file cannot be used, names no renderer or one that cannot be found, or
+            the renderer does not draw a layout.
+    """
+    formats = read_formats(formats_file)
+    try:
+        country = Country(formats, _find_renderer(formats.renderer, formats_file.absolute().parent))
+        country.check()
+    except SettingsError as error:
+        raise SettingsError(f"{formats_file}: {error}") from error
+    return country
+
+
+@lru_cache(maxsize=1)
+def russia() -> Country:
+    """Return the country of the project's own weights."""
+    return country_of(RUSSIA)
+
+
+def _find_renderer(renderer: str, folder: Path) -> Renderer:
+    """Return the function that `module:function` names, the module from the folder first."""
+    name, _, function = renderer.partition(":")
+    if not name or not function:
+        raise SettingsError(f"renderer: wanted module:function, got {renderer or 'none'}")
+    file = folder / f"{name}.py"
+    try:
+        module = _run(file) if file.is_file() else importlib.import_module(name)
+    except Exception as error:  # whatever a module may do while it is run
+        told = f"{type(error).__name__}: {error}"
+        raise SettingsError(f"renderer: wanted the module {name}, got {told}") from error
+    found: Renderer | None = getattr(module, function, None)
+    if not callable(found):
+        raise SettingsError(f"renderer: wanted a function {function} in {name}, got none")
+    return found
+
+
+def _run(file: Path) -> ModuleType:
+    """Run a module under a name of its own: two countries may both have a `renderer.py`."""
+    name = "country_" + hashlib.sha256(str(file).encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+def _check_plate(plate: object, name: str, text: str) -> None:
+    """Refuse what is no plate of a format and a text."""
+    if not isinstance(plate, FlatPlate):
+        raise SettingsError(f"renderer: wanted a FlatPlate, got {type(plate).__name__}")
+    lines = lines_of(text)
+    wanted, got = (plain(text), name, lines), (plate.text, plate.format, plate.lines)
+    if got != wanted:
+        raise SettingsError(f"renderer: wanted text, format and lines {wanted}, got {got}")
+    _check_picture(plate.picture, lines)
+
+
+def _check_picture(picture: object, lines: int) -> None:
+    """Refuse what is no picture of a plate with so many lines."""
+    wanted = f"renderer: wanted a picture uint8 (H, W, 3), H at least {LEAST_PX * lines}"
+    if not isinstance(picture, np.ndarray):
+        raise SettingsError(f"{wanted}, got {type(picture).__name__}")
+    height, width, channels = picture.shape if picture.ndim == 3 else (0, 0, 0)
+    if picture.dtype != np.uint8 or channels != 3 or height < LEAST_PX * lines:
+        raise SettingsError(f"{wanted}, got {picture.dtype} {picture.shape}")
+    if (width < SQUARE * height) != (lines == 2):
+        shape = f"less than {SQUARE:g}" if lines == 2 else f"at least {SQUARE:g}"
+        raise SettingsError(
+            f"renderer: wanted a plate of {'two lines' if lines == 2 else 'one line'} to be "
+            f"{shape} times as wide as high, got {width} x {height}"
+        )

@@ -1,0 +1,71 @@
+"""`plates serve` as a process of its own, and what a test asks of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.processes import find_tree, find_workers
+from orchestrator.server.ports import free_ports
+from tests.samples import PLATES
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A `plates serve`.
+
+    Attributes:
+        process: The command.
+        gateway: Where the gateway's HTTP is.
+        triton: Where Triton's is.
+        printed: What the command said until it was ready.
+    """
+
+    process: subprocess.Popen[str]
+    gateway: str
+    triton: str
+    printed: str
+
+    def gateways(self) -> set[int]:
+        """Return the gateway's processes."""
+        below = find_tree(self.process.pid)
+        return {pid for pid in below if b"orchestrator.gateway" in command_line(pid)}
+
+    def workers(self) -> set[int]:
+        """Return Triton's workers for one model."""
+        return {*find_workers(self.process.pid, "lprnet")}
+
+
+@contextmanager
+def serve(*flags: str | Path) -> Iterator[Serving]:
+    """Run `plates serve` on free ports for the length of a `with` block."""
+    http, grpc, metrics, gateway, gateway_grpc = free_ports(5)
+    process = subprocess.Popen(
+        [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
+         f"--metrics-port={metrics}", f"--gateway=127.0.0.1:{gateway}",
+         f"--gateway-grpc=127.0.0.1:{gateway_grpc}", *flags],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    lines = []
+    for line in process.stdout or ():
+        lines.append(line)
+        if line.startswith("Ctrl-C"):
+            break
+    assert lines, process.stderr and process.stderr.read()
+    try:
+        yield Serving(process, f"localhost:{gateway}", f"localhost:{http}", "".join(lines))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate()
+
+
+def command_line(pid: int) -> bytes:
+    """Return a process's command line, nothing when it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,59 @@
+"""Networks that say what a test wants, for `recognize`."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from orchestrator.formats import russian
+
+IDENTITY = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
+ALPHABET, BLANK = russian().alphabet, russian().blank
+
+
+def picture(height: int = 480, width: int = 640) -> Tensor:
+    return torch.full((height, width, 3), 90, dtype=torch.uint8)
+
+
+def rows(*boxes: tuple[float, ...]) -> Tensor:
+    """The detector's answer: x0 y0 x1 y1 score, in letterbox pixels."""
+    return torch.tensor([(*box, 0.0) for box in boxes]).reshape(1, -1, 6)
+
+
+def logits_of(text: str, logit: float = 20.0) -> Tensor:
+    logits = torch.zeros(BLANK + 1, 18)
+    steps = [ALPHABET.index(char) for char in text]
+    for step in range(18):
+        char, is_char = divmod(step, 2)
+        logits[steps[char] if not is_char and char < len(steps) else BLANK, step] = logit
+    return logits
+
+
+class ScriptedInfer:
+    """Networks that say what the test wants: the detector once, the others a plate at a time."""
+
+    def __init__(
+        self,
+        yolo: Tensor,
+        texts: tuple[str, ...] = (),
+        theta: Tensor = IDENTITY,
+        logits: tuple[float, ...] = (),
+    ):
+        self.yolo, self.texts, self.theta = yolo, list(texts), theta
+        self.logits = logits or (20.0,) * len(texts)
+        self.called: list[str] = []
+        self.batches: list[int] = []
+
+    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        (given,) = tensors.values()
+        self.called.append(model)
+        if model == "yolo":
+            self.net = given
+            return {"output__0": self.yolo}
+        self.batches.append(len(given))
+        if model == "stn":
+            self.crops = given
+            return {"output__0": given, "output__1": self.theta.expand(len(given), 2, 3)}
+        read, self.texts = self.texts[: len(given)], self.texts[len(given) :]
+        sure, self.logits = self.logits[: len(given)], self.logits[len(given) :]
+        return {"output__0": torch.stack(list(map(logits_of, read, sure)))}

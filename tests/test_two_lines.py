@@ -1,0 +1,110 @@
+"""Plates of one and of two lines in one country."""
+
+import pytest
+import torch
+
+from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.pipeline import find_squares, recognize
+from orchestrator.plates import Plates
+from orchestrator.settings import Settings
+from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows
+
+LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
+BOTH, SQUARE_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (SQUARE,))
+WIDE_BOX = (100.0, 100.0, 200.0, 125.0, 0.9)
+SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
+
+
+def test_boxes_less_than_twice_as_wide_as_high_are_square() -> None:
+    xyxy = torch.tensor([[0.0, 0, 40, 20], [0, 0, 39, 20], [0, 0, 10, 20], [0, 0, 100, 20]])
+    assert find_squares(xyxy) == [1, 2]
+    assert find_squares(xyxy[:1]) == []
+
+
+def test_russian_plates_are_read_once_whatever_their_shape() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA77", "B840OK197"))
+    plates = recognize(picture(), infer, formats=russian())
+    assert plates.texts == ["A001AA77", "B840OK197"]
+    assert infer.batches == [2, 2]
+
+
+def test_a_square_box_is_read_in_one_line_and_in_two_by_the_same_calls() -> None:
+    # The flat crops of both boxes, then the unfolded one of the square box.
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "123ABC"))
+    plates = recognize(picture(), infer, formats=BOTH)
+    assert infer.called == ["yolo", "stn", "lprnet"]
+    assert infer.batches == [3, 3]
+    assert plates.texts == ["A001AA", "123ABC"]
+    assert [plate.format for plate in plates] == ["long", "square"]
+
+
+def test_the_crop_behind_the_flat_ones_is_the_unfolded_one() -> None:
+    scene = picture()
+    scene[:120, 300:360], scene[120:, 300:360] = 0, 200  # above and below the box's middle
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "123ABC"))
+    recognize(scene, infer, formats=BOTH)
+    flat, unfolded = infer.crops
+    assert flat[:, 0, 47].mean() < -0.9 < 0.5 < flat[:, -1, 47].mean()
+    assert unfolded[:, 12, 20].mean() < -0.9 < 0.5 < unfolded[:, 12, 70].mean()
+
+
+def test_a_square_box_may_hold_a_plate_of_one_line() -> None:
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", ""))
+    (plate,) = recognize(picture(), infer, formats=BOTH)
+    assert (plate.text, plate.format) == ("A001AA", "long")
+
+
+@pytest.mark.parametrize(
+    ("logits", "text"),
+    [pytest.param((6.0, 9.0), "123ABC", id="two"), pytest.param((9.0, 6.0), "A001AA", id="one")],
+)
+def test_of_two_readings_the_surer_one_stays(logits: tuple[float, float], text: str) -> None:
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", "123ABC"), logits=logits)
+    (plate,) = recognize(picture(), infer, formats=BOTH)
+    assert plate.text == text
+    assert plate.candidates[0] == (text, plate.text_score)
+    assert (plate.raw_text, len(plate.character_scores)) == (text, 6)
+
+
+def test_corners_of_a_plate_in_two_lines_are_its_box() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "123ABC"))
+    one, two = recognize(picture(), infer, formats=BOTH)
+    assert two.corners == ((300, 100), (360, 100), (360, 140), (300, 140))
+    assert one.corners == ((92, 94), (208, 94), (208, 131), (92, 131))  # the crop, for the identity
+
+
+def test_corners_are_the_same_whether_or_not_the_text_is_asked_for() -> None:
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "123ABC"))
+    (plate,) = recognize(picture(), infer, formats=BOTH, outputs={"corners"})
+    assert plate.corners == ((300, 100), (360, 100), (360, 140), (300, 140))
+
+
+def test_corners_of_wide_boxes_alone_need_no_reader() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX))
+    recognize(picture(), infer, formats=BOTH, outputs={"corners"})
+    assert infer.called == ["yolo", "stn"]
+
+
+def test_a_text_of_the_other_number_of_lines_is_no_plate() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("123ABC", "123ABC", "A001AA"))
+    assert recognize(picture(), infer, formats=BOTH).texts == ["", ""]
+
+
+def test_where_every_plate_has_two_lines_a_square_box_is_read_so_however_badly() -> None:
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", "77"))
+    (plate,) = recognize(picture(), infer, formats=SQUARE_ONLY)
+    assert (plate.text, plate.raw_text) == ("", "77")
+
+
+def test_where_every_plate_has_two_lines_a_wide_box_has_no_text() -> None:
+    (plate,) = recognize(picture(), ScriptedInfer(rows(WIDE_BOX), ("A001AA",)), formats=SQUARE_ONLY)
+    assert (plate.text, plate.text_score, plate.raw_text) == ("", 0, "A001AA")
+
+
+def test_flat_and_unfolded_crops_share_the_batches() -> None:
+    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 12, 10.0 * i + 8, 0.99 - i / 100) for i in range(20)]
+    texts = tuple(f"A{i:03}AA" for i in range(20)) + tuple(f"{i:03}ABC" for i in range(20))
+    infer = ScriptedInfer(rows(*boxes), texts, logits=(9.0,) * 20 + (12.0,) * 20)
+    plates: Plates = recognize(picture(480, 960), infer, Settings(), formats=BOTH)
+    assert infer.batches == [32, 8, 32, 8]
+    assert plates.texts == [f"{i:03}ABC" for i in range(20)]
