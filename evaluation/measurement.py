@@ -25,6 +25,7 @@ from evaluation.results import (
     DetectionResult,
     HitRate,
     OperatingPoint,
+    PlateVerdict,
     ReadingResult,
     Showing,
     Verdicts,
@@ -33,6 +34,7 @@ from evaluation.scores import (
     brier_score,
     coverage_at,
     coverage_curve,
+    equal_mass_reliability,
     expected_calibration_error,
     reliability,
 )
@@ -67,6 +69,19 @@ def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
         by_tilt_deg=_bin(found, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
         coverage=_measure_showing(found),
         calibration=_measure_calibration(found),
+        verdicts=tuple(map(_verdict, outcomes)),
+    )
+
+
+def _verdict(outcome: Outcome) -> PlateVerdict:
+    shown = outcome.answer.text if outcome.answer else ""
+    return PlateVerdict(
+        image=outcome.path.name,
+        type=outcome.label.type,
+        region=outcome.label.region,
+        wanted=outcome.label.text,
+        verdict=outcome.verdict,
+        text=shown or outcome.best,
     )
 
 
@@ -137,9 +152,15 @@ def _measure_showing(found: Sequence[Outcome]) -> Showing:
 
 
 def _measure_calibration(found: Sequence[Outcome]) -> Calibration:
-    bins = reliability(*scores_of(found))
-    ece, brier = expected_calibration_error(bins), brier_score(*scores_of(found))
-    return Calibration(ece, brier, tuple(bins))
+    scores, right = scores_of(found)
+    bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
+    return Calibration(
+        ece=expected_calibration_error(bins),
+        ece_equal_mass=expected_calibration_error(equal_mass),
+        brier=brier_score(scores, right),
+        bins=tuple(bins),
+        equal_mass_bins=tuple(equal_mass),
+    )
 
 
 def scores_of(found: Sequence[Outcome]) -> tuple[list[float], list[bool]]:

@@ -63,6 +63,7 @@ def write_reading(
     plot([draw_coverage(curve, threshold)], folder / "coverage.png")
     calibration = result.calibration
     write_csv(ScoreBin, calibration.bins, folder / "reliability.csv")
+    write_csv(ScoreBin, calibration.equal_mass_bins, folder / "reliability_equal_mass.csv")
     accuracy, counts = draw_reliability(calibration.bins, calibration.ece)
     plot([[accuracy], [counts]], folder / "reliability.png")
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from evaluation.checkpoints import assemble
+from evaluation.running import name_engines
 from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
@@ -61,7 +62,7 @@ class Recognizer:
         read: Finds and reads the plates with these settings.
         detect: Only finds them, down to the lowest scores.
         weights: SHA-256 of each network's weights; empty where they are not known.
-        engine: What runs the networks; None where that is not known.
+        engines: What runs each network; empty where that is not known.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class Recognizer:
     read: Callable[[Tensor], Answer]
     detect: Callable[[Tensor], Plates]
     weights: Mapping[str, str] = field(default_factory=dict)
-    engine: Engine | None = None
+    engines: Mapping[str, Engine] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
             _start_server(options, weights) as url,
             _recognize_there(url, options.parameters) as recognizer,
         ):
-            yield replace(recognizer, weights=digests, engine=engine)
+            yield replace(recognizer, weights=digests, engines=name_engines(engine, weights))
 
 
 def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats) -> Recognizer:
@@ -160,7 +161,7 @@ def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats
         {name: {"string_value": value} for name, value in options.changed.items()}
     )
     recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
-    return replace(recognizer, engine=engine)
+    return replace(recognizer, engines=name_engines(engine, weights))
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evaluation.reading import Confusion
 from evaluation.scores import Coverage, ScoreBin
+from evaluation.yolo_labels import Box
 from orchestrator.settings import Settings
 
 PRECISION = 0.99
@@ -90,11 +91,42 @@ class Showing:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether text scores mean what they say."""
+    """Whether text scores mean what they say.
+
+    Attributes:
+        ece: Expected calibration error over bins of equal width.
+        ece_equal_mass: The same over bins of equally many readings.
+        brier: Mean squared distance of score and truth.
+        bins: Of equal width.
+        equal_mass_bins: Of equally many readings.
+    """
 
     ece: float | None
+    ece_equal_mass: float | None
     brier: float | None
     bins: tuple[ScoreBin, ...]
+    equal_mass_bins: tuple[ScoreBin, ...]
+
+
+@dataclass(frozen=True)
+class PlateVerdict:
+    """What became of one labelled plate; reports are compared plate by plate with it.
+
+    Attributes:
+        image: File name of the picture.
+        type: `std`, `other` or `bad`.
+        region: Where the plate is, xyxy pixels, with some margin.
+        wanted: Its text.
+        verdict: `read`, `wrong`, `not shown` or `missed`.
+        text: What was shown, or would have been with a lower threshold; `""` where nothing.
+    """
+
+    image: str
+    type: str
+    region: Box
+    wanted: str
+    verdict: str
+    text: str
 
 
 @dataclass(frozen=True)
@@ -112,6 +144,7 @@ class ReadingResult:
         by_tilt_deg: Of those found, by tilt.
         coverage: Of those found.
         calibration: Of those found.
+        verdicts: Of every labelled plate, whatever its type.
     """
 
     pictures: int
@@ -124,6 +157,7 @@ class ReadingResult:
     by_tilt_deg: tuple[HitRate, ...]
     coverage: Showing
     calibration: Calibration
+    verdicts: tuple[PlateVerdict, ...]
 
 
 @dataclass(frozen=True)
@@ -178,7 +212,7 @@ class Report:
     Attributes:
         name: In comparisons.
         way: `in process` or `triton`.
-        engine: What ran the networks; None where that is not known.
+        engines: What ran each network; empty where that is not known.
         settings: What the pictures were recognised with.
         weights_sha256: Of each network; empty where they are not known.
         data: What was measured on.
@@ -189,7 +223,7 @@ class Report:
 
     name: str
     way: str
-    engine: str | None
+    engines: Mapping[str, str]
     settings: Settings
     weights_sha256: Mapping[str, str]
     data: DataSets

@@ -16,6 +16,7 @@ from evaluation.detection import Detected
 from evaluation.detection_files import write_detection
 from evaluation.measurement import measure_detection, measure_reading
 from evaluation.outcomes import Outcome, detect_all, judge_scenes
+from evaluation.pairing_files import write_changes, write_paired_test
 from evaluation.reading_files import write_reading
 from evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
 from evaluation.results import DataSets, Report
@@ -69,16 +70,24 @@ def run(task: Task, options: RecognizerOptions) -> str:
         detected = detect_all(_watch(boxed, "detecting"), recognizer.detect)
         seconds = round(time.monotonic() - started, 1)
     report = _report(task, recognizer, outcomes, detected, seconds)
-    comparison = write_comparison([report, *others]) if others else ""
+    comparison = _compare(report, others)
     with explain_write_errors(task.out):
         write_report(report, task.out / "report.json")
-        if comparison:
+        if others:
             (task.out / "comparison.md").write_text(comparison, encoding="utf-8")
+            write_changes(report, others, outcomes, task.out)
         if report.reading:
             write_reading(report.reading, outcomes, report.settings.text_threshold, task.out)
         if report.detection:
             write_detection(report.detection, detected, [one.path for one in boxed], task.out)
     return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
+
+
+def _compare(report: Report, others: Sequence[Report]) -> str:
+    if not others:
+        return ""
+    tests = (write_paired_test(report, other) for other in others)
+    return "\n".join((write_comparison([report, *others]), *tests))
 
 
 def _read_data(task: Task, alphabet: str) -> tuple[list[Scene], list[BoxedPicture]]:
@@ -101,7 +110,7 @@ def _report(
     return Report(
         name=task.name,
         way=recognizer.kind,
-        engine=recognizer.engine.value if recognizer.engine else None,
+        engines={name: engine.value for name, engine in recognizer.engines.items()},
         settings=recognizer.settings,
         weights_sha256=dict(recognizer.weights),
         data=DataSets(

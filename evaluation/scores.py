@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from reporting.comparison import ratio
 
+Scored = tuple[float, bool]
+"""The score of a reading, and whether it is right."""
+
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Readings whose scores lie in [low, high); the last bin holds `high`, too.
+    """Readings of similar scores.
 
     Attributes:
-        low: Lower edge.
-        high: Upper edge.
+        low: Of equal width: lower edge. Of equal mass: lowest score.
+        high: Of equal width: upper edge, which the last bin alone holds. Of equal mass: highest
+            score.
         count: Readings in the bin.
         score: Their mean score, None without any.
         accuracy: The part of them that is right, None without any.
@@ -35,20 +41,40 @@ def reliability(scores: Sequence[float], right: Sequence[bool], bins: int = 10) 
     Source: Niculescu-Mizil & Caruana 2005, "Predicting good probabilities with supervised
     learning".
     """
-    index = [min(int(score * bins), bins - 1) for score in scores]
-    diagram = []
-    for number in range(bins):
-        inside = [(s, r) for i, s, r in zip(index, scores, right, strict=True) if i == number]
-        diagram.append(
-            ScoreBin(
-                low=number / bins,
-                high=(number + 1) / bins,
-                count=len(inside),
-                score=ratio(sum(score for score, _ in inside), len(inside)),
-                accuracy=ratio(sum(is_right for _, is_right in inside), len(inside)),
-            )
-        )
-    return diagram
+    inside: list[list[Scored]] = [[] for _ in range(bins)]
+    for score, is_right in zip(scores, right, strict=True):
+        inside[min(int(score * bins), bins - 1)].append((score, is_right))
+    return [_bin(one, number / bins, (number + 1) / bins) for number, one in enumerate(inside)]
+
+
+def equal_mass_reliability(
+    scores: Sequence[float], right: Sequence[bool], bins: int = 10
+) -> list[ScoreBin]:
+    """Sort readings by score into bins of equally many, so that each bin's accuracy is as sure.
+
+    Readings of one score share a bin: with many ties there are fewer bins, not of one size. `low`
+    and `high` are the lowest and the highest score of the bin.
+
+    Source: Nguyen & O'Connor 2015, "Posterior calibration and exploratory analysis for natural
+    language processing models"; Nixon et al. 2019, "Measuring calibration in deep learning" (the
+    adaptive calibration error, here of the one class "read correctly").
+    """
+    ranked = sorted(zip(scores, right, strict=True), key=lambda reading: reading[0])
+    values = [score for score, _ in ranked]
+    shares = (round(number * len(ranked) / bins) for number in range(1, bins + 1))
+    ends = sorted({bisect_right(values, values[share - 1]) for share in shares if share})
+    groups = [ranked[start:end] for start, end in pairwise([0, *ends])]
+    return [_bin(group, group[0][0], group[-1][0]) for group in groups]
+
+
+def _bin(readings: Sequence[Scored], low: float, high: float) -> ScoreBin:
+    return ScoreBin(
+        low=low,
+        high=high,
+        count=len(readings),
+        score=ratio(sum(score for score, _ in readings), len(readings)),
+        accuracy=ratio(sum(is_right for _, is_right in readings), len(readings)),
+    )
 
 
 def expected_calibration_error(diagram: Sequence[ScoreBin]) -> float | None:

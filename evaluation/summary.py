@@ -67,6 +67,11 @@ ROWS = (
     _of_reading(
         "expected calibration error", lambda reading: reading.calibration.ece, format_number
     ),
+    _of_reading(
+        "calibration error, bins of equal mass",
+        lambda reading: reading.calibration.ece_equal_mass,
+        format_number,
+    ),
     _of_detection("labelled plates, detection", lambda found: found.labels, format_count),
     _of_detection("precision", lambda found: found.at_threshold.precision),
     _of_detection("recall", lambda found: found.at_threshold.recall),
@@ -88,7 +93,8 @@ def write_comparison(reports: Sequence[Report]) -> str:
 
 def summarize(report: Report) -> str:
     """Write the tables of a report."""
-    parts = [f"{report.way}, engine {report.engine or 'unknown'}"]
+    engines = ", ".join(f"{name} {engine}" for name, engine in report.engines.items())
+    parts = [f"{report.way}, {engines or 'engines unknown'}"]
     if report.reading:
         parts += _summarize_reading(report.reading)
     if report.detection:
@@ -143,6 +149,10 @@ def _tabulate_found(reading: ReadingResult) -> str:
                 else NOTHING,
             ),
             ("  expected calibration error", format_number(reading.calibration.ece)),
+            (
+                "  calibration error, bins of equal mass",
+                format_number(reading.calibration.ece_equal_mass),
+            ),
             ("  Brier score", format_number(reading.calibration.brier)),
         ],
     )

@@ -1,6 +1,7 @@
 """The command on rendered scenes, in process, and what it writes."""
 
 import csv
+import shutil
 from pathlib import Path
 
 import cv2
@@ -11,7 +12,7 @@ from evaluation.measurement import measure_detection, measure_reading
 from evaluation.reading_files import write_reading
 from evaluation.results import Decoding, Report
 from orchestrator.cli.app import app
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.weights import WEIGHTS, list_sums
 from reporting.files import read_report
 from tests.evaluation.streets import write_streets
 
@@ -58,7 +59,8 @@ class TestRenderedScenes:
         assert report.detection.at_threshold.recall == 1
         assert report.settings.text_threshold == 0.5
         assert set(report.weights_sha256) == {"yolo", "stn", "lprnet"}
-        assert (report.name, report.way, report.engine) == ("first", "in process", "torchscript")
+        assert (report.name, report.way) == ("first", "in process")
+        assert report.engines == dict.fromkeys(("yolo", "stn", "lprnet"), "torchscript")
 
     def test_every_labelled_plate_has_a_row(self, done) -> None:
         _, out = done
@@ -94,7 +96,15 @@ class TestRenderedScenes:
         assert table.startswith("|  | second | first |\n")
         assert "| not shown | 1 | 0 |\n" in table
         assert "| mAP50 | - | 1.000 |\n" in table
+        assert "left out are 0 plates of second alone and 1 of first alone" in table
+        assert "2 std plates, won 0, lost 1: p = 1, may be chance." in table
+        assert "| lost | 0.png | A123BC77 | A123BC77 (not shown) | A123BC77 |\n" in table
         assert table.rstrip() in result.stdout
+        (changed,) = rows_of(tmp_path / "changed.csv")
+        assert (changed["against"], changed["change"], changed["wanted"]) == (
+            "first", "lost", "A123BC77",
+        )  # fmt: skip
+        assert cv2.imread(str(tmp_path / "changed_1.png")) is not None
         assert not (tmp_path / ".gitignore").exists()  # the folder was there before
 
     def test_ignored_plates_are_told_of(self, data: Path, tmp_path: Path) -> None:
@@ -143,6 +153,20 @@ def test_a_setting_that_cannot_be_is_refused(
     result = evaluate(data, "--out", tmp_path, "--threads", 1, *arguments)
     assert result.exit_code == 2
     assert message in result.output
+
+
+def test_a_network_without_its_8_bit_form_is_told_as_float32(data: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "weights"
+    weights.mkdir()
+    for name in ("yolo.pt", "stn.pth", "lprnet.pth"):
+        shutil.copyfile(WEIGHTS / name, weights / name)
+    list_sums(weights)
+    arguments = (data, "--engine", "openvino-int8", "--threads", 1, "--limit", 1)
+    result = evaluate(*arguments, "--weights", weights, "--out", tmp_path / "run")
+    assert result.stdout.startswith("in process, yolo openvino, stn openvino, lprnet openvino\n")
+    assert evaluate(*arguments, "--out", tmp_path / "ours").stdout.startswith(
+        "in process, yolo openvino-int8, stn openvino, lprnet openvino\n"
+    )
 
 
 def test_an_old_report_to_compare_with_is_refused(data: Path, tmp_path: Path) -> None:

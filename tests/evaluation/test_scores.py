@@ -6,6 +6,7 @@ from evaluation.scores import (
     brier_score,
     coverage_at,
     coverage_curve,
+    equal_mass_reliability,
     expected_calibration_error,
     reliability,
 )
@@ -31,12 +32,42 @@ def test_expected_calibration_error_weighs_bins_by_count() -> None:
     assert expected_calibration_error(reliability(SCORES, RIGHT)) == pytest.approx(0.084)
 
 
+def test_bins_of_equal_mass_hold_equally_many() -> None:
+    # 0.15, 0.52 | 0.55, 0.85 would be 2.5 each: the first edge is at round(2.5) = 2
+    low, high = equal_mass_reliability(SCORES, RIGHT, bins=2)
+    assert (low.count, low.low, low.high, low.accuracy) == (2, 0.15, 0.52, 0)
+    assert (high.count, high.low, high.high, high.accuracy) == (3, 0.55, 0.95, 1)
+    # (2 * (0.335 - 0) + 3 * (1 - 2.35 / 3)) / 5
+    assert expected_calibration_error([low, high]) == pytest.approx((0.67 + 0.65) / 5)
+
+
+def test_equal_mass_sees_what_one_wide_bin_hides() -> None:
+    # all in the last of ten: mean score 0.95, right 3 of 4; apart: 0.91 half right, 0.99 all right
+    scores, right = [0.91, 0.91, 0.99, 0.99], [True, False, True, True]
+    assert expected_calibration_error(reliability(scores, right)) == pytest.approx(0.2)
+    halves = equal_mass_reliability(scores, right, bins=2)
+    assert expected_calibration_error(halves) == pytest.approx((0.41 + 0.01) / 2)
+
+
+def test_readings_of_one_score_share_a_bin_whatever_their_order() -> None:
+    scores, right = [0.9, 0.5, 0.5, 0.5], [True, True, False, False]
+    bins = equal_mass_reliability(scores, right, bins=2)
+    assert [one.count for one in bins] == [3, 1]
+    assert equal_mass_reliability(scores[::-1], right[::-1], bins=2) == bins
+
+
+def test_fewer_readings_than_bins_have_a_bin_each() -> None:
+    assert [one.count for one in equal_mass_reliability([0.1, 0.2, 0.3], [True] * 3)] == [1, 1, 1]
+
+
 def test_brier_score_is_the_mean_squared_distance() -> None:
     assert brier_score([1.0, 0.5, 0.2], [True, True, False]) == pytest.approx((0.25 + 0.04) / 3)
 
 
 def test_nothing_has_no_calibration() -> None:
     assert expected_calibration_error(reliability([], [])) is None
+    assert equal_mass_reliability([], []) == []
+    assert expected_calibration_error([]) is None
     assert brier_score([], []) is None
     assert coverage_curve([], []) == []
 

@@ -5,7 +5,7 @@ from evaluation.results import DataSets, Report
 from evaluation.summary import write_comparison
 from orchestrator.settings import Settings
 
-BARE = Report("a", "in process", None, Settings(), {}, DataSets("", "", "", None), 0.0)
+BARE = Report("a", "in process", {}, Settings(), {}, DataSets("", "", "", None), 0.0)
 
 
 def test_nothing_found_has_counts_and_no_rates() -> None:

@@ -40,7 +40,7 @@ def here(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 def test_a_running_server_gives_the_same_figures(here, data, tmp_path, wire) -> None:
     there = report_of(data, tmp_path, RecognizerOptions(url=wire.url))
-    assert (there.way, there.engine) == ("triton", None)
+    assert (there.way, there.engines) == ("triton", {})
     assert there.settings == here.settings
     assert there.weights_sha256 == {}
     known = replace(here.reading, decoding=replace(here.reading.decoding, free_beam=None))

@@ -1,0 +1,199 @@
+"""`python -m evaluation.publishing`: measures all figures of the pages, and writes file and pages.
+
+Without data, the pages alone are written again, from the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evaluation.datasets import STANDARD
+from evaluation.pairing_files import pair_reports
+from evaluation.published import (
+    AS_LABELLED,
+    FIGURES,
+    FLOAT32,
+    OURS,
+    PREDECESSOR,
+    PREDECESSOR_ALL,
+    SIDES_PX,
+    TORCHSCRIPT,
+    UNLABELLED,
+    MeasuredOn,
+    Published,
+    PublishedTest,
+    publish_run,
+)
+from evaluation.published_pages import PAGES, render
+from evaluation.recognizers import RecognizerOptions
+from evaluation.results import Report
+from evaluation.run import Task, run
+from orchestrator.cli.flags import show_errors
+from orchestrator.contract import READER, RECTIFIER
+from orchestrator.errors import DataError
+from orchestrator.formats import russian
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
+from reporting.files import prepare_folder, read_report, write_report
+from reporting.machine import describe_machine
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the figures are measured on; see docs/evaluation.md.
+
+    Attributes:
+        scenes: Folder of pictures whose texts are known.
+        detection: YOLO data set.
+        ancestor: Folder with the predecessor's stn.pth and lprnet.pth.
+        reports: Where each run's whole report goes.
+    """
+
+    scenes: Path
+    detection: Path
+    ancestor: Path
+    reports: Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One of the runs.
+
+    Attributes:
+        options: What recognises.
+        reads: Whether it reads the scenes.
+        detects: Whether detection is measured.
+        ignores: Whether detection sets plates aside that nobody labelled.
+    """
+
+    options: RecognizerOptions
+    reads: bool = True
+    detects: bool = True
+    ignores: bool = True
+
+
+def plan_runs(ancestor: Path) -> dict[str, Plan]:
+    """Return every run of the pages by its name."""
+    small = RecognizerOptions(device="cpu", engine=Engine.OPENVINO_INT8)
+    floats = replace(small, engine=Engine.OPENVINO)
+    theirs = replace(
+        small,
+        checkpoints={name: ancestor / NETWORKS[name].weights for name in (RECTIFIER, READER)},
+    )
+    sides = {
+        str(side): Plan(replace(floats, changed={"detector_side_px": str(side)}))
+        for side in SIDES_PX
+    }
+    return {
+        OURS: Plan(small),
+        FLOAT32: Plan(floats),
+        TORCHSCRIPT: Plan(replace(small, engine=Engine.TORCHSCRIPT)),
+        AS_LABELLED: Plan(small, reads=False, ignores=False),
+        PREDECESSOR: Plan(theirs, detects=False),
+        PREDECESSOR_ALL: Plan(replace(theirs, parameters={"text_threshold": 0.0}), detects=False),
+        **sides,
+    }
+
+
+def measure(sources: Sources) -> Published:
+    """Run every evaluation and return the figures.
+
+    Raises:
+        DataError: Data cannot be used.
+        WeightsError: Weights cannot be used.
+    """
+    prepare_folder(sources.reports)
+    plans = plan_runs(sources.ancestor)
+    reports = {name: _run(name, plan, sources) for name, plan in plans.items()}
+    machine = describe_machine()
+    return Published(
+        machine=MeasuredOn(machine.cpu, machine.cores, machine.packages),
+        weights_sha256=list_weights(),
+        unlabelled_sha256=sha256(UNLABELLED),
+        parameters=count_parameters(),
+        runs={name: publish_run(report) for name, report in reports.items()},
+        against_predecessor=_compare(reports[OURS], reports[PREDECESSOR]),
+    )
+
+
+def _run(name: str, plan: Plan, sources: Sources) -> Report:
+    out = sources.reports / name.replace(", ", "-").replace(" ", "-")
+    nothing = sources.reports / "nothing.csv"
+    nothing.write_text("image,x0,y0,x1,y1\n", encoding="utf-8")
+    task = Task(
+        out=out,
+        scenes=sources.scenes if plan.reads else None,
+        detection=sources.detection if plan.detects else None,
+        ignore=UNLABELLED if plan.ignores else nothing,
+        name=name,
+    )
+    typer.echo(f"{name}: {run(task, plan.options).splitlines()[0]}", err=True)
+    return read_report(Report, out / "report.json")
+
+
+def list_weights() -> dict[str, str]:
+    """Return the SHA-256 of every file of weights, by its name.
+
+    Raises:
+        WeightsError: A file is not the one that SHA256SUMS lists.
+    """
+    files = sorted(path for path in WEIGHTS.iterdir() if LISTED.search(path.name))
+    return {path.name: check_listed(path) for path in files}
+
+
+def count_parameters() -> dict[str, int]:
+    """Return how many numbers training fits, by network."""
+    formats = russian()
+    return {
+        name: sum(tensor.numel() for tensor in network.build(formats).parameters())
+        for name, network in NETWORKS.items()
+    }
+
+
+def _compare(ours: Report, theirs: Report) -> PublishedTest:
+    pairing = pair_reports(ours, theirs)
+    tests = pairing.tests if pairing else ()
+    test = next((test for test in tests if test.type == STANDARD), None)
+    if test is None:
+        raise DataError("scenes: wanted standard plates, got none")
+    return PublishedTest(test.plates, len(test.won), len(test.lost), test.p_value)
+
+
+def write_pages(published: Published) -> None:
+    """Write the figures into the pages.
+
+    Raises:
+        DataError: A page has no place for them.
+    """
+    for page in PAGES:
+        text = render(page.read_text(encoding="utf-8"), published)
+        page.write_text(text, encoding="utf-8")
+
+
+def publish(
+    scenes: Annotated[Path | None, typer.Option(help="Pictures whose texts are known.")] = None,
+    detection: Annotated[Path | None, typer.Option(help="YOLO data set.")] = None,
+    ancestor: Annotated[
+        Path | None, typer.Option(help="Folder of the predecessor's stn.pth and lprnet.pth.")
+    ] = None,
+    reports: Annotated[Path, typer.Option(help="Folder for the whole report of each run.")] = Path(
+        "reports/published"
+    ),
+) -> None:
+    """Measure what README.md and weights/README.md say; without data, only write them again."""
+    with show_errors(verbose=False):
+        given = [path for path in (scenes, detection, ancestor) if path]
+        if scenes and detection and ancestor:
+            write_report(measure(Sources(scenes, detection, ancestor, reports)), FIGURES)
+        elif given:
+            raise DataError("data: wanted --scenes, --detection and --ancestor, or none of them")
+        write_pages(read_report(Published, FIGURES))
+
+
+if __name__ == "__main__":
+    typer.run(publish)
