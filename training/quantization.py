@@ -50,6 +50,7 @@ def write_quantized(
     """
     nncf = _nncf()  # tell at once that it is missing
     country = country_of(formats or choose_formats(weights))
+    quantized.check_ours(DETECTOR, weights)
     source = check_listed(weights / NETWORKS[DETECTOR].weights)
     model = ir.convert(NETWORKS[DETECTOR], load(DETECTOR, weights))
     log.info("rendering %d pictures", pictures)

@@ -18,12 +18,12 @@ from torch import Tensor, nn
 
 from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats import Formats, russian
+from orchestrator.formats import Formats, read_formats, russian
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state
-from orchestrator.networks.weights import WEIGHTS
+from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
 
 FULL = 1 << 16
 """Bytes: a disk with less room has none for a network."""
@@ -35,7 +35,7 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     Args:
         name: Which one.
         weights: Folder of the weights.
-        formats: The plates that they were trained for; Russian ones when None.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
         WeightsError: The weight file is missing, not the listed one, or one for another alphabet;
@@ -43,9 +43,9 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     """
     if name == DETECTOR and is_archive(weights / NETWORKS[name].weights):
         return load_detector(weights / NETWORKS[name].weights)
-    network = EXPORTED[name].build(formats or russian())
     if not EXPORTED[name].weights:
-        return network.eval()
+        return EXPORTED[name].build(formats or russian()).eval()
+    network = EXPORTED[name].build(_agree(weights, formats))
     try:
         network.load_state_dict(load_state(name, weights))
     except RuntimeError as error:
@@ -54,6 +54,14 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
             f"these plate formats, got others: {str(error).splitlines()[-1].strip()}"
         ) from error
     return network.eval()
+
+
+def _agree(weights: Path, formats: Formats | None) -> Formats:
+    """Return the formats given, in the alphabet of the weights, else those of the weights."""
+    if formats is None:
+        return read_formats(choose_formats(weights))
+    check_alphabet(weights, formats)
+    return formats
 
 
 def script(network: nn.Module) -> torch.jit.ScriptModule:
@@ -86,7 +94,7 @@ def write_network(
         weights: Folder of the weights.
         engine: What is to run the networks; not `auto`. Whether it runs this one, `choose_engine`
             says.
-        formats: The plates that the weights were trained for; Russian ones when None.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
         SettingsError: It cannot be written.
@@ -171,13 +179,13 @@ def load_networks(
         engine: What runs them; somebody else's detector is TorchScript all the same.
         threads: CPU threads of one inference of OpenVINO, all cores when 0; those of TorchScript
             are PyTorch's own.
-        formats: The plates that the weights were trained for; Russian ones when None.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet; or
             the detector breaks its contract.
     """
-    device, formats = torch.device(device), formats or russian()
+    device, formats = torch.device(device), _agree(weights, formats)
     engine = choose(engine, on_gpu=device.type != "cpu")
     threads = threads or len(os.sched_getaffinity(0))
     runs: dict[str, Run] = {}

@@ -47,10 +47,6 @@ class Network:
     answers_on_cpu: bool = False
     is_quick: bool = False
 
-    def choose_engine(self, engine: Engine) -> Engine:
-        """Return what runs it where the others are run by an engine."""
-        return engine if self.weights else Engine.TORCHSCRIPT
-
 
 def _yolo(formats: Formats) -> nn.Module:
     from orchestrator.networks.yolo import Yolo

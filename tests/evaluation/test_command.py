@@ -157,9 +157,7 @@ def test_a_setting_that_cannot_be_is_refused(
 
 def test_a_network_without_its_8_bit_form_is_told_as_float32(data: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights"
-    weights.mkdir()
-    for name in ("yolo.pt", "stn.pth", "lprnet.pth"):
-        shutil.copyfile(WEIGHTS / name, weights / name)
+    shutil.copytree(WEIGHTS, weights, ignore=shutil.ignore_patterns("*.int8.*"))
     list_sums(weights)
     arguments = (data, "--engine", "openvino-int8", "--threads", 1, "--limit", 1)
     result = evaluate(*arguments, "--weights", weights, "--out", tmp_path / "run")
