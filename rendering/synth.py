@@ -236,14 +236,15 @@ def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
     return arrange([add_caption(tile, text) for tile, text in pairs], columns)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a contact sheet."""
     parser = argparse.ArgumentParser(description="Contact sheet of rendered plates.")
     parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=96)
     parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
     parser.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     font = load_font(options.font) if options.font else None
     country = country_of(options.formats)
     drawn = render_samples(options.count, options.seed, font, country=country)
