@@ -21,12 +21,11 @@ import numpy as np
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, lines_of, read_formats
 from orchestrator.picture_files import Bgr
+from orchestrator.pipeline import WIDEST_SQUARE
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.texts import fill, find_format, layout_of, plain, random_text
 
-WIDEST_SQUARE = 2.0
-"""A box less than so many times as wide as high is read in two lines as well as in one."""
 LEAST_PX = 24
 """Height of a line in the picture of a flat plate: the reader's own."""
 
