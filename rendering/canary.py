@@ -28,7 +28,7 @@ QUALITY = 65
 
 
 def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
-    """Draw a car with a plate of the country's first format, straight and clean.
+    """Draw a car with a plate of the first format that is drawn, straight and clean.
 
     Args:
         country: Of the plate.
@@ -38,7 +38,7 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
         A JPEG file of 640 x 480 pixels and less than 20 kB, and what its plate says.
     """
     rng = np.random.default_rng(seed)
-    text, _ = random_text(rng, country.formats, country.formats.format[0].name)
+    text, _ = random_text(rng, country.formats, country.drawn[0])
     drawn = scene([text], STREET_WH, seed=seed, country=country)
     box = drawn.xyxy[0].reshape(2, 2)
     left, top = (

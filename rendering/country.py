@@ -78,6 +78,11 @@ class Country:
     formats: Formats
     draw: Renderer
 
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the formats with a share, in the order of the file."""
+        return tuple(one.name for one in self.formats.format if one.share)
+
     def random_plate(
         self,
         rng: np.random.Generator,
@@ -130,9 +135,11 @@ class Country:
         Raises:
             SettingsError: One cannot.
         """
+        if not self.drawn:
+            raise SettingsError("formats: wanted one with a share, got none that is ever drawn")
         rng = np.random.default_rng(0)
-        for one in self.formats.format:
-            for layout in one.layouts if one.share else ():
+        for one in (find_format(self.formats, name) for name in self.drawn):
+            for layout in one.layouts:
                 try:
                     self._draw(rng, one.name, fill(rng, layout, self.formats), glyph_mask)
                 except SettingsError as error:

@@ -57,7 +57,7 @@ class LabelledPicture:
 
 def draw_pictures(country: Country, count: int, seed: int) -> Iterator[LabelledPicture]:
     """Draw pictures, the formats in turn; the same ones for the same seed."""
-    names = [one.name for one in country.formats.format if one.share]
+    names = country.drawn
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         name = names[index % len(names)]
         yield _draw(rng, country, name, "std" if name == names[0] else "other")
