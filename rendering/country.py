@@ -25,8 +25,8 @@ from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.texts import fill, find_format, layout_of, plain, random_text
 
-SQUARE = 2.0
-"""A plate less than so many times as wide as high is read in two lines, any other in one."""
+WIDEST_SQUARE = 2.0
+"""A box less than so many times as wide as high is read in two lines as well as in one."""
 LEAST_PX = 24
 """Height of a line in the picture of a flat plate: the reader's own."""
 
@@ -221,9 +221,8 @@ def _check_picture(picture: object, lines: int) -> None:
     height, width, channels = picture.shape if picture.ndim == 3 else (0, 0, 0)
     if picture.dtype != np.uint8 or channels != 3 or height < LEAST_PX * lines:
         raise SettingsError(f"{wanted}, got {picture.dtype} {picture.shape}")
-    if (width < SQUARE * height) != (lines == 2):
-        shape = f"less than {SQUARE:g}" if lines == 2 else f"at least {SQUARE:g}"
+    if lines == 2 and width >= WIDEST_SQUARE * height:
         raise SettingsError(
-            f"renderer: wanted a plate of {'two lines' if lines == 2 else 'one line'} to be "
-            f"{shape} times as wide as high, got {width} x {height}"
+            f"renderer: wanted a plate of two lines to be less than {WIDEST_SQUARE:g} times as "
+            f"wide as high, got {width} x {height}"
         )

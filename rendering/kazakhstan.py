@@ -38,7 +38,7 @@ class Style:
     weight: float = 0.85
     shift_mm: float = 0.0
     frame: bool = True
-    bolts: bool = True
+    bolts: bool = False
 
 
 def random_style(rng: np.random.Generator) -> Style:

@@ -180,16 +180,27 @@ def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     return box.reshape(4)
 
 
-def cut(picture: Bgr, xyxy: NDArray[np.float64]) -> Crop:
-    """Cut one box out as the service does, as bytes: (24, 94, 3) uint8 BGR."""
+def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
+    """Cut one box out as the service does, as bytes: (24, 94, 3) uint8 BGR.
+
+    Args:
+        picture: (H, W, 3) uint8 BGR.
+        xyxy: (4,) box, pixels.
+        lines: Of the plate; of two the upper comes to lie left of the lower.
+    """
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
-    crop = crop_plates(torch.from_numpy(picture), box, MARGIN_XY)[0]
+    crop = crop_plates(torch.from_numpy(picture), box, MARGIN_XY, lines=lines)[0]
     pixels = crop.mul(128).add(127.5).round().clamp(0, 255).byte()
     return np.ascontiguousarray(pixels.permute(1, 2, 0).numpy()[:, :, ::-1])
 
 
-def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
-    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box."""
+def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad, lines: int = 1) -> Corners:
+    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box.
+
+    NaN for two lines: side by side they are no parallelogram that STN could find.
+    """
+    if lines == 2:
+        return np.full((4, 2), np.nan, np.float32)
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
     corners = 2 * (quad - [x0, y0]) / [x1 - x0, y1 - y0] - 1
@@ -206,8 +217,8 @@ def render_sample(
     """Render one crop for the reader; arguments as of `photograph_plate`."""
     one = photograph_plate(rng, format_name, font, country=country)
     box = jitter_box(rng, one.quad)
-    corners = corners_in_crop(one.picture, box, one.quad)
-    return Sample(cut(one.picture, box), one.text, corners)
+    corners = corners_in_crop(one.picture, box, one.quad, one.lines)
+    return Sample(cut(one.picture, box, one.lines), one.text, corners)
 
 
 def render_samples(
@@ -225,14 +236,15 @@ def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
     return arrange([add_caption(tile, text) for tile, text in pairs], columns)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a contact sheet."""
     parser = argparse.ArgumentParser(description="Contact sheet of rendered plates.")
     parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=96)
     parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
     parser.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     font = load_font(options.font) if options.font else None
     country = country_of(options.formats)
     drawn = render_samples(options.count, options.seed, font, country=country)

@@ -25,30 +25,36 @@ from orchestrator.images import letterbox
 from orchestrator.networks import ir, quantized
 from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
+from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, list_sums
 from orchestrator.settings import Settings
+from rendering.country import Country, country_of
 from training.streets import draw_streets
 
 log = logging.getLogger(__name__)
 
 
-def write_quantized(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77) -> Path:
+def write_quantized(
+    weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77, formats: Path | None = None
+) -> Path:
     """Write the detector of a folder of weights in 8-bit integers, beside them.
 
     Args:
         weights: The folder; its SHA256SUMS is written anew.
         pictures: How many rendered pictures to calibrate with.
         seed: Of the pictures.
+        formats: File of the country whose plates are in the pictures; the weights' own when None.
 
     Raises:
-        SettingsError: The package `nncf` is not installed.
+        SettingsError: The package `nncf` is not installed, or the country cannot be drawn.
         WeightsError: The weight file is missing or not the listed one.
     """
     nncf = _nncf()  # tell at once that it is missing
+    country = country_of(formats or choose_formats(weights))
+    quantized.check_ours(DETECTOR, weights)
     source = check_listed(weights / NETWORKS[DETECTOR].weights)
     model = ir.convert(NETWORKS[DETECTOR], load(DETECTOR, weights))
     log.info("rendering %d pictures", pictures)
-    small = quantize_model(nncf, model, render_inputs(pictures, seed))
+    small = quantize_model(nncf, model, render_inputs(pictures, seed, country))
     small.set_rt_info(source, quantized.SOURCE)
     path = quantized.file_of(DETECTOR, weights)
     ir.save(small, path)
@@ -56,10 +62,11 @@ def write_quantized(weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77)
     return path
 
 
-def render_inputs(count: int, seed: int) -> list[NDArray[np.uint8]]:
-    """Render streets as the detector sees them: uint8 (1, H, W, 3) BGR."""
+def render_inputs(count: int, seed: int, country: Country | None = None) -> list[NDArray[np.uint8]]:
+    """Render streets as the detector sees them: uint8 (1, H, W, 3) BGR; Russian by default."""
     side = Settings().detector_side_px
-    pictures = (np.ascontiguousarray(street.picture) for street in draw_streets(count, seed))
+    streets = draw_streets(count, seed, country)
+    pictures = (np.ascontiguousarray(street.picture) for street in streets)
     return [letterbox(torch.from_numpy(picture), side).net.numpy() for picture in pictures]
 
 

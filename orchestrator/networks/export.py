@@ -8,6 +8,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats import Formats, russian
+from orchestrator.formats import Formats, read_formats, russian
+from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.registry import EXPORTED, NETWORKS
+from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state
-from orchestrator.networks.weights import WEIGHTS
-from orchestrator.pipeline import Infer
+from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
 
 FULL = 1 << 16
 """Bytes: a disk with less room has none for a network."""
@@ -33,14 +35,17 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     Args:
         name: Which one.
         weights: Folder of the weights.
-        formats: The plates that they were trained for; Russian ones when None.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
-        WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
+        WeightsError: The weight file is missing, not the listed one, or one for another alphabet;
+            or an archive that is no detector.
     """
-    network = EXPORTED[name].build(formats or russian())
+    if name == DETECTOR and is_archive(weights / NETWORKS[name].weights):
+        return load_detector(weights / NETWORKS[name].weights)
     if not EXPORTED[name].weights:
-        return network.eval()
+        return EXPORTED[name].build(formats or russian()).eval()
+    network = EXPORTED[name].build(_agree(weights, formats))
     try:
         network.load_state_dict(load_state(name, weights))
     except RuntimeError as error:
@@ -51,8 +56,21 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     return network.eval()
 
 
+def _agree(weights: Path, formats: Formats | None) -> Formats:
+    """Return the formats given, in the alphabet of the weights, else those of the weights."""
+    if formats is None:
+        return read_formats(choose_formats(weights))
+    check_alphabet(weights, formats)
+    return formats
+
+
 def script(network: nn.Module) -> torch.jit.ScriptModule:
-    """Compile a network to frozen TorchScript, batch normalisation folded into the convolutions."""
+    """Compile a network to frozen TorchScript, batch normalisation folded into the convolutions.
+
+    Somebody else's detector is TorchScript already, and stays as it is.
+    """
+    if isinstance(network, torch.jit.ScriptModule):
+        return network
     with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend serves best
         warnings.simplefilter("ignore", DeprecationWarning)
         frozen: torch.jit.ScriptModule = torch.jit.freeze(torch.jit.script(network.eval()))
@@ -74,14 +92,15 @@ def write_network(
         name: Which one.
         path: The file.
         weights: Folder of the weights.
-        engine: What is to run the networks; not `auto`.
-        formats: The plates that the weights were trained for; Russian ones when None.
+        engine: What is to run the networks; not `auto`. Whether it runs this one, `choose_engine`
+            says.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
         SettingsError: It cannot be written.
         WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
     """
-    if EXPORTED[name].choose_engine(engine).is_openvino:
+    if choose_engine(name, weights, engine).is_openvino:
         from orchestrator.networks import ir
 
         network = represent(name, weights, engine, formats)
@@ -124,6 +143,26 @@ def _reason(error: OSError | RuntimeError, folder: Path) -> str:
     return str(error).strip().splitlines()[0]
 
 
+Run = Callable[..., tuple[Tensor, ...]]
+
+
+@dataclass(frozen=True)
+class Networks:
+    """The three networks in this process: an `Infer` that knows which plates its weights read.
+
+    Attributes:
+        runs: Each network's function, by name.
+        formats: The plates.
+    """
+
+    runs: Mapping[str, Run]
+    formats: Formats
+
+    @torch.inference_mode()
+    def __call__(self, name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        return dict(zip(NETWORKS[name].outputs, self.runs[name](*tensors.values()), strict=True))
+
+
 def load_networks(
     weights: Path = WEIGHTS,
     device: str | torch.device = "cpu",
@@ -131,35 +170,31 @@ def load_networks(
     threads: int = 0,
     *,
     formats: Formats | None = None,
-) -> Infer:
+) -> Networks:
     """Load the three networks into this process: what `recognize` needs without a server.
 
     Args:
         weights: Folder of the weights.
         device: Where TorchScript runs; OpenVINO runs on the CPU.
-        engine: What runs them.
+        engine: What runs them; somebody else's detector is TorchScript all the same.
         threads: CPU threads of one inference of OpenVINO, all cores when 0; those of TorchScript
             are PyTorch's own.
-        formats: The plates that the weights were trained for; Russian ones when None.
+        formats: Plates in the alphabet of the weights; those that they were trained for when None.
 
     Raises:
-        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
+        WeightsError: A weight file is missing, not the listed one, or one for another alphabet; or
+            the detector breaks its contract.
     """
-    device = torch.device(device)
+    device, formats = torch.device(device), _agree(weights, formats)
     engine = choose(engine, on_gpu=device.type != "cpu")
-    if engine.is_openvino:
-        threads = threads or len(os.sched_getaffinity(0))
-        runs = {
-            name: _openvino(represent(name, weights, engine, formats), threads) for name in NETWORKS
-        }
-    else:
-        runs = {name: _torchscript(load(name, weights, formats), device) for name in NETWORKS}
-
-    @torch.inference_mode()
-    def infer(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        return dict(zip(NETWORKS[name].outputs, runs[name](*tensors.values()), strict=True))
-
-    return infer
+    threads = threads or len(os.sched_getaffinity(0))
+    runs: dict[str, Run] = {}
+    for name in NETWORKS:
+        if choose_engine(name, weights, engine).is_openvino:
+            runs[name] = _openvino(represent(name, weights, engine, formats), threads)
+        else:
+            runs[name] = _torchscript(load(name, weights, formats), device)
+    return Networks(runs, formats)
 
 
 def represent(
@@ -171,19 +206,21 @@ def represent(
     """Return a network as an `openvino.Model`, in 8-bit integers where asked for and at hand.
 
     Raises:
+        SettingsError: It is somebody else's detector, which is run as TorchScript.
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
     from orchestrator.networks import ir, quantized
 
+    quantized.check_ours(name, weights)
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
     return small or ir.convert(NETWORKS[name], load(name, weights, formats))
 
 
-Run = Callable[..., tuple[Tensor, ...]]
-
-
 def _torchscript(network: nn.Module, device: torch.device) -> Run:
-    model = script(network.to(device))
+    if isinstance(network, torch.jit.ScriptModule):
+        model = move(network, device)
+    else:
+        model = script(network.to(device))
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         answer = model(*(tensor.to(device) for tensor in tensors))

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import openvino
 
+from orchestrator.errors import SettingsError
 from orchestrator.networks.ir import weights_of
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import NETWORKS, is_archive
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 SOURCE = ["plates", "weights_sha256"]
@@ -20,6 +21,20 @@ logger = logging.getLogger(__name__)
 def file_of(name: str, weights: Path = WEIGHTS) -> Path:
     """Return where the quantised form of a network belongs."""
     return weights / f"{name}.int8.xml"
+
+
+def check_ours(name: str, weights: Path = WEIGHTS) -> None:
+    """See that a network is one of ours, which OpenVINO takes, in 8-bit integers too.
+
+    Raises:
+        SettingsError: It is somebody else's, as a TorchScript archive.
+    """
+    file = weights / NETWORKS[name].weights
+    if is_archive(file):
+        raise SettingsError(
+            f"{file}: wanted a state dict for OpenVINO and 8-bit integers, got a TorchScript "
+            "archive, which runs as it is"
+        )
 
 
 def read(name: str, weights: Path = WEIGHTS) -> openvino.Model | None:

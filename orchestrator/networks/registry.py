@@ -5,8 +5,10 @@ A step is served like a network and has no weights: tensor arithmetic, always as
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.contract import DETECTOR, OUTPUT, PREPARE, READER, RECTIFIER, THETA
@@ -25,7 +27,8 @@ class Network:
         name: Of the model, and of the module that defines the network.
         build: Makes it, without weights, for a country's plates; imports PyTorch, which takes
             seconds.
-        weights: Name of its file in a folder of weights; empty for a step.
+        weights: Name of its file in a folder of weights; empty for a step. The detector's may be a
+            TorchScript archive, see `detectors`.
         dtype: Of its input, as NumPy and PyTorch call it.
         dims: Shape of its input, the batch first; -1: any.
         example: Shape of an input to trace it with.
@@ -43,10 +46,6 @@ class Network:
     outputs: tuple[str, ...] = (OUTPUT,)
     answers_on_cpu: bool = False
     is_quick: bool = False
-
-    def choose_engine(self, engine: Engine) -> Engine:
-        """Return what runs it where the others are run by an engine."""
-        return engine if self.weights else Engine.TORCHSCRIPT
 
 
 def _yolo(formats: Formats) -> nn.Module:
@@ -119,3 +118,32 @@ STEPS = {
     )
 }
 EXPORTED = NETWORKS | STEPS
+"""All that is written as a file of its own."""
+
+
+def choose_engine(name: str, weights: Path, engine: Engine) -> Engine:
+    """Return what runs a network or step where the others are run by an engine.
+
+    A step and somebody else's detector are TorchScript, whatever runs the rest.
+
+    Args:
+        name: Which one.
+        weights: Folder of the weights.
+        engine: Not `auto`.
+    """
+    file = EXPORTED[name].weights
+    if not file or (name == DETECTOR and is_archive(weights / file)):
+        return Engine.TORCHSCRIPT
+    return engine
+
+
+def is_archive(path: Path) -> bool:
+    """Tell whether a file is a TorchScript archive; nothing of it is run, nor unpickled.
+
+    A state dict is a zip file, too, or a bare pickle; only of TorchScript the constants are kept.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.endswith("/constants.pkl") for name in archive.namelist())
+    except (OSError, zipfile.BadZipFile):  # told of when it is loaded
+        return False

@@ -18,7 +18,7 @@ from pathlib import Path
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats, read_formats
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.registry import EXPORTED
+from orchestrator.networks.registry import EXPORTED, choose_engine
 from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, sha256
 from orchestrator.server.repository import REPOSITORY, check_models
 
@@ -61,7 +61,7 @@ class ModelSource:
 
     def choose_engine(self, name: str) -> Engine:
         """Return what runs one of the models."""
-        return EXPORTED[name].choose_engine(self.engine)
+        return choose_engine(name, self.weights, self.engine)
 
     def hash(self, name: str) -> str:
         """Return what an exported file depends on as one SHA-256: weights, code, libraries, engine.

@@ -10,7 +10,7 @@ from orchestrator.contract import FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats import read_formats
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import NETWORKS, choose_engine
 from orchestrator.networks.weights import choose_formats
 from orchestrator.server.models import CONFIG, read_config
 from orchestrator.server.repository import check_models
@@ -86,6 +86,7 @@ def _choose_engine(repository: Path, new: NewVersion) -> Engine:
     engine = new.engine
     if engine is Engine.AUTO:
         engine = choose(engine, on_gpu=backend == Engine.TORCHSCRIPT.backend)
+    engine = choose_engine(new.name, new.weights, engine)
     if engine.backend != backend:
         raise SettingsError(
             f"{repository / new.name}: wanted an engine of the backend {backend or 'none'}, got "

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from orchestrator.formats import russian
+from orchestrator.formats import COUNTRIES, russian
 from rendering.camera import View, compress, photograph, random_view, soil, warp
-from rendering.country import russia
+from rendering.country import country_of, russia
 from rendering.glyphs import GLYPHS, glyph_mask, line, outline
 from rendering.scenery import scene
 from rendering.synth import (
@@ -109,6 +109,33 @@ def test_corners_are_told_in_parts_of_the_crop() -> None:
     quad = np.array([[12.0, 10], [70, 10], [128, 70], [12, 70]])
     corners = corners_in_crop(np.zeros((80, 140, 3), np.uint8), np.array([20.0, 20, 120, 60]), quad)
     assert corners.tolist() == [[-1, -1], [0, -1], [1, 1], [-1, 1]]
+
+
+def test_of_two_lines_the_upper_lies_left_of_the_lower() -> None:
+    picture = np.zeros((200, 300, 3), np.uint8)
+    picture[:100] = 200
+    crop = cut(picture, np.array([100.0, 80, 200, 120]), lines=2)
+    assert crop.shape == (24, 94, 3)
+    assert crop[:, :46].min() > 180
+    assert crop[:, 48:].max() < 20
+
+
+def test_corners_of_two_lines_are_unknown() -> None:
+    quad, box = np.zeros((4, 2)), np.array([2.0, 2, 8, 8])
+    corners = corners_in_crop(np.zeros((10, 10, 3), np.uint8), box, quad, lines=2)
+    assert np.isnan(corners).all()
+
+
+def test_a_plate_of_two_lines_is_photographed_as_a_square_and_cut_as_a_strip() -> None:
+    kazakhstan = country_of(COUNTRIES / "kazakhstan" / "formats.toml")
+    one = photograph_plate(np.random.default_rng(1), "kz_car_square", country=kazakhstan)
+    width, height = np.linalg.norm(one.quad[1] - one.quad[0]), np.ptp(one.quad[:, 1])
+    sample = render_sample(np.random.default_rng(1), "kz_car_square", country=kazakhstan)
+    assert one.lines == 2
+    assert 1 < width / height < 2
+    assert sample.text == one.text
+    assert sample.crop.shape == (24, 94, 3)
+    assert np.isnan(sample.corners).all()
 
 
 def test_a_scene_tells_where_its_plates_are() -> None:

@@ -1,0 +1,1 @@
+"""Your own detector: an export in ultralytics' manner, served in place of ours."""

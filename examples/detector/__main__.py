@@ -1,0 +1,94 @@
+"""Make a folder of weights with somebody else's detector: `--help` says how."""
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import torch
+
+from examples.detector.adapter import Adapter
+from orchestrator.errors import PlateError, SettingsError, WeightsError
+from orchestrator.networks.detectors import load_detector
+from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
+
+DETECTOR = "yolo.pt"
+LEFT_OUT = ("yolo.", "SHA256SUMS", "README")
+"""Beginnings of files that belong to the detector that is replaced, or are written anew."""
+DESCRIPTION = "config.txt"
+"""In the archive: what it was exported with, as JSON."""
+
+
+def read_export(path: Path) -> tuple[torch.jit.ScriptModule, tuple[int, int]]:
+    """Load an export, and find out the input that it was made for.
+
+    Returns:
+        The module, and height and width; (0, 0) where it takes any or does not say.
+
+    Raises:
+        WeightsError: It is no TorchScript that this PyTorch loads.
+    """
+    extra = {DESCRIPTION: ""}
+    try:
+        module = torch.jit.load(path, map_location="cpu", _extra_files=extra)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise WeightsError(f"{path}: wanted TorchScript, got {reason}") from error
+    told = json.loads(extra[DESCRIPTION] or "{}")
+    if told.get("args", {}).get("dynamic") or "imgsz" not in told:
+        return module, (0, 0)
+    height, width = told["imgsz"]
+    return module, (height, width)
+
+
+def write_weights(export: Path, out: Path, base: Path = WEIGHTS) -> list[str]:
+    """Write a folder of weights with an export as its detector.
+
+    Args:
+        export: What `yolo export format=torchscript` writes.
+        out: The folder; made where there is none.
+        base: The folder that the other files come from.
+
+    Returns:
+        The names of the weight files that are listed there.
+
+    Raises:
+        SettingsError: The folder is that of the other files.
+        WeightsError: The export cannot be loaded, or breaks the contract of a detector.
+    """
+    if out.resolve() == base.resolve():
+        raise SettingsError(f"out: wanted another folder than the weights' own, got {out}")
+    theirs, size_hw = read_export(export)
+    try:
+        adapted = torch.jit.script(Adapter(theirs, size_hw).eval())
+    except RuntimeError as error:  # what follows the first line is the code that asks for a tensor
+        reason = str(error).strip().splitlines()[0]
+        raise WeightsError(f"{export}: wanted a tensor for a tensor, got {reason}") from error
+    out.mkdir(parents=True, exist_ok=True)
+    for file in base.iterdir():
+        if file.is_file() and not file.name.startswith(LEFT_OUT):
+            shutil.copyfile(file, out / file.name)
+    torch.jit.save(adapted, out / DETECTOR)
+    list_sums(out)
+    load_detector(out / DETECTOR)  # what serves it would refuse it later
+    return list_sums(out)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m examples.detector", description=__doc__)
+    parser.add_argument("export", type=Path, help="what yolo export format=torchscript wrote")
+    parser.add_argument("--out", type=Path, required=True, help="folder of weights to write")
+    parser.add_argument("--weights", type=Path, default=WEIGHTS, help="where the others come from")
+    given = parser.parse_args(arguments)
+    try:
+        files = write_weights(given.export, given.out, given.weights)
+        digest = check_listed(given.out / DETECTOR)
+    except PlateError as error:
+        sys.exit(f"detector: {error}")
+    print(f"{given.out}: {', '.join(files)}")
+    print(f"the detector: SHA-256 {digest[:12]}...; plates serve --weights {given.out}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The picture with which a country's service is asked whether it is well: one plate, easy to read.
+
+Example:
+    python -m rendering.canary --formats my_country/formats.toml --out weights
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from orchestrator.canary import PICTURE_FILE, TEXT_FILE
+from orchestrator.formats import RUSSIA
+from rendering.country import Country, country_of
+from rendering.scenery import scene
+from rendering.texts import plain, random_text
+
+SIZE_WH = (640, 480)
+STREET_WH = (960, 720)
+"""Of the street that the picture is a part of: its plate is about 200 pixels wide."""
+BLUR_PX = 3.0
+"""Of everything but the plate: a plain picture is a small file."""
+QUALITY = 65
+
+
+def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
+    """Draw a car with a plate of the country's first format, straight and clean.
+
+    Args:
+        country: Of the plate.
+        seed: Of the text and the street.
+
+    Returns:
+        A JPEG file of 640 x 480 pixels and less than 20 kB, and what its plate says.
+    """
+    rng = np.random.default_rng(seed)
+    text, _ = random_text(rng, country.formats, country.formats.format[0].name)
+    drawn = scene([text], STREET_WH, seed=seed, country=country)
+    box = drawn.xyxy[0].reshape(2, 2)
+    left, top = (
+        round(min(max(0, middle - side / 2), street - side))
+        for middle, side, street in zip(box.mean(axis=0), SIZE_WH, STREET_WH, strict=True)
+    )
+    picture = drawn.picture[top : top + SIZE_WH[1], left : left + SIZE_WH[0]]
+    room = 0.5 * (box[1, 1] - box[0, 1])
+    (x0, y0), (x1, y1) = (box - [left, top] + [[-room], [room]]).round().astype(int).tolist()
+    soft = cv2.GaussianBlur(picture, (0, 0), BLUR_PX)
+    soft[y0:y1, x0:x1] = picture[y0:y1, x0:x1]
+    file = cv2.imencode(".jpg", soft, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].tobytes()
+    return file, plain(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the picture and its text into a folder of weights."""
+    parser = argparse.ArgumentParser(description="The picture of the health check.")
+    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the weights")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(arguments)
+    picture, text = draw_canary(country_of(given.formats), given.seed)
+    (given.out / PICTURE_FILE).write_bytes(picture)
+    (given.out / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""Exports in ultralytics' manner, made of our own detector: that package is not needed."""
+
+import json
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from orchestrator.networks.export import load
+from orchestrator.networks.yolo import Yolo, decode_boxes
+
+
+class Export(nn.Module):
+    """float32 [B, 3, H, W] RGB in [0, 1] -> [B, 4 + 1, N]: centre, size and score of every anchor.
+
+    Args:
+        yolo: Ours.
+        size_hw: Whose anchors are kept as constants, as exports of one size do; None: of any.
+    """
+
+    def __init__(self, yolo: Yolo, size_hw: tuple[int, int] | None = None) -> None:
+        super().__init__()
+        self.yolo = yolo
+        if size_hw:
+            self.register_buffer("priors", yolo.heads(torch.zeros(1, *size_hw, 3).byte())[1])
+
+    def forward(self, planes: Tensor) -> Tensor:
+        pictures = (planes.flip(1) * 255).round().permute(0, 2, 3, 1)
+        logits, priors = self.yolo.heads(pictures)
+        boxes = decode_boxes(logits, self.priors if hasattr(self, "priors") else priors)
+        boxes = boxes.flatten(1, 2)
+        return torch.cat((boxes[..., :4], boxes[..., 4:5] * boxes[..., 5:]), 2).transpose(1, 2)
+
+
+@torch.inference_mode()
+def write_export(path: Path, size_hw: tuple[int, int] | None = None) -> Path:
+    """Trace and save it with the description that such exports carry; of one size, or of any."""
+    export = Export(load("yolo"), size_hw).eval()
+    traced = torch.jit.trace(export, torch.rand(1, 3, *(size_hw or (96, 160))), check_trace=False)
+    told = {"imgsz": size_hw or (640, 640), "batch": 1, "args": {"dynamic": size_hw is None}}
+    torch.jit.save(traced, path, _extra_files={"config.txt": json.dumps(told)})
+    return path

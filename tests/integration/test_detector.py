@@ -1,0 +1,49 @@
+"""Somebody else's detector in a real server, beside our other networks."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from tritonclient.grpc import InferenceServerClient
+
+from examples.detector.__main__ import write_weights
+from orchestrator.client import PlateClient
+from orchestrator.errors import WeightsError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.weights import list_sums
+from orchestrator.server.local import own_server, prepare
+from orchestrator.server.options import ServerOptions
+from tests.examples.exports import write_export
+from tests.samples import STREET, TEXTS, copy_of
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ours, with a detector that takes pictures of 960x960 alone, as such exports do."""
+    folder = tmp_path_factory.mktemp("theirs")
+    write_weights(write_export(folder / "theirs.torchscript", (960, 960)), folder / "my_weights")
+    return folder / "my_weights"
+
+
+@pytest.mark.parametrize(
+    ("engine", "others"), [(Engine.TORCHSCRIPT, "pytorch"), (Engine.OPENVINO, "openvino")]
+)
+def test_a_street_is_read_whatever_runs_the_other_networks(
+    weights: Path, tmp_path: Path, engine: Engine, others: str
+) -> None:
+    repository = copy_of("model_repository", tmp_path)
+    options = ServerOptions(repository=repository, weights=weights, engine=engine)
+    with own_server(options) as served, PlateClient(served.http_url) as client:
+        assert set(client.recognize(STREET).texts) == set(TEXTS)
+        with InferenceServerClient(served.grpc_url) as triton:
+            detector = triton.get_model_config("yolo").config
+            reader = triton.get_model_config("lprnet").config
+    assert (detector.backend, reader.backend) == ("pytorch", others)
+
+
+def test_one_that_breaks_the_contract_stops_the_server_from_starting(tmp_path: Path) -> None:
+    folder, repository = copy_of("weights", tmp_path), copy_of("model_repository", tmp_path)
+    torch.jit.save(torch.jit.script(torch.nn.Identity()), folder / "yolo.pt")
+    list_sums(folder)
+    with pytest.raises(WeightsError, match=r"yolo\.pt: 160x96 pictures: wanted float32 \[1, K, 6"):
+        prepare(ServerOptions(repository=repository, weights=folder))

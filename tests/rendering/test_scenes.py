@@ -1,0 +1,41 @@
+"""Rendered data sets of texts: every format in turn, and regions that hold the plates."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from evaluation.datasets import read_scenes
+from orchestrator.formats import COUNTRIES
+from rendering.country import country_of
+from rendering.scenes import draw_pictures, main
+
+FILE = COUNTRIES / "kazakhstan" / "formats.toml"
+
+
+def test_the_formats_come_in_turn_the_first_one_as_the_standard() -> None:
+    kazakhstan = country_of(FILE)
+    drawn = list(draw_pictures(kazakhstan, 8, seed=1))
+    assert [one.type for one in drawn] == ["std", *["other"] * 6, "std"]
+    names = [one.name for one in kazakhstan.formats.format]
+    lines = [1, 1, 1, 2, 2, 1, 2, 1]
+    read = [kazakhstan.formats.format_of(one.text, n) for one, n in zip(drawn, lines, strict=True)]
+    assert read == [*names, names[0]]
+
+
+def test_regions_hold_something_light_within_the_picture() -> None:
+    (one,) = draw_pictures(country_of(FILE), 1, seed=3)
+    height, width = one.picture.shape[:2]
+    x0, y0, x1, y1 = one.region
+    assert 0 <= x0 < x1 <= width
+    assert 0 <= y0 < y1 <= height
+    inner = one.picture[round(y0) : round(y1), round(x0) : round(x1)]
+    assert np.percentile(inner, 70) > np.median(one.picture)
+
+
+def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
+    main(["--formats", str(FILE), "--out", str(tmp_path), "--count", "2"])
+    scenes = read_scenes(tmp_path, alphabet=country_of(FILE).formats.alphabet)
+    assert [scene.path.name for scene in scenes] == ["0000.jpg", "0001.jpg"]
+    assert [scene.plates[0].type for scene in scenes] == ["std", "other"]
+    assert cv2.imread(str(scenes[0].path)).shape[2] == 3
