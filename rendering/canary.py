@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.canary import PICTURE_FILE, TEXT_FILE
 from orchestrator.formats import RUSSIA
-from rendering.country import Country, country_of
+from rendering.country import Country, read_option
 from rendering.scenery import scene
 from rendering.texts import plain, random_text
 
@@ -28,7 +28,7 @@ QUALITY = 65
 
 
 def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
-    """Draw a car with a plate of the country's first format, straight and clean.
+    """Draw a car with a plate of the first format that is drawn, straight and clean.
 
     Args:
         country: Of the plate.
@@ -38,7 +38,7 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
         A JPEG file of 640 x 480 pixels and less than 20 kB, and what its plate says.
     """
     rng = np.random.default_rng(seed)
-    text, _ = random_text(rng, country.formats, country.formats.format[0].name)
+    text, _ = random_text(rng, country.formats, country.drawn[0])
     drawn = scene([text], STREET_WH, seed=seed, country=country)
     box = drawn.xyxy[0].reshape(2, 2)
     left, top = (
@@ -57,11 +57,13 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the picture and its text into a folder of weights."""
     parser = argparse.ArgumentParser(description="The picture of the health check.")
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the weights")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    picture, text = draw_canary(country_of(given.formats), given.seed)
+    picture, text = draw_canary(given.country, given.seed)
     (given.out / PICTURE_FILE).write_bytes(picture)
     (given.out / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
 

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import sys
+from argparse import ArgumentTypeError
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,12 +22,11 @@ import numpy as np
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, lines_of, read_formats
 from orchestrator.picture_files import Bgr
+from orchestrator.pipeline import WIDEST_SQUARE
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.texts import fill, find_format, layout_of, plain, random_text
 
-WIDEST_SQUARE = 2.0
-"""A box less than so many times as wide as high is read in two lines as well as in one."""
 LEAST_PX = 24
 """Height of a line in the picture of a flat plate: the reader's own."""
 
@@ -78,6 +78,11 @@ class Country:
 
     formats: Formats
     draw: Renderer
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Names of the formats with a share, in the order of the file."""
+        return tuple(one.name for one in self.formats.format if one.share)
 
     def random_plate(
         self,
@@ -131,9 +136,11 @@ class Country:
         Raises:
             SettingsError: One cannot.
         """
+        if not self.drawn:
+            raise SettingsError("formats: wanted one with a share, got none that is ever drawn")
         rng = np.random.default_rng(0)
-        for one in self.formats.format:
-            for layout in one.layouts if one.share else ():
+        for one in (find_format(self.formats, name) for name in self.drawn):
+            for layout in one.layouts:
                 try:
                     self._draw(rng, one.name, fill(rng, layout, self.formats), glyph_mask)
                 except SettingsError as error:
@@ -165,6 +172,18 @@ def country_of(formats_file: Path) -> Country:
     except SettingsError as error:
         raise SettingsError(f"{formats_file}: {error}") from error
     return country
+
+
+def read_option(formats_file: str) -> Country:
+    """Read a country that a command line names, as a type of `argparse`.
+
+    Raises:
+        ArgumentTypeError: It cannot be drawn.
+    """
+    try:
+        return country_of(Path(formats_file))
+    except SettingsError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 @lru_cache(maxsize=1)

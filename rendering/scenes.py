@@ -21,13 +21,18 @@ from numpy.typing import NDArray
 
 from orchestrator.formats import RUSSIA
 from orchestrator.picture_files import Bgr
-from rendering.camera import compress
-from rendering.country import Country, country_of
-from rendering.scenery import scene
+from orchestrator.pipeline import WIDEST_SQUARE
+from rendering.camera import CAR_PLATE, compress, shrink
+from rendering.country import Country, read_option
+from rendering.scenery import Scene, scene
 from rendering.texts import plain, random_text
 
 SIZES_WH = ((640, 480), (800, 600), (1024, 768), (1280, 960))
-"""Of the pictures; a plate in them is about 90 to 250 pixels wide."""
+"""Of the streets that the pictures are parts of."""
+WIDTHS_PX = (70, 260)
+"""Of a plate of one line; one of two lines is as high as two of them."""
+TURN_DEG, SHEAR = 3.0, 0.06
+"""Deviations of how the camera is turned and sees a plate from aside."""
 MARGIN = 0.15
 """Of a plate's height: room round it in its region."""
 COLUMNS = ("image", "text", "type", "x0", "y0", "x1", "y1")
@@ -52,7 +57,7 @@ class LabelledPicture:
 
 def draw_pictures(country: Country, count: int, seed: int) -> Iterator[LabelledPicture]:
     """Draw pictures, the formats in turn; the same ones for the same seed."""
-    names = [one.name for one in country.formats.format if one.share]
+    names = country.drawn
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         name = names[index % len(names)]
         yield _draw(rng, country, name, "std" if name == names[0] else "other")
@@ -62,16 +67,43 @@ def _draw(rng: np.random.Generator, country: Country, name: str, kind: str) -> L
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
     text, _ = random_text(rng, country.formats, name)
     drawn = scene([text], size_wh, seed=int(rng.integers(2**31)), country=country)
-    light = drawn.picture.astype(np.float32) * rng.uniform(0.45, 1.1) + rng.uniform(0, 25)
-    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.4)).astype(np.float32)
-    light += rng.normal(0, rng.uniform(0.5, 9), light.shape).astype(np.float32)
-    picture = compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(45, 96)))
-    return LabelledPicture(picture, plain(text), kind, _region(drawn.xyxy[0], size_wh))
+    seen, quad = _turn(rng, drawn)
+    light = seen.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
+    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)
+    light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
+    picture = compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
+    xyxy = np.concatenate([quad.min(axis=0), quad.max(axis=0)])
+    return LabelledPicture(picture, plain(text), kind, _region(xyxy, picture.shape[1::-1]))
 
 
-def _region(
-    xyxy: NDArray[np.float32], size_wh: tuple[int, int]
-) -> tuple[float, float, float, float]:
+def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float64]]:
+    """See a scene from elsewhere: turned, aslant, and mostly from further away.
+
+    Returns:
+        (H, W, 3) uint8 BGR and the corners of its plate, (4, 2) pixels.
+    """
+    quad = drawn.quads[0].astype(np.float64)
+    height_px = np.linalg.norm(quad[3] - quad[0]) / (2 if _is_square(quad) else 1)
+    wanted_px = np.exp(rng.uniform(*np.log(WIDTHS_PX))) / CAR_PLATE
+    factor = min(1.0, wanted_px / height_px)
+    size_wh = [round(side * factor) for side in drawn.picture.shape[1::-1]]
+    angle, shear = np.deg2rad(rng.normal(0, TURN_DEG)), rng.normal(0, SHEAR, 2)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    turn = turn @ np.array([[1.0, shear[0]], [shear[1], 1.0]])
+    middle = quad.mean(axis=0) * factor
+    matrix = np.column_stack([turn, middle - turn @ middle])
+    small = shrink(drawn.picture, factor) if factor < 1 else drawn.picture
+    seen = cv2.warpAffine(small, matrix, size_wh, borderMode=cv2.BORDER_REFLECT).astype(np.uint8)
+    return seen, quad * factor @ turn.T + matrix[:, 2]
+
+
+def _is_square(quad: NDArray[np.float64]) -> bool:
+    """Tell whether a plate has two lines, by its shape."""
+    width, height = np.linalg.norm(quad[1] - quad[0]), np.linalg.norm(quad[3] - quad[0])
+    return bool(width < WIDEST_SQUARE * height)
+
+
+def _region(xyxy: NDArray[np.float64], size_wh: Sequence[int]) -> tuple[float, float, float, float]:
     """Return a plate's box with some room, within the picture."""
     x0, y0, x1, y1 = xyxy.tolist()
     room, (wide, high) = MARGIN * (y1 - y0), size_wh
@@ -94,12 +126,14 @@ def write_pictures(folder: Path, pictures: Iterator[LabelledPicture]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a data set."""
     parser = argparse.ArgumentParser(description="Rendered pictures of single plates.")
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    write_pictures(given.out, draw_pictures(country_of(given.formats), given.count, given.seed))
+    write_pictures(given.out, draw_pictures(given.country, given.count, given.seed))
 
 
 if __name__ == "__main__":

@@ -92,6 +92,13 @@ def test_a_renderer_that_cannot_be_found(tmp_path: Path, renderer: str, message:
     assert str(error.value).startswith(f"{tmp_path}/formats.toml: ")
 
 
+def test_a_country_that_draws_nothing_is_refused(tmp_path: Path) -> None:
+    file = write(tmp_path)
+    file.write_text(file.read_text().replace('["DDLL"]', '["DDLL"]\nshare = 0'))
+    with pytest.raises(SettingsError, match="formats: wanted one with a share, got none"):
+        country_of(file)
+
+
 def test_a_renderer_that_is_no_python_says_so(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="wanted the module renderer, got SyntaxError"):
         country_of(write(tmp_path, code="def def"))

@@ -5,8 +5,11 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats import COUNTRIES
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.toml_files import read_table
 from rendering.country import Country, country_of
 from rendering.glyphs import GLYPHS
+from training.recipes import SHIPPED, ReaderRecipe
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,14 @@ def test_every_character_of_the_alphabet_has_a_glyph(kazakhstan: Country) -> Non
 def test_other_plates_are_refused(kazakhstan: Country, text: str, format_name: str) -> None:
     with pytest.raises(ValueError, match="a Kazakh plate"):
         kazakhstan.draw(None, format_name, text=text, glyphs=None)
+
+
+def test_its_recipe_starts_from_our_weights_and_renders_everything() -> None:
+    recipe = read_table(ReaderRecipe, SHIPPED / "kazakhstan.toml")
+    assert recipe.start is not None
+    assert recipe.start.resolve() == WEIGHTS
+    assert recipe.data.crops is None
+    assert recipe.training.real_share == 0
 
 
 def test_an_alphabet_without_glyphs_is_refused(kazakhstan: Country, tmp_path) -> None:
