@@ -112,12 +112,17 @@ def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:
     out = tmp_path / "my_weights"
     main([str(export), "--out", str(out)])
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"{out}: lprnet.pth, stn.pth, yolo.pt"
+    assert first == f"{out}: formats.toml, lprnet.pth, stn.pth, yolo.pt"
     assert check_listed(out / "yolo.pt")[:12] in second
 
 
 def test_the_other_files_are_those_of_the_base(export, tmp_path) -> None:
-    assert write_weights(export, tmp_path / "out") == ["lprnet.pth", "stn.pth", "yolo.pt"]
+    assert write_weights(export, tmp_path / "out") == [
+        "formats.toml",
+        "lprnet.pth",
+        "stn.pth",
+        "yolo.pt",
+    ]
     assert check_listed(tmp_path / "out" / "stn.pth") == check_listed(WEIGHTS / "stn.pth")
     assert not list((tmp_path / "out").glob("yolo.int8*"))
 
