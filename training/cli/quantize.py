@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import VerboseOption, WeightsOption, show_errors
+from orchestrator.cli.flags import FormatsOption, VerboseOption, WeightsOption, show_errors
 
 
 def quantize(
     *,
     weights: WeightsOption = None,
+    formats: FormatsOption = None,
     pictures: Annotated[int, typer.Option(min=1, help="Rendered pictures to calibrate with.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Of these pictures.")] = 77,
     verbose: VerboseOption = False,
@@ -21,4 +22,4 @@ def quantize(
         from orchestrator.networks.weights import WEIGHTS
         from training.quantization import write_quantized
 
-        typer.echo(write_quantized(weights or WEIGHTS, pictures, seed))
+        typer.echo(write_quantized(weights or WEIGHTS, pictures, seed, formats))
