@@ -54,7 +54,12 @@ def available(checkout: Path = CHECKOUT) -> dict[str, str]:
     Args:
         checkout: The folder that this package lies in.
     """
-    return COMMANDS | (WORKSHOP if (checkout / "Makefile").is_file() else {})
+    return COMMANDS | (WORKSHOP if is_checkout(checkout) else {})
+
+
+def is_checkout(folder: Path = CHECKOUT) -> bool:
+    """Tell whether a folder is a checkout, whose packages beside this one make and judge models."""
+    return (folder / "Makefile").is_file()
 
 
 def _print_versions(is_wanted: bool) -> None:

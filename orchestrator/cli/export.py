@@ -40,6 +40,7 @@ def export(
 ) -> None:
     """Write the models that the server loads, from the weights."""
     with show_errors(verbose=verbose):
+        from orchestrator.cli import canaries
         from orchestrator.server.exports import export_networks
         from orchestrator.server.layout import lay_out
         from orchestrator.server.options import ServerOptions
@@ -52,6 +53,7 @@ def export(
             engine=engine,
             pictures=pictures,
         )
+        canaries.draw_missing(options.weights, options.formats)
         source = options.source()
         written = export_networks(source, force=force)
         if out:

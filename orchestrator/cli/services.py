@@ -33,6 +33,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     Raises:
         PlateError: They cannot be started; the message says why.
     """
+    from orchestrator.cli import canaries
     from orchestrator.gateway import process as gateways
     from orchestrator.server import process as tritons
     from orchestrator.server.layout import canary_folder
@@ -40,6 +41,8 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     from orchestrator.server.supervisor import Kept, keep_running
 
     options, gateway = check_services(options, flags)
+    if gateway and options.is_made_here:
+        canaries.draw_missing(options.weights, options.formats)
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
         kept = [Kept("Triton", partial(tritons.start, options, lambda *_: models))]
         if gateway:
