@@ -23,10 +23,12 @@ import time
 import urllib.request
 
 import psutil
+import torch
 
 from deploy.image import PROJECT, SERVICE, WORK, CheckError, Container, build, process_of
 from orchestrator.client import PlateClient
 from orchestrator.loopback import open_url
+from orchestrator.networks.weights import list_sums
 from orchestrator.server.ports import free_ports
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "setpriv")
@@ -75,6 +77,7 @@ def check() -> None:
         check_packages(container)
         check_rights(container)
         check_service(container)
+        check_own_weights(container)
     finally:
         container.remove()
 
@@ -134,6 +137,32 @@ def check_service(image: Container) -> None:
         check_callers(f"localhost:{http}", f"localhost:{grpc}")
         check_metrics(f"http://localhost:{metrics}/metrics")
         check_ports(service, set(ports))
+        check_end(service)
+    finally:
+        service.kill()
+
+
+def check_own_weights(image: Container) -> None:
+    """See that weights that the image has not exported are served, where nothing can be written."""
+    copy = image.root / "srv/weights"
+    shutil.copytree(PROJECT / "weights", copy)
+    state = torch.load(copy / "stn.pth", weights_only=True)
+    state["fc_loc.2.bias"] += 1e-6
+    torch.save(state, copy / "stn.pth")
+    list_sums(copy)
+    http, metrics = free_ports(2)
+    fronts = [
+        f"--gateway=0.0.0.0:{http}",
+        "--gateway-grpc=",
+        f"--gateway-metrics=0.0.0.0:{metrics}",
+    ]
+    command = [*image.config["Entrypoint"], *fronts, "--no-keys", "--weights=/srv/weights"]
+    service = image.start(*command)
+    try:
+        wait_until_healthy(service, image, f"localhost:{metrics}/readyz")
+        with PlateClient(f"localhost:{http}") as client:
+            texts = sorted(client.recognize(STREET).texts)
+        report("weights of one's own are exported and read the street", texts == TEXTS, "")
         check_end(service)
     finally:
         service.kill()

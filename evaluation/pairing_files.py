@@ -133,9 +133,10 @@ def _csv_row(change: Change, against: str) -> ChangeRow:
 
 def _tile(outcome: Outcome, change: Change, against: str) -> Tile:
     """Show the plate, what was wanted, and what the one that does not read it makes of it."""
-    failed = change.old if change.is_won else change.new
+    failed, how = (change.old, "won from") if change.is_won else (change.new, "lost to")
+    where = "there" if change.is_won else "here"
     return replace(
         tile_of(outcome),
-        caption=f"{change.new.image}: {_direction(change)} against {against}, {failed.verdict}",
+        caption=f"{change.new.image}: {how} {against}, {failed.verdict} {where}",
         characters=tuple(align(failed.wanted, failed.text)),
     )

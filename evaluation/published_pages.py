@@ -68,16 +68,7 @@ def write_headline(published: Published) -> str:
     """Write how well plates are found and read, ours beside the predecessor's."""
     ours, theirs = _reading(published, OURS), _reading(published, PREDECESSOR)
     found, run = _detection(published, OURS), published.runs[OURS]
-    rows: list[tuple[Cell, ...]] = [
-        ("the plate is found", ours.std.found, theirs.std.found),
-        ("**read exactly**", f"**{_read(ours.std)}**", _read(theirs.std)),
-        ("another text is shown", ours.std.wrong, theirs.std.wrong),
-        ("nothing is shown, not sure enough", ours.std.not_shown, theirs.std.not_shown),
-        *_calibration_rows(ours, theirs),
-        ("detection, IoU 0.5: mAP50", format_number(found.map50), None),
-        (_at_threshold(found), _point(found.at_threshold), None),
-        ("precision / recall at best F1", _point(found.at_best_f1), None),
-    ]
+    rows = _headline_rows(ours, theirs, found)
     before = (
         f"{ours.std.plates} standard plates on photos of Russian cars that were never trained on, "
         f"through the pipeline that answers requests ({run.detector_side_px} px, {_engines(run)}); "
@@ -90,6 +81,21 @@ def write_headline(published: Published) -> str:
     )
     header = ("", "ours", "the predecessor's STN and LPRNet behind our detector")
     return _paragraphs(before, format_markdown(header, rows), after)
+
+
+def _headline_rows(
+    ours: PublishedReading, theirs: PublishedReading, found: PublishedDetection
+) -> list[tuple[Cell, ...]]:
+    return [
+        ("the plate is found", ours.std.found, theirs.std.found),
+        ("**read exactly**", f"**{_read(ours.std)}**", _read(theirs.std)),
+        ("another text is shown", ours.std.wrong, theirs.std.wrong),
+        ("nothing is shown, not sure enough", ours.std.not_shown, theirs.std.not_shown),
+        *_calibration_rows(ours, theirs),
+        ("detection, IoU 0.5: mAP50", format_number(found.map50), None),
+        (_at_threshold(found), _point(found.at_threshold), None),
+        ("precision / recall at best F1", _point(found.at_best_f1), None),
+    ]
 
 
 def write_files(published: Published) -> str:

@@ -52,12 +52,14 @@ class Sources:
         detection: YOLO data set.
         ancestor: Folder with the predecessor's stn.pth and lprnet.pth.
         reports: Where each run's whole report goes.
+        unlabelled: CSV of the data set's plates without a label.
     """
 
     scenes: Path
     detection: Path
     ancestor: Path
     reports: Path
+    unlabelled: Path = UNLABELLED
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Plan:
 
 def plan_runs(ancestor: Path) -> dict[str, Plan]:
     """Return every run of the pages by its name."""
-    small = RecognizerOptions(device="cpu", engine=Engine.OPENVINO_INT8)
+    # One thread: on busy cores more of them mostly wait for each other.
+    small = RecognizerOptions(device="cpu", engine=Engine.OPENVINO_INT8, threads=1)
     floats = replace(small, engine=Engine.OPENVINO)
     theirs = replace(
         small,
@@ -114,7 +117,7 @@ def measure(sources: Sources) -> Published:
     return Published(
         machine=MeasuredOn(machine.cpu, machine.cores, machine.packages),
         weights_sha256=list_weights(),
-        unlabelled_sha256=sha256(UNLABELLED),
+        unlabelled_sha256=sha256(sources.unlabelled),
         parameters=count_parameters(),
         runs={name: publish_run(report) for name, report in reports.items()},
         against_predecessor=_compare(reports[OURS], reports[PREDECESSOR]),
@@ -129,7 +132,7 @@ def _run(name: str, plan: Plan, sources: Sources) -> Report:
         out=out,
         scenes=sources.scenes if plan.reads else None,
         detection=sources.detection if plan.detects else None,
-        ignore=UNLABELLED if plan.ignores else nothing,
+        ignore=sources.unlabelled if plan.ignores else nothing,
         name=name,
     )
     typer.echo(f"{name}: {run(task, plan.options).splitlines()[0]}", err=True)
@@ -195,5 +198,8 @@ def publish(
         write_pages(read_report(Published, FIGURES))
 
 
+app = typer.Typer()
+app.command()(publish)
+
 if __name__ == "__main__":
-    typer.run(publish)
+    app()

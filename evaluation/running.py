@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.networks import quantized
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import NETWORKS, choose_engine
 
 
 def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
@@ -14,7 +14,8 @@ def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
 
     Args:
         engine: Not `auto`.
-        weights: Folder of the weights; without the 8-bit form of a network that one is float32.
+        weights: Folder of the weights; a network without an 8-bit form of these weights is float32,
+            somebody else's detector is TorchScript.
 
     Raises:
         WeightsError: A weight file is not the one that SHA256SUMS lists.
@@ -23,6 +24,7 @@ def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
 
 
 def _engine_of(name: str, engine: Engine, weights: Path) -> Engine:
-    if engine is Engine.OPENVINO_INT8 and quantized.read(name, weights) is None:
+    chosen = choose_engine(name, weights, engine)
+    if chosen is Engine.OPENVINO_INT8 and quantized.read(name, weights) is None:
         return Engine.OPENVINO
-    return engine
+    return chosen

@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.canary import PICTURE_FILE, TEXT_FILE
 from orchestrator.formats import RUSSIA
-from rendering.country import Country, country_of
+from rendering.country import Country, read_option
 from rendering.scenery import scene
 from rendering.texts import plain, random_text
 
@@ -57,11 +57,13 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the picture and its text into a folder of weights."""
     parser = argparse.ArgumentParser(description="The picture of the health check.")
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the weights")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    picture, text = draw_canary(country_of(given.formats), given.seed)
+    picture, text = draw_canary(given.country, given.seed)
     (given.out / PICTURE_FILE).write_bytes(picture)
     (given.out / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
 

@@ -23,7 +23,7 @@ from orchestrator.formats import RUSSIA
 from orchestrator.picture_files import Bgr
 from orchestrator.pipeline import WIDEST_SQUARE
 from rendering.camera import CAR_PLATE, compress, shrink
-from rendering.country import Country, country_of
+from rendering.country import Country, read_option
 from rendering.scenery import Scene, scene
 from rendering.texts import plain, random_text
 
@@ -126,12 +126,14 @@ def write_pictures(folder: Path, pictures: Iterator[LabelledPicture]) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a data set."""
     parser = argparse.ArgumentParser(description="Rendered pictures of single plates.")
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    write_pictures(given.out, draw_pictures(country_of(given.formats), given.count, given.seed))
+    write_pictures(given.out, draw_pictures(given.country, given.count, given.seed))
 
 
 if __name__ == "__main__":

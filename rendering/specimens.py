@@ -15,7 +15,7 @@ import numpy as np
 
 from orchestrator.formats import RUSSIA
 from orchestrator.picture_files import Bgr
-from rendering.country import Country, FlatPlate, country_of
+from rendering.country import Country, FlatPlate, read_option
 from rendering.texts import fill
 from reporting.sheets import GREY, add_caption, arrange, write_png
 
@@ -54,13 +54,15 @@ def _tile(picture: Bgr) -> Bgr:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a sheet."""
     parser = argparse.ArgumentParser(description="Contact sheet of a country's clean plates.")
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     parser.add_argument("--each", type=int, default=2, help="plates of each layout")
     parser.add_argument("--columns", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(arguments)
-    plates = [*draw_specimens(country_of(given.formats), given.each, given.seed)]
+    plates = [*draw_specimens(given.country, given.each, given.seed)]
     write_png(draw_sheet(plates, given.columns), given.sheet)
 
 

@@ -34,7 +34,7 @@ from rendering.camera import (
     soil,
     warp,
 )
-from rendering.country import Country, FlatPlate, country_of, russia
+from rendering.country import Country, FlatPlate, read_option, russia
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.russia import load_font
@@ -242,12 +242,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=96)
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     parser.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
     options = parser.parse_args(arguments)
     font = load_font(options.font) if options.font else None
-    country = country_of(options.formats)
-    drawn = render_samples(options.count, options.seed, font, country=country)
+    drawn = render_samples(options.count, options.seed, font, country=options.country)
     write_png(draw_sheet(drawn), options.sheet)
 
 

@@ -108,3 +108,15 @@ def test_flat_and_unfolded_crops_share_the_batches() -> None:
     plates: Plates = recognize(picture(480, 960), infer, Settings(), formats=BOTH)
     assert infer.batches == [32, 8, 32, 8]
     assert plates.texts == [f"{i:03}ABC" for i in range(20)]
+
+
+def test_corners_are_what_the_rectifier_says_of_the_flat_crops() -> None:
+    half = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
+    whole = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    infer = ScriptedInfer(
+        rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "A002AA", ""), theta=torch.stack((half, half, whole))
+    )
+    wide, square = recognize(picture(), infer, formats=BOTH)
+    assert wide.corners == ((121, 103.25), (179, 103.25), (179, 121.75), (121, 121.75))
+    # The square box grows by 4.8 and 10 px to 295, 90, 365, 150; half of that is its middle.
+    assert square.corners == ((312.5, 105), (347.5, 105), (347.5, 135), (312.5, 135))

@@ -18,7 +18,7 @@ import numpy as np
 
 from evaluation.yolo_labels import label_folder, write_labels
 from orchestrator.formats import RUSSIA
-from rendering.country import Country, country_of, russia
+from rendering.country import Country, read_option, russia
 from rendering.scenery import Scene, scene
 from rendering.texts import random_text
 
@@ -65,9 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--count", type=int, default=140)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--formats", type=Path, default=RUSSIA, help="the country's file")
+    parser.add_argument(
+        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
+    )
     given = parser.parse_args(arguments)
-    write_data(given.out, draw_streets(given.count, given.seed, country_of(given.formats)))
+    write_data(given.out, draw_streets(given.count, given.seed, given.country))
 
 
 if __name__ == "__main__":

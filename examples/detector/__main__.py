@@ -14,7 +14,7 @@ from orchestrator.networks.detectors import load_detector
 from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
 
 DETECTOR = "yolo.pt"
-LEFT_OUT = ("yolo.", "SHA256SUMS", "README")
+LEFT_OUT = ("yolo.", "SHA256SUMS", "README", "figures.json")
 """Beginnings of files that belong to the detector that is replaced, or are written anew."""
 DESCRIPTION = "config.txt"
 """In the archive: what it was exported with, as JSON."""

@@ -72,8 +72,9 @@ def check_services(
     Raises:
         PlateError: They cannot; the message says why.
     """
-    from orchestrator.server.options import check, fill_ports
+    from orchestrator.server.options import fill_ports
     from orchestrator.server.ports import Listening, check_listening
+    from orchestrator.server.preflight import check
     from orchestrator.server.repository import holds_plates
 
     if flags is None or not holds_plates(options.repository):

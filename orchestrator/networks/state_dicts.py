@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from orchestrator.errors import WeightsError
-from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.registry import NETWORKS, is_archive
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 STATE = "net_state_dict"
@@ -22,10 +22,13 @@ def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
     Subnormals change no output and slow a CPU down up to fifteen times.
 
     Raises:
-        WeightsError: The file is missing, or is not the one that SHA256SUMS lists.
+        WeightsError: The file is missing, is not the one that SHA256SUMS lists, or is somebody
+            else's detector.
     """
     path = folder / NETWORKS[network].weights
     check_listed(path)
+    if is_archive(path):
+        raise WeightsError(f"{path}: wanted a state dict, got a TorchScript archive")
     state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
     return {name: without_subnormals(tensor) for name, tensor in state.items()}
 

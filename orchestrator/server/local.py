@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.server.exports import export_networks
 from orchestrator.server.layout import lay_out
-from orchestrator.server.options import ServerOptions, check, fill_ports
+from orchestrator.server.options import ServerOptions, fill_ports
+from orchestrator.server.preflight import check
 from orchestrator.server.process import run_server
 from orchestrator.server.runtime import hold, writing
 

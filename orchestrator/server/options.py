@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import secrets
-import shutil
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from orchestrator.contract import SHM
-from orchestrator.errors import ServerError, SettingsError
 from orchestrator.loopback import is_own, reach
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
 from orchestrator.server.distribution import find_distribution
 from orchestrator.server.exports import ModelSource
-from orchestrator.server.models import check_distinct, count_workers
-from orchestrator.server.ports import Listening, address_of, check_listening, free_ports
-from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates, is_laid_out
+from orchestrator.server.ports import Listening, free_ports
+from orchestrator.server.repository import REPOSITORY, holds_plates, is_laid_out
 
-SHM_PER_WORKER = 16 * 1024 * 1024
-"""Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
 PORTS = ("http_port", "grpc_port", "metrics_port")
-DEVICES = ("auto", "cpu", "gpu")
 ADMIN_HEADER = "plates-admin-key"
 """Header of an administrator's request over HTTP."""
 ADMIN_METADATA = f"triton-grpc-protocol-{ADMIN_HEADER}"
@@ -155,29 +146,6 @@ class ServerOptions:
         return f"http://{reach(self.host)}:{self.metrics_port}/metrics"
 
 
-def check(options: ServerOptions) -> ServerOptions:
-    """See that this machine can serve so; return the options with the host as an address.
-
-    Raises:
-        ServerError: It cannot; the message says why.
-        SettingsError: No repository was named that could be served as it lies.
-    """
-    if options.explicit and options.repository == REPOSITORY:
-        raise SettingsError(
-            "to serve a model repository as it lies, name one that plates export --out wrote: "
-            "--model-repository FOLDER"
-        )
-    check_distinct((options.repository, *options.beside))
-    check_texts(options)
-    check_device(options.device)
-    options = replace(options, host=address_of(options.host))
-    check_network(options)
-    check_localhost(options)
-    check_ports(options)
-    check_shared_memory(options)
-    return options
-
-
 def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptions:
     """Return the options with a free port for each that is 0.
 
@@ -192,103 +160,7 @@ def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptio
     return replace(options, **found)
 
 
-def check_network(options: ServerOptions) -> None:
-    """See that nobody but this machine is listened to, unless that was asked for.
-
-    Raises:
-        SettingsError: Others are.
-    """
-    if not options.is_local and not options.trust_network:
-        raise SettingsError(
-            f"host: wanted an address of this machine alone, got {options.host}: Triton was not "
-            "made to face strangers, any of whom could end it with one request; --gateway "
-            "HOST:PORT is for others, and --trust-network says that there are no strangers"
-        )
-
-
-def check_localhost(options: ServerOptions) -> None:
-    """See that this machine knows the name that its own callers use; a bare container may not.
-
-    Raises:
-        ServerError: It does not.
-    """
-    try:
-        host = options.http_url.rpartition(":")[0].strip("[]")
-        socket.getaddrinfo(host, options.http_port)
-    except OSError as error:
-        raise ServerError(
-            f"{options.http_url}: this machine does not know the name ({error.strerror}); "
-            "add the line 127.0.0.1 localhost to /etc/hosts"
-        ) from error
-
-
-def check_ports(options: ServerOptions) -> None:
-    """See that the three ports are free.
-
-    Raises:
-        ServerError: One of them is no port, the same as another, in use, or not to be had.
-    """
-    check_listening(options.listening)
-
-
-def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
-    """See that the workers have room to exchange tensors; a container gets 64 MB unless told.
-
-    Raises:
-        ServerError: They have not.
-    """
-    workers = sum(map(count_workers, options.served_as_they_lie))
-    if holds_plates(options.repository):
-        capacity = options.capacity()
-        if capacity is None:
-            return
-        workers += count_ours(capacity)
-    wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
-    if free < wanted:
-        raise ServerError(
-            f"{folder}: wanted {wanted >> 20} MB for {workers} workers, got {free >> 20} MB; "
-            "with Docker use --shm-size=512m, in Kubernetes mount a memory volume there"
-        )
-
-
-def _free_bytes(folder: Path) -> int:
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError as error:
-        raise ServerError(
-            f"{folder}: wanted shared memory for the workers, got {error.strerror}; "
-            "mount a memory volume there"
-        ) from error
-
-
 def has_gpu() -> bool:
     """Tell whether there is a GPU that PyTorch was built for; asking it would take a second."""
     is_cpu_build = metadata.version("torch").endswith("+cpu")
     return not is_cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))
-
-
-def check_texts(options: ServerOptions) -> None:
-    """See that Triton can be told the texts among the options on its command line.
-
-    Raises:
-        ServerError: It would misunderstand one.
-    """
-    if options.traces and not re.fullmatch(r"https?://[^\s,]+", options.traces):
-        raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
-    if not re.fullmatch(r"[\w.-]+", options.admin_key):  # a secret: not repeated
-        raise ServerError("admin key: wanted letters, digits, - and ., got other characters")
-
-
-def check_device(device: str) -> None:
-    """See that the device can be had.
-
-    Raises:
-        ServerError: Not a known device, or a GPU where there is none.
-    """
-    if device not in DEVICES:
-        raise ServerError(f"device: wanted one of {', '.join(DEVICES)}, got {device}")
-    if device == "gpu":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise ServerError("device: wanted a GPU, got none that PyTorch can use")

@@ -23,7 +23,8 @@ from orchestrator.server.hidden_key import hide
 from orchestrator.server.layout import lay_out
 from orchestrator.server.log import Log
 from orchestrator.server.models import list_models
-from orchestrator.server.options import ServerOptions, check
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.preflight import check
 from orchestrator.server.repository import MODELS, check_models, holds_plates
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner

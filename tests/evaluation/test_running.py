@@ -34,3 +34,14 @@ def test_the_8_bit_form_of_another_detector_does_not_run(copied: Path) -> None:
     torch.save({name: tensor * 2 for name, tensor in state.items()}, copied / "yolo.pt")
     list_sums(copied)
     assert name_engines(Engine.OPENVINO_INT8, copied)["yolo"] is Engine.OPENVINO
+
+
+def test_somebody_elses_detector_is_torchscript(copied: Path) -> None:
+    traced = torch.jit.trace(torch.nn.Linear(1, 1), torch.zeros(1, 1))
+    torch.jit.save(traced, copied / "yolo.pt")
+    list_sums(copied)
+    assert name_engines(Engine.OPENVINO_INT8, copied) == {
+        "yolo": Engine.TORCHSCRIPT,
+        "stn": Engine.OPENVINO,
+        "lprnet": Engine.OPENVINO,
+    }

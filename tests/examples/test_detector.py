@@ -1,5 +1,7 @@
 """An export in ultralytics' manner becomes a detector of the service."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,6 +11,7 @@ from examples.detector.adapter import Adapter
 from orchestrator import load_networks, read_picture, recognize
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.detectors import check_detector
+from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS, check_listed
 from tests.examples.exports import write_export
@@ -35,6 +38,12 @@ def grey(height: int, width: int) -> Tensor:
 
 TWO = torch.tensor([[[10.0, 50], [20, 60], [4, 8], [2, 6], [0.2, 0.5], [0.1, 0.9]]])
 """Two boxes of two classes: centre, size, two scores; the second one is the surer."""
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One that takes pictures of any size."""
+    return write_export(tmp_path_factory.mktemp("export") / "theirs.torchscript")
 
 
 def test_rows_come_best_first_as_corners_with_the_likeliest_class() -> None:
@@ -92,25 +101,35 @@ def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(size_hw,
     torch.testing.assert_close(rows[:, 0], ours[:, 0], atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("size_hw", [None, (960, 960), (736, 736)])
-def test_a_street_is_read_with_it(size_hw, tmp_path, capsys) -> None:
-    export = write_export(tmp_path / "theirs.torchscript", size_hw)
+@pytest.mark.parametrize("size_hw", [None, (736, 736)])
+def test_a_street_is_read_with_it(size_hw, tmp_path) -> None:
+    write_weights(write_export(tmp_path / "theirs.torchscript", size_hw), tmp_path / "mine")
+    infer = load_networks(tmp_path / "mine", engine=Engine.TORCHSCRIPT)
+    assert set(recognize(read_picture(STREET), infer).texts) == set(TEXTS)
+
+
+def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:
     out = tmp_path / "my_weights"
     main([str(export), "--out", str(out)])
-    assert set(recognize(read_picture(STREET), load_networks(out)).texts) == set(TEXTS)
-    assert f"{out}: lprnet.pth, stn.pth, yolo.pt\n" in capsys.readouterr().out
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"{out}: formats.toml, lprnet.pth, stn.pth, yolo.pt"
+    assert check_listed(out / "yolo.pt")[:12] in second
 
 
-def test_the_other_files_are_those_of_the_base(tmp_path) -> None:
-    export = write_export(tmp_path / "theirs.torchscript")
-    assert write_weights(export, tmp_path / "out") == ["lprnet.pth", "stn.pth", "yolo.pt"]
+def test_the_other_files_are_those_of_the_base(export, tmp_path) -> None:
+    assert write_weights(export, tmp_path / "out") == [
+        "formats.toml",
+        "lprnet.pth",
+        "stn.pth",
+        "yolo.pt",
+    ]
     assert check_listed(tmp_path / "out" / "stn.pth") == check_listed(WEIGHTS / "stn.pth")
     assert not list((tmp_path / "out").glob("yolo.int8*"))
 
 
-def test_the_project_s_own_weights_are_not_written_over(tmp_path) -> None:
+def test_the_project_s_own_weights_are_not_written_over(export) -> None:
     with pytest.raises(SettingsError, match=r"^out: wanted another folder than the weights' own"):
-        write_weights(write_export(tmp_path / "theirs.torchscript"), WEIGHTS)
+        write_weights(export, WEIGHTS)
 
 
 def test_a_file_that_is_no_export_is_refused(tmp_path) -> None:

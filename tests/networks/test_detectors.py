@@ -194,6 +194,21 @@ class TestFiles:
         with pytest.raises(WeightsError, match=r"yolo\.pt: 160x96 pictures: wanted float32 .*uint"):
             load_networks(weights)
 
+    def test_one_with_operators_of_another_package_is_refused(self, weights, tmp_path) -> None:
+        torch.jit.save(torch.jit.script(nn.ReLU()), tmp_path / "plain.pt")
+        with (
+            zipfile.ZipFile(tmp_path / "plain.pt") as plain,
+            zipfile.ZipFile(weights / "yolo.pt", "w") as archive,
+        ):
+            for name in plain.namelist():
+                code = plain.read(name).replace(b"torch.relu(input)", b"ops.torchvision.nms(input)")
+                archive.writestr(name, code)
+        list_sums(weights)
+        with pytest.raises(
+            WeightsError, match=r"without other packages, got Unknown builtin op: torchvision::nms"
+        ):
+            load("yolo", weights)
+
     def test_another_file_than_the_listed_one_is_refused(self, weights) -> None:
         torch.jit.save(torch.jit.script(nn.Identity()), weights / "yolo.pt")
         with pytest.raises(WeightsError, match=r"yolo\.pt: wanted SHA-256"):

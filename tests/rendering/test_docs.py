@@ -59,3 +59,13 @@ def test_sheets_of_atlantis_are_written(atlantis: Path, tmp_path: Path, command)
 @pytest.mark.parametrize("picture", re.findall(r"\((countries_\w+\.jpg)\)", PAGE))
 def test_pictures_of_the_page_are_small(picture: str) -> None:
     assert 5_000 < (Path(__file__).parents[2] / "docs" / picture).stat().st_size < 60_000
+
+
+@pytest.mark.parametrize("command", [specimens.main, synth.main])
+def test_commands_refuse_a_country_in_one_sentence(tmp_path: Path, command, capsys) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text('alphabet = "01"\n[[format]]\nname = "100 %"\nlayouts = ["DD"]\n')
+    with pytest.raises(SystemExit, match="2"):
+        command(["--formats", str(file), "--sheet", str(tmp_path / "sheet.png")])
+    told = f"{file}: renderer: wanted module:function, got none"
+    assert capsys.readouterr().err.endswith(f"error: argument --formats: {told}\n")

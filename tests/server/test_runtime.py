@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
-from orchestrator.server.options import SHM
 from orchestrator.server.runtime import Runtime, is_plain, writing
 
 

@@ -1,0 +1,108 @@
+"""What README.md and the model cards say is what was measured, with the weights that lie here."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluation.published import FIGURES, OURS, PREDECESSOR, UNLABELLED, Published
+from evaluation.published_pages import PAGES, PART, PARTS, render
+from orchestrator.errors import DataError
+from orchestrator.formats import russian
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, sha256
+from reporting.files import read_report
+
+README, CARDS = PAGES
+HISTORY = re.compile(r"^### History\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+CODE_OR_TARGET = re.compile(r"`[^`]*`|\]\([^)]*\)")
+NUMBER = re.compile(r"(?<![\w.-])\d+(?:[.,]\d+)*(?![\w-]|\.\d)")
+
+
+@pytest.fixture(scope="module")
+def published() -> Published:
+    return read_report(Published, FIGURES)
+
+
+def prose(text: str) -> str:
+    """What a person writes: no written parts, no history, no code and no links' targets."""
+    return CODE_OR_TARGET.sub("", HISTORY.sub("", PART.sub("", text)))
+
+
+def section(page: Path, heading: str) -> str:
+    _, _, rest = page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    return rest.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=["README.md", "weights/README.md"])
+def test_pages_show_the_published_figures(page: Path, published: Published) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert render(text, published) == text
+
+
+def test_every_part_stands_on_a_page() -> None:
+    found = [part[1] for page in PAGES for part in PART.findall(page.read_text(encoding="utf-8"))]
+    assert sorted(found) == sorted(PARTS)
+
+
+def test_figures_come_from_the_weights_that_lie_here(published: Published) -> None:
+    lines = (WEIGHTS / "SHA256SUMS").read_text().splitlines()
+    listed = {line.split()[1]: line.split()[0] for line in lines}
+    assert published.weights_sha256 == listed
+    ours = {name: listed[network.weights] for name, network in NETWORKS.items()}
+    assert published.runs[OURS].weights_sha256 == ours
+    assert published.runs[PREDECESSOR].weights_sha256["yolo"] == ours["yolo"]
+    assert published.runs[PREDECESSOR].weights_sha256["lprnet"] != ours["lprnet"]
+
+
+def test_figures_come_from_the_list_of_unlabelled_plates_that_lies_here(
+    published: Published,
+) -> None:
+    assert published.unlabelled_sha256 == sha256(UNLABELLED)
+
+
+@pytest.mark.parametrize(("name", "millions"), [("yolo", 1.77), ("stn", 0.06), ("lprnet", 0.27)])
+def test_parameters_are_those_of_the_networks(
+    published: Published, name: str, millions: float
+) -> None:
+    network = NETWORKS[name].build(russian())
+    count = sum(parameter.numel() for parameter in network.parameters())
+    assert published.parameters[name] == count
+    assert round(count / 1e6, 2) == millions
+
+
+def test_every_run_names_the_engine_of_each_network(published: Published) -> None:
+    engines = {name: dict(run.engines) for name, run in published.runs.items()}
+    assert all(engines_of.keys() == NETWORKS.keys() for engines_of in engines.values())
+    assert engines[OURS] == {"yolo": "openvino-int8", "stn": "openvino", "lprnet": "openvino"}
+
+
+def test_another_figure_is_another_page(published: Published) -> None:
+    text = README.read_text(encoding="utf-8")
+    test = replace(published.against_predecessor, won=77)
+    assert "ours reads 77 that" in render(text, replace(published, against_predecessor=test))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(section(README, "How well it reads"), id="README.md"),
+        pytest.param(CARDS.read_text(encoding="utf-8"), id="weights/README.md"),
+    ],
+)
+def test_prose_holds_no_figure_of_its_own(text: str) -> None:
+    assert text
+    assert NUMBER.findall(prose(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        pytest.param("# Title\n", "none", id="no part"),
+        pytest.param("<!-- figures: other -->\n<!-- end of figures -->\n", "other", id="unknown"),
+    ],
+)
+def test_a_page_without_a_known_part_is_refused(text: str, got: str, published: Published) -> None:
+    with pytest.raises(DataError, match=rf"wanted parts headline, .*, got {got}"):
+        render(text, published)
