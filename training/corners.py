@@ -11,10 +11,10 @@ import logging
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from orchestrator.networks.stn import STN
 from rendering.synth import Batch
+from training.averages import average_weights
 from training.pools import to_input, vary
 from training.recipes import CornerSchedule
 from training.runs import Progress
@@ -57,7 +57,7 @@ def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) 
     device = next(stn.parameters()).device
     crops, corners = to_input(plates.crops).to(device), torch.from_numpy(plates.corners).to(device)
     optimizer = torch.optim.AdamW(stn.parameters(), weight_decay=1e-3)
-    average = AveragedModel(stn, multi_avg_fn=get_ema_multi_avg_fn(0.995))
+    average = average_weights(stn, 0.995)
     progress = Progress(schedule.steps)
     for step in range(schedule.steps):
         for group in optimizer.param_groups:

@@ -27,6 +27,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA
 from orchestrator.networks.registry import NETWORKS
 from training.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
+from training.metrics import DetectorRow, Metrics, can_draw, draw_detector
 from training.recipes import (
     Augmentation,
     DetectorData,
@@ -60,7 +61,8 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
     seed_everything(recipe.training.seed)
     model = build(None if resume else recipe.start, recipe.training.side_px, recipe.loss)
     trainer = DetectorTrainer(model.to(device), recipe.training, out)
-    open_run(out, recipe, LAST, RUSSIA, resume=resume)
+    recipe = open_run(out, recipe, LAST, RUSSIA, resume=resume)
+    trainer.recipe = recipe.training
     if resume:
         trainer.resume()
         logger.info("going on from the end of epoch %d of %s", trainer.epoch, out)
@@ -161,22 +163,41 @@ def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
     Every epoch seeds order and augmentation anew, so that a resumed run is the very same.
     """
     recipe, per_epoch = trainer.recipe, len(train)
+    metrics, draws = Metrics(DetectorRow, trainer.out, trainer.epoch), can_draw()
     progress = Progress(recipe.epochs * per_epoch, trainer.epoch * per_epoch)
+    if trainer.epoch == 0 and not metrics.has(0):
+        measure(trainer, validation, metrics, per_epoch)
     while trainer.epoch < recipe.epochs:
         seed_everything(recipe.seed + trainer.epoch)
         train.generator.manual_seed(recipe.seed + trainer.epoch)
         train.iterator = DataLoader.__iter__(train)  # the old one would draw once more at its end
         trainer.run_epoch(train, progress)
         if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == recipe.epochs:
-            figures = trainer.validate(validation)
-            epoch = f"epoch {trainer.epoch} of {recipe.epochs}"
-            logger.info("%s: P %.3f R %.3f mAP50 %.4f mAP50-95 %.4f", epoch, *figures)
-            if sum(figures[2:]) >= trainer.best:
-                trainer.best = sum(figures[2:])
+            row = measure(trainer, validation, metrics, per_epoch)
+            if draws:
+                draw_detector(metrics.rows, trainer.out)
+            if row.map50 + row.map50_95 >= trainer.best:
+                trainer.best = row.map50 + row.map50_95
                 trainer.save(BEST)
                 export_average(trainer.out / BEST, trainer.out / NETWORKS[DETECTOR].weights)
                 complete(trainer.out)
         trainer.save(LAST)
+
+
+def measure(
+    trainer: DetectorTrainer, validation: Any, metrics: Metrics[DetectorRow], per_epoch: int
+) -> DetectorRow:
+    """Measure the average on the validation pictures, for the log and `metrics.csv`."""
+    epoch, schedule = trainer.epoch, trainer.recipe
+    step = epoch * per_epoch
+    rate = schedule.rate_at(step - 1, per_epoch) if step else None
+    row = DetectorRow(epoch, step, trainer.mean_loss, rate, *trainer.validate(validation))
+    metrics.add([row])
+    logger.info(
+        "epoch %d of %d: P %.3f R %.3f mAP50 %.4f mAP50-95 %.4f", epoch, schedule.epochs,
+        row.precision, row.recall, row.map50, row.map50_95,
+    )  # fmt: skip
+    return row
 
 
 def export_average(checkpoint: Path, target: Path) -> None:

@@ -11,14 +11,20 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.errors import SettingsError
-from training.recipes import DetectorSchedule, cosine
+from training.recipes import DetectorSchedule
 from training.runs import Progress, save_tensors
 
 LAST, BEST = "last.pt", "best.pt"
 
 
 class DetectorTrainer:
-    """Network, its moving average, optimiser and the place in the run: all that a resume needs."""
+    """Network, its moving average, optimiser and the place in the run: all that a resume needs.
+
+    Attributes:
+        epoch: Epochs made.
+        best: Sum of mAP50 and mAP50-95 of the best epoch.
+        mean_loss: Of the last epoch; None before any.
+    """
 
     def __init__(self, model: Any, recipe: DetectorSchedule, out: Path) -> None:
         from yolov5.utils.loss import ComputeLoss
@@ -31,6 +37,7 @@ class DetectorTrainer:
         self.loss = ComputeLoss(model)
         self.epoch = 0
         self.best = 0.0
+        self.mean_loss: float | None = None
 
     def step(self, pictures: Tensor, targets: Tensor, rate: float) -> float:
         """One update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
@@ -65,11 +72,13 @@ class DetectorTrainer:
         self.model.train()
         freeze(self.model, self.recipe.frozen_layers)
         per_epoch = len(batches)
-        steps, warmup = self.recipe.epochs * per_epoch, int(self.recipe.warmup_epochs * per_epoch)
-        batches.dataset.mosaic = self.epoch < self.recipe.epochs - self.recipe.plain_epochs
+        batches.dataset.mosaic = self.recipe.is_mosaic(self.epoch)
+        losses = []
         for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
-            rate = cosine(step, steps, warmup, self.recipe.rate, self.recipe.final_rate)
-            progress.tell(step + 1, self.step(pictures, targets, rate))
+            rate = self.recipe.rate_at(step, per_epoch)
+            losses.append(self.step(pictures, targets, rate))
+            progress.tell(step + 1, losses[-1])
+        self.mean_loss = sum(losses) / max(1, len(losses))
         self.epoch += 1
 
     def validate(self, batches: Any) -> tuple[float, float, float, float]:
@@ -86,7 +95,8 @@ class DetectorTrainer:
     def save(self, name: str) -> None:
         """Write `out/name`: tensors and plain numbers only."""
         state = {
-            "epoch": self.epoch, "best": self.best, "updates": self.average.updates,
+            "epoch": self.epoch, "best": self.best, "loss": self.mean_loss,
+            "updates": self.average.updates,
             "model": self.model.state_dict(), "ema": self.average.ema.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }  # fmt: skip
@@ -95,7 +105,7 @@ class DetectorTrainer:
     def resume(self) -> None:
         """Go on from `out/last.pt`, whichever device it comes from."""
         state = torch.load(self.out / LAST, map_location=self.device, weights_only=True)
-        self.epoch, self.best = state["epoch"], state["best"]
+        self.epoch, self.best, self.mean_loss = state["epoch"], state["best"], state.get("loss")
         self.average.updates = state["updates"]
         self.model.load_state_dict(state["model"])
         self.average.ema.load_state_dict(state["ema"])

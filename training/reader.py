@@ -3,222 +3,205 @@
 `plates train reader` is the command; see docs/training.md.
 """
 
+from __future__ import annotations
+
 import logging
-import zlib
-from collections.abc import Sequence
+from contextlib import closing
 from copy import deepcopy
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from orchestrator.contract import READER
-from orchestrator.ctc import collapse
 from orchestrator.errors import SettingsError
-from orchestrator.formats import RUSSIA, Formats, read_formats, russian
-from orchestrator.grammar import Grammar
+from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.networks.registry import NETWORKS
-from rendering.russia import load_font
-from rendering.synth import Batch, cut, render_sample, render_samples
-from training.calibration import LEAST_CROPS, calibrate
+from rendering.country import Country, country_of
+from rendering.synth import Batch
+from training.calibration import calibrate, choose_plates
+from training.canaries import write_canary
+from training.checks import Check, Examiner
 from training.corners import teach_corners
-from training.pools import (
-    Pool,
-    RealCrop,
-    Source,
-    cut_source,
-    inner_box,
-    read_crops,
-    read_texts,
-    to_input,
-    vary,
-)
+from training.crops import RealData, read_data, tell_dropped
+from training.makers import choose_workers, make_batch
+from training.pools import Kind, Pools, to_input, vary
 from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, plain_weights, settle
-from training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
+from training.recipes import ReaderRecipe, ReaderSchedule
 from training.runs import Progress, complete, open_run, save_tensors
+from training.sources import RealPlates, RenderedPlates, Source
 from training.starts import take_weights
 
 log = logging.getLogger(__name__)
 
-
-def best_path(logits: Tensor, alphabet: str) -> list[str]:
-    """Read (B, classes, 18) logits: likeliest class a column, repeats merged, blanks dropped."""
-    rows = (collapse(row, len(alphabet)) for row in logits.argmax(dim=1).tolist())
-    return ["".join(alphabet[klass] for klass in row) for row in rows]
-
-
-@torch.no_grad()
-def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int = 128) -> list[str]:
-    """Read (N, 24, 94, 3) uint8 BGR crops."""
-    reader.eval()
-    device = next((weight.device for weight in reader.parameters()), CPU)
-    parts = [to_input(crops[first : first + batch]) for first in range(0, len(crops), batch)]
-    return [text for part in parts for text in best_path(reader(part.to(device))[0], alphabet)]
+CHECK_SEED = 987_654
+"""Of the rendered plates that every run is measured on: no run trains on them."""
+TYPICAL_SEED = 333_333
+"""Added to a run's: of the samples that batch normalisation takes its statistics from."""
 
 
-def hold_out(crops: Sequence[RealCrop], every: int = 11) -> tuple[list[RealCrop], list[RealCrop]]:
-    """Keep the crops of every eleventh photo for validation, and their plates out of training.
+@dataclass(frozen=True)
+class Material:
+    """What a training takes its plates from.
 
-    The photo is the part of the file name before the first underscore, best a number.
+    Attributes:
+        file: Of what the plates may say.
+        formats: The same, read.
+        country: Whose plates are rendered; None where they cannot be.
+        data: Real crops.
+        font: TrueType font for some of the rendered plates.
+        workers: Processes that make samples; 0: the one that trains.
     """
-    kept = [crop for crop in crops if _photo(crop.name) % every == 0]
-    texts = {crop.text for crop in kept}
-    return [crop for crop in crops if crop.text not in texts], kept
+
+    file: Path
+    formats: Formats
+    country: Country | None
+    data: RealData
+    font: Path | None
+    workers: int
+
+    def kinds(self, schedule: ReaderSchedule) -> list[Kind]:
+        """What a batch is made of."""
+        real = round(schedule.batch * schedule.real_share) if self.data.training else 0
+        sources: list[tuple[Source, int]] = [
+            (RenderedPlates(self.file, self.font), schedule.batch - real),
+            (RealPlates(self.data.training), real),
+        ]
+        parts = [(source, count) for source, count in sources if count]
+        return [
+            Kind(source, count, 2 * schedule.seed + index)
+            for index, (source, count) in enumerate(parts)
+        ]
 
 
-def _photo(name: str) -> int:
-    photo = Path(name).stem.split("_")[0]
-    return int(photo) if photo.isdecimal() else zlib.crc32(photo.encode())
-
-
-def cut_exactly(crops: Sequence[RealCrop]) -> NDArray[np.uint8]:
-    """Cut real crops without any change: (N, 24, 94, 3) uint8 BGR."""
-    whole = [inner_box(crop.picture) for crop in crops]
-    return np.stack([cut(crop.picture, box) for crop, box in zip(crops, whole, strict=True)])
-
-
-def accuracy(
-    reader: nn.Module, crops: NDArray[np.uint8], texts: Sequence[str], alphabet: str
-) -> float:
-    """Part of the crops that are read exactly."""
-    right = [one == two for one, two in zip(read(reader, crops, alphabet), texts, strict=True)]
-    return sum(right) / max(1, len(right))
-
-
-def run(
-    recipe: ReaderRecipe,
-    out: Path,
-    *,
-    formats: Path = RUSSIA,
-    device: torch.device = CPU,
-    resume: bool,
-) -> None:
-    """Train the reader of a recipe to the end, in the folder `out`, for a country's plates.
+def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
+    """Train the reader of a recipe to the end, in the folder `out`, for its country's plates.
 
     Raises:
-        SettingsError: The recipe, its data or the folder cannot be used.
+        SettingsError: The recipe, its data, its country or the folder cannot be used.
         WeightsError: The weights to start from cannot.
     """
-    schedule = recipe.training
-    plates = read_formats(formats)
-    real = _real(recipe.data, schedule, plates)
-    trainer = ReaderTrainer(schedule, plates, device)
+    formats = recipe.formats or RUSSIA
+    material = gather(recipe, formats)
+    alphabet = material.formats.alphabet
+    trainer = ReaderTrainer(recipe.training, material.formats, device)
     if recipe.start and not resume:
-        take_weights(trainer.reader.stn, trainer.reader.lprnet, recipe.start, plates.alphabet)
-    open_run(out, recipe, CHECKPOINT, formats, resume=resume)
+        take_weights(trainer.reader.stn, trainer.reader.lprnet, recipe.start, alphabet)
+    recipe = open_run(out, recipe, CHECKPOINT, formats, resume=resume)
+    trainer.schedule = recipe.training
+    tell_dropped(material.data.dropped, out)
     if resume:
         trainer.load(out / CHECKPOINT)
         log.info("going on from step %d of %s", trainer.step, out)
     else:
-        if not recipe.start and recipe.corners.steps and schedule.real_share < 1:
-            drawn = render_samples(recipe.corners.plates, schedule.seed)
-            teach_corners(trainer.reader.stn, drawn, recipe.corners, schedule.seed)
+        if not recipe.start:
+            _teach_corners(trainer, recipe, material)
         trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
-    train(trainer, out, recipe.data.font, real)
+    train(trainer, out, material)
+    _calibrate(trainer, out, material)
+    write_canary(out, material.country)
 
 
-def _real(data: ReaderData, schedule: ReaderSchedule, formats: Formats) -> list[RealCrop]:
-    """Read the real crops of a recipe; see that the other plates can be rendered."""
-    real: list[RealCrop] = []
-    if data.crops and data.labels and schedule.real_share > 0:
-        real = read_crops(data.crops, read_texts(data.labels, data.votes, formats))
-    elif schedule.real_share == 1:
+def gather(recipe: ReaderRecipe, formats: Path) -> Material:
+    """Read the real crops of a recipe, and find who draws the other plates.
+
+    Raises:
+        SettingsError: The crops cannot be used, or the country's plates, which the recipe needs,
+            cannot be rendered.
+    """
+    plates, schedule = read_formats(formats), recipe.training
+    data = read_data(recipe.data, plates, train=schedule.real_share > 0)
+    if schedule.real_share == 1 and not data.training:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
-    if not (real and schedule.real_share == 1) and formats.alphabet != russian().alphabet:
-        raise SettingsError(
-            f"rendered plates: wanted the alphabet of Russian plates, got {formats.alphabet}; "
-            "train on real crops alone: crops, labels, real_share = 1"
-        )
-    log.info("%d real crops%s", len(real), "" if real else ": every plate is rendered")
-    return real
+    country = _find_country(formats, is_needed=schedule.real_share < 1 or not data.training)
+    workers = choose_workers(schedule.workers)
+    return Material(formats.absolute(), plates, country, data, recipe.data.font, workers)
 
 
-def train(trainer: ReaderTrainer, out: Path, font: Path | None, real: Sequence[RealCrop]) -> None:
+def _find_country(formats: Path, *, is_needed: bool) -> Country | None:
+    try:
+        return country_of(formats)
+    except SettingsError as error:
+        if is_needed:
+            raise
+        log.info("plates are not rendered: %s", error)
+        return None
+
+
+def _teach_corners(trainer: ReaderTrainer, recipe: ReaderRecipe, material: Material) -> None:
+    """Teach a new STN the corners of rendered plates, where the recipe renders any."""
+    schedule, seed = recipe.corners, recipe.training.seed
+    if schedule.steps and recipe.training.real_share < 1:
+        log.info("rendering %d plates to teach where their corners are", schedule.plates)
+        source = RenderedPlates(material.file)
+        drawn = make_batch(source, schedule.plates, seed, material.workers)
+        teach_corners(trainer.reader.stn, drawn, schedule, seed)
+
+
+def train(trainer: ReaderTrainer, out: Path, material: Material) -> None:
     """Train to the end of the schedule; checkpoints are measured and can be served."""
     schedule = trainer.schedule
-    kept_for_training, held_out = hold_out(real)
-    if real and not kept_for_training:
-        raise SettingsError(f"crops: wanted some of several photos, got {len(real)} of one")
-    checks = _checks(schedule, held_out)
-    pools = _pools(schedule, trainer.step, font, kept_for_training)
-    typical = _typical(schedule, font, kept_for_training).to(trainer.device)
-    progress = Progress(schedule.steps, trainer.step)
-    while trainer.step < schedule.steps:
-        batch = Batch.of([one for pool in pools for one in pool.draw()])
-        progress.tell(trainer.step + 1, trainer.train_on(batch))
-        if trainer.step % schedule.save_every == 0 or trainer.step == schedule.steps:
-            settle(trainer.averaged, typical)
-            trainer.save(out)
-            complete(out)
-            for name, (crops, texts) in checks.items():
-                exact = accuracy(trainer.averaged, crops, texts, trainer.formats.alphabet)
-                log.info("step %d: %.1f %% of %s read", trainer.step, 100 * exact, name)
-    _calibrate(trainer, out, held_out)
-
-
-def _calibrate(trainer: ReaderTrainer, out: Path, held_out: Sequence[RealCrop]) -> None:
-    """Write LPRNet once more, with text scores that are probabilities."""
-    if len(held_out) < LEAST_CROPS:
-        log.warning("text scores are not calibrated: wanted %d held-out real plates, got %d",
-                    LEAST_CROPS, len(held_out))  # fmt: skip
+    typical = _typical(schedule, material).to(trainer.device)
+    examiner = Examiner(_checks(schedule, material), typical, out, trainer.step)
+    examiner.examine(trainer)
+    if trainer.step == schedule.steps:
         return
-    reader = deepcopy(trainer.averaged)
-    grammar = Grammar.of(trainer.formats)
-    temperature = calibrate(reader, reader.lprnet, held_out, grammar, trainer.schedule.seed)
-    save_tensors(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
-    complete(out)
-    log.info("calibrated text scores: logits divided by %.2f", temperature)
+    pools = Pools(
+        material.kinds(schedule), schedule.pool, step=trainer.step, workers=material.workers
+    )
+    progress = Progress(schedule.steps, trainer.step)
+    with closing(pools):
+        while trainer.step < schedule.steps:
+            loss = trainer.train_on(Batch.of(pools.draw()))
+            progress.tell(trainer.step, loss)
+            if trainer.step % schedule.save_every == 0 or trainer.step == schedule.steps:
+                settle(trainer.averaged, typical)
+                trainer.save(out)
+                complete(out)
+                examiner.examine(trainer)
 
 
-def _checks(
-    schedule: ReaderSchedule, held_out: Sequence[RealCrop]
-) -> dict[str, tuple[NDArray[np.uint8], list[str]]]:
-    """Crops and texts that checkpoints are measured on."""
-    checks = {}
+def _checks(schedule: ReaderSchedule, material: Material) -> list[Check]:
+    """Plates that checkpoints are measured on."""
+    checks = []
     if schedule.real_share < 1:
-        rendered = render_samples(schedule.checked, seed=987_654)
-        checks[f"{len(rendered.texts)} rendered plates"] = rendered.crops, rendered.texts
-    if held_out:
-        texts = [crop.text for crop in held_out]
-        checks[f"{len(held_out)} held-out real plates"] = cut_exactly(held_out), texts
+        source = RenderedPlates(material.file)
+        drawn = make_batch(source, schedule.checked, CHECK_SEED, material.workers)
+        checks.append(Check.of_rendered(drawn))
+    if material.data.held_out:
+        checks.append(Check.of_real(material.data.held_out))
     return checks
 
 
-def _typical(schedule: ReaderSchedule, font: Path | None, real: Sequence[RealCrop]) -> Tensor:
+def _typical(schedule: ReaderSchedule, material: Material) -> Tensor:
     """Crops as training sees them, the same at every step: (N, 3, 24, 94)."""
-    rng = np.random.default_rng([schedule.seed, 2])
-    crops = [
-        source(rng).crop
-        for source, count in _sources(schedule, font, real)
-        for _ in range(max(1, schedule.typical * count // schedule.batch))
+    parts = [
+        make_batch(
+            kind.source,
+            max(1, schedule.typical * kind.count // schedule.batch),
+            TYPICAL_SEED + kind.seed,
+            material.workers,
+        ).crops
+        for kind in material.kinds(schedule)
     ]
+    crops = np.concatenate(parts)
+    order = np.random.default_rng([schedule.seed, 2]).permutation(len(crops))
     torch.manual_seed(schedule.seed)
-    return vary(to_input(np.stack(crops)[rng.permutation(len(crops))]))
+    return vary(to_input(crops[order]))
 
 
-def _pools(
-    schedule: ReaderSchedule, step: int, font: Path | None, real: Sequence[RealCrop]
-) -> list[Pool]:
-    """Pools that together give a batch, as they are at a step."""
-    return [
-        Pool(source, schedule.pool, count, seed=2 * schedule.seed + index, step=step)
-        for index, (source, count) in enumerate(_sources(schedule, font, real))
-    ]
-
-
-def _sources(
-    schedule: ReaderSchedule, font: Path | None, real: Sequence[RealCrop]
-) -> list[tuple[Source, int]]:
-    """What a batch is made of: kinds of samples, and how many of each."""
-    real_count = round(schedule.batch * schedule.real_share) if real else 0
-    counts = [(render_source(font), schedule.batch - real_count), (cut_source(real), real_count)]
-    return [(source, count) for source, count in counts if count]
-
-
-def render_source(font: Path | None) -> Source:
-    """Rendered plates, some of them with the characters of a font."""
-    return partial(render_sample, font=load_font(font) if font else None)
+def _calibrate(trainer: ReaderTrainer, out: Path, material: Material) -> None:
+    """Write LPRNet once more, with text scores that are probabilities."""
+    seed, held_out = trainer.schedule.seed, material.data.held_out
+    source = RenderedPlates(material.file) if material.country else None
+    plates = choose_plates(held_out, source, seed, material.workers)
+    if plates is None:
+        return
+    reader = deepcopy(trainer.averaged)
+    temperature = calibrate(reader, reader.lprnet, plates, material.formats)
+    save_tensors(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
+    complete(out)
+    log.info("calibrated text scores: logits divided by %.2f", temperature)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
 from orchestrator.toml_files import check_range
+from training.paces import check_extended, cosine, stretch_at
 
 SHIPPED = Path(__file__).with_name("recipes")
 """The recipes that the project's own weights are trained with, `detector.toml`, `reader.toml`."""
@@ -25,12 +25,15 @@ class ReaderData:
         labels: CSV of the crops' texts.
         votes: Least number of votes of a drafted text, in files that have the column.
         font: TrueType font for some of the rendered plates.
+        validation: Folder of crops with a `labels.csv`, to measure and calibrate on; every
+            eleventh photo of `crops` when None.
     """
 
     crops: Path | None = None
     labels: Path | None = None
     votes: int = 7
     font: Path | None = None
+    validation: Path | None = None
 
     def __post_init__(self) -> None:
         check_range("votes", self.votes, 0, 9)
@@ -57,6 +60,10 @@ class ReaderSchedule:
         checked: Rendered plates that every checkpoint is measured on.
         save_every: Steps from checkpoint to checkpoint.
         seed: Of samples, weights and dropout.
+        workers: Processes that make samples, which stay the same ones; 0: this process alone;
+            None: as many as the cores bear.
+        extension_rate: Part of `rate` from which a new cosine falls where the run was extended.
+        extended: Steps at which it was: the ends that the run had before.
     """
 
     steps: int = 8000
@@ -72,6 +79,9 @@ class ReaderSchedule:
     checked: int = 600
     save_every: int = 250
     seed: int = 0
+    workers: int | None = None
+    extension_rate: float = 0.3
+    extended: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_range("steps", self.steps, 1, _MANY)
@@ -87,9 +97,16 @@ class ReaderSchedule:
         check_range("checked", self.checked, 1, 1_000_000)
         check_range("save_every", self.save_every, 1, _MANY)
         check_range("seed", self.seed, 0, _SEEDS)
+        check_range("workers", self.workers or 0, 0, 256)
+        check_range("extension_rate", self.extension_rate, 0, 1)
+        check_extended(self.extended, self.steps)
 
     def rate_at(self, step: int) -> float:
-        return cosine(step, self.steps, self.warm_up, self.rate)
+        began, end = stretch_at(step, self.extended, self.steps)
+        if not began:
+            return cosine(step, end, self.warm_up, self.rate)
+        steps, peak = end - began, self.rate * self.extension_rate
+        return cosine(step - began, steps, min(self.warm_up, steps // 10), peak)
 
 
 @dataclass(frozen=True)
@@ -122,19 +139,20 @@ class CornerSchedule:
         return cosine(step, self.steps, self.warm_up, self.rate)
 
 
-def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) -> float:
-    """Learning rate at a step: a line up to the peak, then a cosine down to `low` of it."""
-    if step < warm_up:
-        return peak * (step + 1) / warm_up
-    part = min(1.0, (step - warm_up) / max(1, steps - warm_up))
-    return peak * (low + (1 - low) * (1 + math.cos(math.pi * part)) / 2)
-
-
 @dataclass(frozen=True)
 class ReaderRecipe:
-    """A training of the reader; `start` is a folder with `stn.pth` and `lprnet.pth`."""
+    """A training of the reader.
+
+    Attributes:
+        start: Folder with `stn.pth` and `lprnet.pth` to start from; random weights when None.
+        formats: File of what the country's plates may say; that of Russian plates when None.
+        data: What it learns from.
+        training: Length and pace.
+        corners: The lesson before.
+    """
 
     start: Path | None = None
+    formats: Path | None = None
     data: ReaderData = field(default_factory=ReaderData)
     training: ReaderSchedule = field(default_factory=ReaderSchedule)
     corners: CornerSchedule = field(default_factory=CornerSchedule)
@@ -171,6 +189,8 @@ class DetectorSchedule:
             for edges that COCO has taught already.
         validate_every: Epochs from measurement to measurement.
         seed: Of augmentation and fresh weights.
+        extension_rate: Part of `rate` from which a new cosine falls where the run was extended.
+        extended: Epochs at which it was: the ends that the run had before.
     """
 
     epochs: int = 20
@@ -185,6 +205,8 @@ class DetectorSchedule:
     frozen_layers: int = 3
     validate_every: int = 1
     seed: int = 7
+    extension_rate: float = 0.3
+    extended: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         check_range("epochs", self.epochs, 1, 100_000)
@@ -201,6 +223,22 @@ class DetectorSchedule:
         check_range("frozen_layers", self.frozen_layers, 0, 24)
         check_range("validate_every", self.validate_every, 1, 100_000)
         check_range("seed", self.seed, 0, _SEEDS)
+        check_range("extension_rate", self.extension_rate, 0, 1)
+        check_extended(self.extended, self.epochs)
+
+    def rate_at(self, step: int, per_epoch: int) -> float:
+        """Learning rate at a step of so many an epoch."""
+        began, end = stretch_at(step // per_epoch, self.extended, self.epochs)
+        steps, warm_up = (end - began) * per_epoch, int(self.warmup_epochs * per_epoch)
+        if not began:
+            return cosine(step, steps, warm_up, self.rate, self.final_rate)
+        done, peak = began * per_epoch, self.rate * self.extension_rate
+        return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
+
+    def is_mosaic(self, epoch: int) -> bool:
+        """Tell whether an epoch shows mosaics: not the last ones before an end."""
+        _, end = stretch_at(epoch, self.extended, self.epochs)
+        return epoch < end - self.plain_epochs
 
 
 @dataclass(frozen=True)

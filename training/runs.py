@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import filecmp
 import logging
 import shutil
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ import torch
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import SettingsError
 from orchestrator.formats import read_formats
+from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.toml_files import read_table, to_toml
@@ -22,17 +24,23 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE = "recipe.toml"
+FREE = {"formats", "training.workers"}
+"""What may differ when a run goes on: where the plate formats lie, whose content is compared, and
+how many processes make the samples, which stay the same ones."""
 
 
-def open_run(folder: Path, recipe: Any, checkpoint: str, formats: Path, *, resume: bool) -> None:
+def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume: bool) -> R:
     """Begin a training in a folder, or see that it can go on there.
 
     Args:
         folder: Of the run; made when it begins.
-        recipe: Written to `recipe.toml` when the run begins.
+        recipe: Written to `recipe.toml` when the run begins, and again when it is extended.
         checkpoint: Name of the file to go on from.
         formats: File of what plates may say; a copy of it goes along with the weights.
         resume: Go on with the run that is there.
+
+    Returns:
+        The recipe to train by, which knows where the run was extended.
 
     Raises:
         SettingsError: There is a run already, there is none to go on with, it began with another
@@ -46,10 +54,33 @@ def open_run(folder: Path, recipe: Any, checkpoint: str, formats: Path, *, resum
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _keep(folder / RECIPE, recipe, to_toml(recipe))
         _keep(folder / FORMATS_FILE, read_formats(formats), formats.read_text(encoding="utf-8"))
+        if resume and (folder / RECIPE).exists():
+            longer: R = _extend(folder / RECIPE, recipe)
+            return longer
+        _keep(folder / RECIPE, recipe, to_toml(recipe))
     except OSError as error:
         raise SettingsError(f"{folder}: cannot write here: {error.strerror}") from error
+    return recipe
+
+
+def _extend(path: Path, recipe: Any) -> Any:
+    """Return the recipe to go on with; a run's own is written anew where the run gets longer."""
+    began = read_table(type(recipe), path)
+    length = "steps" if hasattr(began.training, "steps") else "epochs"
+    before, now = getattr(began.training, length), getattr(recipe.training, length)
+    if now < before:
+        raise SettingsError(f"resume: wanted training.{length} {before} or more, got {now}")
+    extended = began.training.extended
+    as_before = replace(recipe.training, **{length: before}, extended=extended)
+    check_same(began, replace(recipe, training=as_before))
+    if now == before:
+        return replace(recipe, training=as_before)
+    longer = replace(recipe.training, extended=(*extended, before))
+    recipe = replace(recipe, training=longer)
+    path.write_text(to_toml(recipe), encoding="utf-8")
+    log.info("extending the run from %d to %d %s", before, now, length)
+    return recipe
 
 
 def _keep(path: Path, value: Any, text: str) -> None:
@@ -64,11 +95,11 @@ def check_same(began: R, recipe: R) -> None:
     """See that a resumed run goes on with the recipe or the plate formats it began with.
 
     Raises:
-        SettingsError: Some value differs.
+        SettingsError: Some value differs that decides what comes out.
     """
     first, now = _flatten(asdict(began)), _flatten(asdict(recipe))  # type: ignore[call-overload]
     for key, value in first.items():
-        if now[key] != value:
+        if now[key] != value and key not in FREE:
             raise SettingsError(f"resume: wanted {key} {value} as the run began, got {now[key]}")
 
 
@@ -91,16 +122,37 @@ def save_tensors(state: object, path: Path) -> None:
 def complete(folder: Path) -> None:
     """Make a run's folder one to serve from: every network, and SHA256SUMS.
 
-    Networks that the run does not train are copied from the project's own weights.
+    Networks that the run does not train are copied from the project's own weights, their 8-bit
+    forms, too.
     """
-    files = [network.weights for network in NETWORKS.values()]
-    for name in files:
-        if not (folder / name).exists() and (WEIGHTS / name).exists():
-            shutil.copyfile(WEIGHTS / name, folder / name)
-            log.info("copied %s, which this run does not train, from the project's weights", name)
-    present = list_sums(folder)
-    if missing := ", ".join(sorted(set(files) - set(present))):
-        log.warning("to serve from %s, put %s there and renew SHA256SUMS", folder, missing)
+    for name, network in NETWORKS.items():
+        own = WEIGHTS / network.weights
+        if own.exists() and not (folder / own.name).exists():
+            shutil.copyfile(own, folder / own.name)
+            log.info(
+                "copied %s, which this run does not train, from the project's weights", own.name
+            )
+        if _is_copy(folder / own.name):
+            _copy_quantized(name, folder)
+    missing = {network.weights for network in NETWORKS.values()} - set(list_sums(folder))
+    if missing:
+        names = ", ".join(sorted(missing))
+        log.warning("to serve from %s, put %s there and renew SHA256SUMS", folder, names)
+
+
+def _copy_quantized(name: str, folder: Path) -> None:
+    """Copy the 8-bit form of one of the project's networks where it is not there yet."""
+    file = quantized.file_of(name, WEIGHTS)
+    for own in (file, file.with_suffix(".bin")):
+        if own.exists() and not (folder / own.name).exists():
+            shutil.copyfile(own, folder / own.name)
+            log.info("copied %s with it", own.name)
+
+
+def _is_copy(path: Path) -> bool:
+    """Tell whether a run's file of weights is the project's own."""
+    own = WEIGHTS / path.name
+    return own.exists() and path.exists() and filecmp.cmp(path, own, shallow=False)
 
 
 class Progress:

@@ -12,8 +12,9 @@ from rendering.camera import Quad, View, warp
 from rendering.country import russia
 from rendering.synth import render_samples
 from training.corners import ROOM, corner_loss, teach_corners
-from training.pools import UNKNOWN_CORNERS, to_input
+from training.pools import to_input
 from training.recipes import CornerSchedule
+from training.sources import UNKNOWN_CORNERS
 
 WIDTH_PX = 180.0
 

@@ -1,5 +1,6 @@
 """The detector's training; what needs the yolov5 package is skipped without it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import cv2
@@ -10,7 +11,9 @@ import torch
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
 from training.detector import export_average, find_folders, run
-from training.recipes import DetectorData, DetectorRecipe, DetectorSchedule, cosine
+from training.metrics import DetectorRow, Metrics
+from training.paces import cosine
+from training.recipes import DetectorData, DetectorRecipe, DetectorSchedule
 
 SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
@@ -102,3 +105,7 @@ def test_a_resumed_run_is_the_same_as_one_without_a_break(
     assert first["epoch"] == second["epoch"] == 2
     torch.testing.assert_close(second["model"], first["model"], rtol=0, atol=0)
     assert load("yolo", broken)  # the run's folder can be served from
+    assert (broken / "metrics.csv").read_text() == (whole / "metrics.csv").read_text()
+    run(replace(recipe, training=replace(QUICK, epochs=3)), broken, resume=True)
+    assert torch.load(broken / "last.pt", weights_only=True)["epoch"] == 3
+    assert [row.epoch for row in Metrics(DetectorRow, broken, 3).rows] == [0, 1, 2, 3]

@@ -6,7 +6,7 @@ import torch
 from orchestrator.errors import SettingsError
 from orchestrator.formats import russian
 from rendering.synth import render_samples
-from training.reader import read
+from training.checks import read
 from training.reader_trainer import ReaderTrainer, plain_weights, settle
 from training.recipes import ReaderSchedule
 

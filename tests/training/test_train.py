@@ -119,13 +119,17 @@ def test_a_gpu_that_is_not_there_is_missed(tmp_path: Path, monkeypatch) -> None:
 def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
     seen = []
     monkeypatch.setattr("training.reader.run", lambda recipe, *_, **__: seen.append(recipe))
-    arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf"]
+    arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf", "--validation", "checked"]
+    arguments += ["--workers", 3, "--formats", folder / "formats.toml"]
     done = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
     assert done.exit_code == 0
     (recipe,) = seen
     assert recipe.training == ReaderSchedule(
-        steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1
-    )
+        steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1,
+        workers=3,
+    )  # fmt: skip
+    assert recipe.formats == folder / "formats.toml"
+    assert recipe.data.validation == Path.cwd() / "checked"
     assert recipe.data.font == Path.cwd() / "plates.ttf"
     assert recipe.data.crops == folder / "crops"
 

@@ -33,7 +33,9 @@ def train_detector(
         list[Path] | None, typer.Option(help="More training pictures: .../images/NAME; repeatable.")
     ] = None,
     start: Annotated[Path | None, typer.Option(help="YOLOv5n weights to start from.")] = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Instead of the recipe's; more with --resume: go on.")
+    ] = None,
     seed: SeedOption = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,

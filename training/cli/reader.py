@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import Device, DeviceOption, FormatsOption, ThreadsOption
-from orchestrator.formats import RUSSIA
 from orchestrator.toml_files import read_table
 from training.cli.recipe_flags import (
     OutOption,
@@ -33,7 +32,15 @@ def train_reader(
     labels: Annotated[Path | None, typer.Option(help="CSV of their texts: crop,text.")] = None,
     font: Annotated[Path | None, typer.Option(help="Font of some rendered plates.")] = None,
     start: Annotated[Path | None, typer.Option(help="Folder of stn.pth, lprnet.pth.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Instead of the recipe's.")] = None,
+    validation: Annotated[
+        Path | None, typer.Option(help="Folder of crops and labels.csv to measure on.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Instead of the recipe's; more with --resume: go on.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes that render; 0: this one alone.")
+    ] = None,
     seed: SeedOption = None,
     formats: FormatsOption = None,
     device: DeviceOption = Device.AUTO,
@@ -45,14 +52,14 @@ def train_reader(
     """
     with show_progress("reader", out):
         file = choose_recipe(recipe, out, "reader.toml", resume=resume)
-        asked = override(read_table(ReaderRecipe, file), start=start)
+        asked = override(read_table(ReaderRecipe, file), start=start, formats=formats)
         asked = replace(
             asked,
-            data=override(asked.data, crops=crops, labels=labels, font=font),
-            training=override(asked.training, steps=steps, seed=seed),
+            data=override(asked.data, crops=crops, labels=labels, font=font, validation=validation),
+            training=override(asked.training, steps=steps, seed=seed, workers=workers),
         )
         place = prepare_device(device, threads)
 
         from training.reader import run
 
-        run(asked, out, formats=formats or RUSSIA, device=place, resume=resume)
+        run(asked, out, device=place, resume=resume)

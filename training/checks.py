@@ -1,0 +1,122 @@
+"""What the reader is measured on: at the start, and at every checkpoint."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from orchestrator.ctc import collapse
+from rendering.synth import Batch, cut
+from training.crops import RealCrop, inner_box
+from training.metrics import Metrics, ReaderRow, can_draw, draw_reader
+from training.pools import to_input
+from training.reader_trainer import CPU, ReaderTrainer, settle
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Plates that are measured on.
+
+    Attributes:
+        name: `rendered` or `held out`.
+        crops: (N, 24, 94, 3) uint8 BGR.
+        texts: N of them.
+    """
+
+    name: str
+    crops: NDArray[np.uint8]
+    texts: Sequence[str]
+
+    @classmethod
+    def of_rendered(cls, batch: Batch) -> Check:
+        return cls("rendered", batch.crops, batch.texts)
+
+    @classmethod
+    def of_real(cls, crops: Sequence[RealCrop]) -> Check:
+        return cls("held out", cut_exactly(crops), [crop.text for crop in crops])
+
+
+def cut_exactly(crops: Sequence[RealCrop]) -> NDArray[np.uint8]:
+    """Cut real crops without any change: (N, 24, 94, 3) uint8 BGR."""
+    return np.stack([cut(crop.picture, inner_box(crop.picture), crop.lines) for crop in crops])
+
+
+def best_path(logits: Tensor, alphabet: str) -> list[str]:
+    """Read (B, classes, 18) logits: likeliest class a column, repeats merged, blanks dropped."""
+    rows = (collapse(row, len(alphabet)) for row in logits.argmax(dim=1).tolist())
+    return ["".join(alphabet[klass] for klass in row) for row in rows]
+
+
+@torch.no_grad()
+def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int = 128) -> list[str]:
+    """Read (N, 24, 94, 3) uint8 BGR crops."""
+    reader.eval()
+    device = next((weight.device for weight in reader.parameters()), CPU)
+    parts = [to_input(crops[first : first + batch]) for first in range(0, len(crops), batch)]
+    return [text for part in parts for text in best_path(reader(part.to(device))[0], alphabet)]
+
+
+def accuracy(reader: nn.Module, check: Check, alphabet: str) -> float:
+    """Part of the plates that are read exactly."""
+    texts = read(reader, check.crops, alphabet)
+    right = [one == two for one, two in zip(texts, check.texts, strict=True)]
+    return sum(right) / max(1, len(right))
+
+
+class Examiner:
+    """Measures a reader, and keeps the figures in the run's `metrics.csv` and `metrics.png`."""
+
+    def __init__(self, checks: Sequence[Check], typical: Tensor, out: Path, step: int) -> None:
+        """Begin, or take up the figures of a run that goes on.
+
+        Args:
+            checks: What it is measured on.
+            typical: Crops that batch normalisation takes its statistics from.
+            out: Folder of the run.
+            step: Where the run begins or goes on.
+        """
+        self._checks, self._typical, self._out = checks, typical, out
+        self._metrics = Metrics(ReaderRow, out, step)
+        self._draws = can_draw()
+
+    def examine(self, trainer: ReaderTrainer) -> None:
+        """Measure the weights of the moment and their average, unless this step has figures.
+
+        Both with statistics of the typical crops, the average's being settled at a checkpoint; the
+        weights that a run starts from as they are.
+        """
+        if self._metrics.has(trainer.step):
+            return
+        raw = deepcopy(trainer.reader)
+        if trainer.step:
+            settle(raw, self._typical)
+        self._metrics.add([self._measure(trainer, raw, check) for check in self._checks])
+        if self._draws:
+            draw_reader(self._metrics.rows, self._out)
+
+    def _measure(self, trainer: ReaderTrainer, raw: nn.Module, check: Check) -> ReaderRow:
+        alphabet, step = trainer.formats.alphabet, trainer.step
+        row = ReaderRow(
+            step,
+            trainer.loss,
+            trainer.schedule.rate_at(step - 1) if step else None,
+            check.name,
+            len(check.texts),
+            accuracy(raw, check, alphabet),
+            accuracy(trainer.averaged, check, alphabet),
+        )
+        log.info(
+            "step %d: %.1f %% of %d %s plates read, by the weights of the moment %.1f %%",
+            step, 100 * row.averaged_accuracy, row.plates, row.set, 100 * row.raw_accuracy,
+        )  # fmt: skip
+        return row

@@ -1,0 +1,215 @@
+"""Real crops: their labels, which of them are trained on, and which are measured on."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.errors import SettingsError
+from orchestrator.formats import Formats
+from orchestrator.picture_files import Bgr
+from orchestrator.pipeline import WIDEST_SQUARE
+from reporting.files import write_csv
+from training.recipes import ReaderData
+
+log = logging.getLogger(__name__)
+
+LABELS = "labels.csv"
+"""Table of a folder of validation crops."""
+DROPPED = "dropped.csv"
+TOLD = 10
+"""Of the dropped labels, named in the log."""
+EVERY = 11
+"""Of the photos, one in so many is held out."""
+
+
+@dataclass(frozen=True)
+class RealCrop:
+    """A plate cut from a photo with margins: 5 % of its width, 20 % of its height a side.
+
+    Attributes:
+        name: Of its file.
+        picture: (H, W, 3) uint8 BGR.
+        text: What the plate says, its lines one after the other.
+        lines: Of the text, 1 or 2.
+    """
+
+    name: str
+    picture: Bgr
+    text: str
+    lines: int = 1
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A label that is not used: the row of which table, and why."""
+
+    table: str
+    crop: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class RealData:
+    """Real crops for a training.
+
+    Attributes:
+        training: To learn from.
+        held_out: To measure and calibrate on; none of their texts is learned from.
+        dropped: Labels that are not used.
+    """
+
+    training: tuple[RealCrop, ...] = ()
+    held_out: tuple[RealCrop, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
+    """Read the real crops of a recipe and tell how many are held out, and why.
+
+    Args:
+        data: Of the recipe.
+        formats: What the plates may say.
+        train: Learn from real crops; else those of `validation` alone are read.
+
+    Raises:
+        SettingsError: A table cannot be read, no label of it can be used, or no crop is left to
+            learn from.
+    """
+    crops: list[RealCrop] = []
+    dropped: list[Dropped] = []
+    if data.crops and data.labels and train:
+        crops, dropped = read_crops(data.crops, data.labels, data.votes, formats)
+    if data.validation:
+        table = data.validation / LABELS
+        held_out, more = read_crops(data.validation, table, data.votes, formats)
+        dropped = [*dropped, *more]
+        why = f"those of {data.validation}"
+    else:
+        held_out = [crop for crop in crops if _photo(crop.name) % EVERY == 0]
+        why = f"those of every {EVERY}th photo"
+    training = leave_out(crops, held_out)
+    if crops and not training:
+        raise SettingsError(f"crops: wanted some whose text is not held out, got {len(crops)}, "
+                            f"{len(held_out)} held out: {why}")  # fmt: skip
+    _tell(crops, training, held_out, why)
+    return RealData(tuple(training), tuple(held_out), tuple(dropped))
+
+
+def _tell(
+    crops: Sequence[RealCrop], training: Sequence[RealCrop], held_out: Sequence[RealCrop], why: str
+) -> None:
+    """Log what the real crops are used for."""
+    log.info("%d real crops to learn from%s", len(training), "" if training else
+             ": every plate is rendered")  # fmt: skip
+    if held_out:
+        log.info("held out %d real crops to measure on: %s", len(held_out), why)
+    kept = {id(crop) for crop in (*training, *held_out)}
+    if same := sum(id(crop) not in kept for crop in crops):
+        log.info("left out %d more crops: they have the text of one that is held out", same)
+
+
+def leave_out(crops: Sequence[RealCrop], held_out: Sequence[RealCrop]) -> list[RealCrop]:
+    """Return the crops whose text no held-out crop has."""
+    texts = {crop.text for crop in held_out}
+    return [crop for crop in crops if crop.text not in texts]
+
+
+def _photo(name: str) -> int:
+    """Return the number of a crop's photo: what stands before the first underscore of its name."""
+    photo = Path(name).stem.split("_")[0]
+    return int(photo) if photo.isdecimal() else zlib.crc32(photo.encode())
+
+
+def read_crops(
+    folder: Path, table: Path, votes: int, formats: Formats
+) -> tuple[list[RealCrop], list[Dropped]]:
+    """Read the labelled crops of a folder, in the order of their names, and what cannot be used.
+
+    Args:
+        folder: Of the crops.
+        table: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`.
+        votes: Least number of votes for a draft to count, where there is the column.
+        formats: What the plates may say.
+
+    Raises:
+        SettingsError: The file cannot be read as such a table, or no label of it can be used.
+    """
+    crops, dropped = [], []
+    for label in _read_labels(table):
+        found = _read_crop(folder, label, votes, formats)
+        if isinstance(found, RealCrop):
+            crops.append(found)
+        else:
+            dropped.append(Dropped(str(table), label.crop, label.text, found))
+    if not crops:
+        first = f", the first: {dropped[0].crop}: {dropped[0].why}" if dropped else ""
+        raise SettingsError(
+            f"{table}: wanted labelled crops, got {len(dropped)} that cannot be used{first}"
+        )
+    return crops, dropped
+
+
+class _Label(NamedTuple):
+    """A row of a table of labels."""
+
+    crop: str
+    text: str
+    votes: int
+
+
+def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> RealCrop | str:
+    """Read one crop, or say why it cannot be used."""
+    if label.votes < votes:
+        return f"{label.votes} of 9 votes, wanted {votes}"
+    possible = [lines for lines in (1, 2) if formats.format_of(label.text, lines)]
+    if not possible:
+        return "no plate format"
+    if not (folder / label.crop).is_file():
+        return "no such file"
+    picture = cv2.imread(str(folder / label.crop))
+    if picture is None:
+        return "no picture"
+    height, width = picture.shape[:2]  # with its margins
+    lines = possible[-1] if width / 1.1 < WIDEST_SQUARE * height / 1.4 else possible[0]
+    return RealCrop(label.crop, picture.astype(np.uint8), label.text, lines)
+
+
+def _read_labels(path: Path) -> list[_Label]:
+    """Return the rows of a table in the order of the crops' names."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as lines:
+            rows = list(csv.DictReader(lines))
+        labels = [_Label(row["crop"], row.get("text") or row.get("draft_text") or "",
+                         int(row.get("votes_of_9") or 9)) for row in rows]  # fmt: skip
+    except (OSError, KeyError, ValueError) as error:
+        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {error}") from error
+    last = {label.crop: label for label in labels}  # of a crop that stands there twice
+    return sorted(last.values())
+
+
+def tell_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
+    """Name labels that are not used: the first ones in the log, all in `dropped.csv`."""
+    write_csv(Dropped, dropped, folder / DROPPED)
+    for one in dropped[:TOLD]:
+        log.warning("left out %s, text %r: %s", one.crop, one.text, one.why)
+    if len(dropped) > TOLD:
+        log.warning("left out %d more; all of them are in %s", len(dropped) - TOLD,
+                    folder / DROPPED)  # fmt: skip
+
+
+def inner_box(picture: Bgr) -> NDArray[np.float64]:
+    """Box of the plate in a crop that has margins, (4,) x0 y0 x1 y1."""
+    size = np.array(picture.shape[1::-1], np.float64)
+    margin = size * np.array([0.05 / 1.1, 0.2 / 1.4])
+    return np.concatenate([margin, size - margin])

@@ -1,0 +1,115 @@
+"""Makes training samples, in this process or in workers: the same ones whoever makes them.
+
+A sample takes about as long to render as a CPU core takes to learn from it six times; a GPU would
+wait for one process most of the time.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import warnings
+from collections.abc import Generator, Iterable, Sequence
+from typing import cast
+
+import cv2
+import numpy as np
+from torch.utils.data import DataLoader, Dataset
+
+from orchestrator.errors import PlateError
+from rendering.synth import Batch, Sample
+from training.sources import Source
+
+Job = tuple[int, int]
+"""Which source, which of its samples."""
+Made = tuple[Job, Sample]
+
+AHEAD = 4
+"""Lists of jobs that each worker has made before they are asked for."""
+CHUNK = 16
+"""Samples that are made in one go."""
+MOST_WORKERS = 16
+
+
+def choose_workers(asked: int | None) -> int:
+    """Return how many processes make samples: as asked, else the cores but two, which train."""
+    return min(MOST_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if asked is None else asked
+
+
+def make_samples(
+    sources: Sequence[tuple[Source, int]], jobs: Iterable[list[Job]], workers: int
+) -> Generator[list[Made], None, None]:
+    """Make samples ahead of time; closing what this returns ends the workers.
+
+    Args:
+        sources: What makes samples, each with its seed; pickled for the workers.
+        jobs: Lists of samples to make, may be endless.
+        workers: Processes; 0: this one makes them when they are asked for.
+
+    Yields:
+        What each list asks for, in the order of the lists.
+
+    Raises:
+        PlateError: A source raised it.
+    """
+    maker = _Maker(sources)
+    batches = map(maker.__getitem__, jobs) if workers == 0 else _start(maker, jobs, workers)
+    for made in batches:
+        if isinstance(made, PlateError):
+            raise made
+        yield made
+
+
+def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
+    """Make so many samples of one source, the same ones for the same seed."""
+    jobs = [
+        [(0, number) for number in range(first, min(first + CHUNK, count))]
+        for first in range(0, count, CHUNK)
+    ]
+    made = [one for part in make_samples([(source, seed)], jobs, workers) for one in part]
+    return Batch.of([sample for _, sample in made])
+
+
+class _Maker(Dataset[list[Made] | PlateError]):
+    """Samples by lists of jobs; each comes from its source's seed and its number alone."""
+
+    def __init__(self, sources: Sequence[tuple[Source, int]]) -> None:
+        self._sources = sources
+
+    def __getitem__(self, jobs: list[Job]) -> list[Made] | PlateError:
+        try:
+            return [(job, self._make(*job)) for job in jobs]
+        except PlateError as error:  # a worker's would come with its whole traceback as the text
+            return error
+
+    def _make(self, index: int, number: int) -> Sample:
+        source, seed = self._sources[index]
+        return source(np.random.default_rng([seed, 0, number]))
+
+
+def _start(
+    maker: _Maker, jobs: Iterable[list[Job]], workers: int
+) -> Iterable[list[Made] | PlateError]:
+    # Forked beside the threads that train, a worker may wait for a lock that nobody frees: they are
+    # forked by a process that has done nothing else yet.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["training.sources"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # more workers than cores are the caller's wish
+        loader = DataLoader(
+            maker, batch_size=None, sampler=cast(Iterable[int], jobs), num_workers=workers,
+            prefetch_factor=AHEAD, collate_fn=_keep, worker_init_fn=_begin,
+            multiprocessing_context=context,
+        )  # fmt: skip
+        return iter(loader)
+
+
+def _keep(made: list[Made]) -> list[Made]:
+    return made
+
+
+def _begin(_: int) -> None:
+    """Prepare a worker: Ctrl-C is for the process that trains, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    cv2.setNumThreads(1)
