@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from rendering.canary import draw_canary
-
 from orchestrator.canary import CANARY_FILES, PICTURE_FILE, TEXT_FILE
 from orchestrator.formats import Formats
 from orchestrator.images import decode
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, recognize
+from rendering.canary import draw_canary
 from rendering.country import Country
 
 log = logging.getLogger(__name__)
