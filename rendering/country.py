@@ -19,10 +19,10 @@ from typing import Protocol
 
 import numpy as np
 
+from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, lines_of, read_formats
 from orchestrator.picture_files import Bgr
-from orchestrator.pipeline import WIDEST_SQUARE
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.texts import fill, find_format, layout_of, plain, random_text

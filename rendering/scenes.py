@@ -19,9 +19,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.formats import RUSSIA
 from orchestrator.picture_files import Bgr
-from orchestrator.pipeline import WIDEST_SQUARE
 from rendering.camera import CAR_PLATE, compress, shrink
 from rendering.country import Country, read_option
 from rendering.scenery import Scene, scene

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
+from orchestrator.detections import Detections, keep_best
 from orchestrator.errors import ModelError
 from orchestrator.images import Letterbox
-from orchestrator.pipeline import Detections, detections
 from orchestrator.settings import Settings
 from tests.scripted_networks import rows
 
@@ -17,7 +17,7 @@ PADDING = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 def found_in(answer: torch.Tensor, **settings: float) -> Detections:
-    return detections(answer, BOX, (640, 480), Settings(**settings))
+    return keep_best(answer, BOX, (640, 480), Settings(**settings))
 
 
 def test_no_rows_are_no_plates() -> None:
@@ -128,4 +128,4 @@ def test_the_letterbox_that_is_named_is_the_one_the_detector_saw() -> None:
     # 1280x720 is halved to 640x360 and padded to 640x384.
     box = Letterbox(torch.zeros(1, 384, 640, 3, dtype=torch.uint8), 0.5, (0, 12))
     with pytest.raises(ModelError, match="of the 640x384 letterbox"):
-        detections(rows((10, 400, 50, 410, 0.9)), box, (1280, 720), Settings())
+        keep_best(rows((10, 400, 50, 410, 0.9)), box, (1280, 720), Settings())

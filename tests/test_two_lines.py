@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from orchestrator.detections import find_squares
 from orchestrator.formats import Formats, PlateFormat, russian
-from orchestrator.pipeline import find_squares, recognize
+from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows

@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
 from orchestrator.picture_files import Bgr
-from orchestrator.pipeline import WIDEST_SQUARE
 from reporting.files import write_csv
 from training.recipes import ReaderData
 

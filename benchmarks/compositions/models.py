@@ -21,13 +21,14 @@ import triton_python_backend_utils as pb_utils
 from benchmarks.compositions import OUTPUTS
 from orchestrator import contract, ctc
 from orchestrator.contract import Array
+from orchestrator.detections import keep_best
 from orchestrator.errors import PlateError
 from orchestrator.formats import russian
 from orchestrator.grammar import Grammar
 from orchestrator.images import Letterbox, crop_plates, decode, letterbox
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
-from orchestrator.pipeline import detections, recognize
+from orchestrator.pipeline import recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
 from orchestrator.texts import with_text
@@ -86,7 +87,7 @@ class Crop(Model):
         x, y = inputs["offset_xy"].tolist()
         box = Letterbox(picture, inputs["scale"].item(), (x, y))
         most = min(self.settings.max_plates, contract.MAX_BATCH)
-        found = detections(
+        found = keep_best(
             torch.from_numpy(inputs["rows"]),
             box,
             (picture.shape[1], picture.shape[0]),

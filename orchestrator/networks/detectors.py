@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from orchestrator.contract import DETECTOR
+from orchestrator.detections import check_boxes, check_rows
 from orchestrator.errors import ModelError, WeightsError
 from orchestrator.images import PAD_GREY, Letterbox
 from orchestrator.networks.weights import check_listed
-from orchestrator.pipeline import check_boxes, check_rows
 
 SIZES_HW = ((96, 160), (128, 64))
 """Of the pictures that a detector is tried with: small ones, and neither side alike."""
