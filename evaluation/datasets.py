@@ -24,11 +24,13 @@ class LabelledPlate:
         text: In Latin look-alikes.
         type: `std`, `other` or `bad`.
         region: Where in the picture the plate is, xyxy pixels, with some margin.
+        format: Name of its plate format; empty where the labels do not say.
     """
 
     text: str
     type: str
     region: Box
+    format: str = ""
 
     def holds(self, xyxy: Box) -> bool:
         """Tell whether the centre of a box lies in the region."""
@@ -68,7 +70,8 @@ def read_scenes(folder: Path, limit: int | None = None, alphabet: str | None = N
     """Read `labels.csv` of a folder with `images/`.
 
     Args:
-        folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1).
+        folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1, and
+            format where it is known).
         limit: At most so many pictures, the first by name.
         alphabet: Characters of the texts; those of Russian plates when None.
 
@@ -121,7 +124,7 @@ def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     strange = sorted(set(row["text"]) - set(alphabet))
     if row["type"] == STANDARD and (strange or not row["text"]):
         raise DataError(f"{where}: wanted a text of the characters {alphabet}, got {row['text']!r}")
-    return LabelledPlate(row["text"], row["type"], _box(where, row))
+    return LabelledPlate(row["text"], row["type"], _box(where, row), row.get("format") or "")
 
 
 def _ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:

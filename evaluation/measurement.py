@@ -67,6 +67,7 @@ def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
         decoding=_count_decoded(found),
         by_width_px=_bin(found, WIDTH_EDGES_PX, lambda outcome: outcome.width_px),
         by_tilt_deg=_bin(found, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
+        by_format=_count_formats(outcomes),
         coverage=_measure_showing(found),
         calibration=_measure_calibration(found),
         verdicts=tuple(map(_verdict, outcomes)),
@@ -138,6 +139,15 @@ def _hit_rates(
     return tuple(
         HitRate(name, plates[index], hits[index], ratio(hits[index], plates[index]))
         for index, name in enumerate(bin_names(edges))
+    )
+
+
+def _count_formats(outcomes: Sequence[Outcome]) -> tuple[HitRate, ...]:
+    named = [one for one in outcomes if one.label.format and one.label.type != BAD]
+    plates = Counter(one.label.format for one in named)
+    read = Counter(one.label.format for one in named if one.verdict == READ)
+    return tuple(
+        HitRate(name, count, read[name], ratio(read[name], count)) for name, count in plates.items()
     )
 
 

@@ -145,6 +145,7 @@ class ReadingResult:
         coverage: Of those found.
         calibration: Of those found.
         verdicts: Of every labelled plate, whatever its type.
+        by_format: Of all that can be read and whose format the labels name, missed ones too.
     """
 
     pictures: int
@@ -158,6 +159,7 @@ class ReadingResult:
     coverage: Showing
     calibration: Calibration
     verdicts: tuple[PlateVerdict, ...]
+    by_format: tuple[HitRate, ...] = ()
 
 
 @dataclass(frozen=True)

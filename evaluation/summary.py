@@ -120,6 +120,7 @@ def _summarize_reading(reading: ReadingResult) -> list[str]:
         _tabulate_found(reading),
         _tabulate_bins("read by width of the box, px", reading.by_width_px),
         _tabulate_bins("read by tilt, degrees", reading.by_tilt_deg),
+        *([_tabulate_bins("read by format", reading.by_format)] if reading.by_format else []),
         _list_confusions(reading.characters.confusions),
     ]
 

@@ -35,7 +35,7 @@ TURN_DEG, SHEAR = 3.0, 0.06
 """Deviations of how the camera is turned and sees a plate from aside."""
 MARGIN = 0.15
 """Of a plate's height: room round it in its region."""
-COLUMNS = ("image", "text", "type", "x0", "y0", "x1", "y1")
+COLUMNS = ("image", "text", "type", "x0", "y0", "x1", "y1", "format")
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,14 @@ class LabelledPicture:
         text: What the plate says.
         type: `std` for the country's first format, `other` for the rest.
         region: Round the plate, xyxy pixels.
+        format: Name of its plate format.
     """
 
     picture: Bgr
     text: str
     type: str
     region: tuple[float, float, float, float]
+    format: str
 
 
 def draw_pictures(country: Country, count: int, seed: int) -> Iterator[LabelledPicture]:
@@ -73,7 +75,7 @@ def _draw(rng: np.random.Generator, country: Country, name: str, kind: str) -> L
     light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
     picture = compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
     xyxy = np.concatenate([quad.min(axis=0), quad.max(axis=0)])
-    return LabelledPicture(picture, plain(text), kind, _region(xyxy, picture.shape[1::-1]))
+    return LabelledPicture(picture, plain(text), kind, _region(xyxy, picture.shape[1::-1]), name)
 
 
 def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float64]]:
@@ -120,7 +122,8 @@ def write_pictures(folder: Path, pictures: Iterator[LabelledPicture]) -> None:
         for index, one in enumerate(pictures):
             name = f"{index:04d}.jpg"
             cv2.imwrite(str(images / name), one.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
-            table.writerow([name, one.text, one.type, *(f"{side:.1f}" for side in one.region)])
+            region = (f"{side:.1f}" for side in one.region)
+            table.writerow([name, one.text, one.type, *region, one.format])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

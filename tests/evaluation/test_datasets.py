@@ -59,6 +59,14 @@ def test_scenes_come_by_name_with_their_plates(scenes) -> None:
     assert [plate.type for plate in second.plates] == ["std", "bad"]
 
 
+def test_a_column_of_formats_is_read_where_there_is_one(scenes) -> None:
+    folder = scenes(
+        f"{HEADER.strip()},format\na.jpg,A001AA77,std,1,2,3,4,ru_car\nb.jpg,A002AA77,std,1,2,3,4,\n"
+    )
+    first, second = read_scenes(folder)
+    assert (first.plates[0].format, second.plates[0].format) == ("ru_car", "")
+
+
 def test_a_limit_takes_the_first_pictures(scenes) -> None:
     folder = scenes(HEADER + "b.jpg,A001AA77,std,1,2,3,4\na.jpg,A002AA77,std,1,2,3,4\n")
     assert [scene.path.name for scene in read_scenes(folder, 1)] == ["a.jpg"]

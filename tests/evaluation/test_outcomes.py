@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from evaluation.measurement import measure_reading
 from evaluation.outcomes import Outcome, judge, open_picture
 from evaluation.reading import Confusion
 from evaluation.recognizers import Answer
-from evaluation.results import Decoding
+from evaluation.results import Decoding, HitRate
 from orchestrator.errors import DataError
 from orchestrator.plates import Plate, Plates
 
@@ -95,3 +96,17 @@ def test_an_unreadable_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_text("no picture")
     with pytest.raises(DataError, match=r"a.jpg: wanted a readable picture, got .*10 bytes"):
         open_picture(tmp_path / "a.jpg")
+
+
+def test_plates_are_counted_by_their_format_whether_they_were_found_or_not() -> None:
+    car, taxi = (replace(label("A001AA77"), format=name) for name in ("car", "taxi"))
+    bad = replace(label("A001AA77", "bad"), format="car")
+    outcomes = [
+        Outcome(PICTURE, car, plate("A001AA77", 0.95)),
+        Outcome(PICTURE, taxi, plate("B001AA77", 0.9)),
+        Outcome(PICTURE, car),
+        Outcome(PICTURE, bad),
+        Outcome(PICTURE, label()),
+    ]
+    by_format = measure_reading(outcomes).by_format
+    assert by_format == (HitRate("car", 2, 1, 0.5), HitRate("taxi", 1, 0, 0.0))
