@@ -23,7 +23,7 @@ def test_a_missing_picture_is_drawn_and_read(bare: Path, capsys) -> None:
     canaries.draw_missing(bare)
     assert has_canary(bare)
     assert russian().format_of(read_canary(bare).text) == "ru_car"
-    assert "drawing canary.jpg and canary.txt" in capsys.readouterr().err
+    assert "drawing a picture for the health check: canary.jpg and" in capsys.readouterr().err
 
 
 def test_one_that_is_there_stays(tmp_path: Path, capsys) -> None:
