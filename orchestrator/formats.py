@@ -89,7 +89,8 @@ class Formats:
 
     Raises:
         SettingsError: A character, a name or a code comes twice, there is no format or there are
-            too many, or a layout asks for letters or digits that the alphabet does not have.
+            too many, or a layout or a code asks for letters or digits that the alphabet does not
+            have.
     """
 
     alphabet: str
@@ -100,7 +101,11 @@ class Formats:
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
         _check_single("formats: wanted each name", (one.name for one in self.format))
-        _check_single("regions: wanted each code", (c for one in self.region for c in one.codes))
+        codes = [code for one in self.region for code in one.codes]
+        _check_single("regions: wanted each code", codes)
+        for code in codes:
+            if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
+                raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
         layouts = [layout for one in self.format for layout in one.layouts]
         if not 1 <= len(layouts) <= MOST_LAYOUTS:
             raise SettingsError(
@@ -184,8 +189,8 @@ def russian() -> Formats:
 
 def _check_alphabet(alphabet: str) -> None:
     _check_single("alphabet: wanted each character", alphabet)
-    if any(char.isspace() for char in alphabet):
-        raise SettingsError(f"alphabet: wanted no spaces, got {alphabet!r}")
+    if any(char.isspace() or char == BREAK for char in alphabet):
+        raise SettingsError(f"alphabet: wanted no spaces and no {BREAK}, got {alphabet!r}")
     if len(alphabet) > MOST_CHARACTERS:
         raise SettingsError(
             f"alphabet: wanted up to {MOST_CHARACTERS} characters, got {len(alphabet)}"

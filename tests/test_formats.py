@@ -49,6 +49,7 @@ WIDE = "".join(map(chr, range(0x4E00, 0x4E00 + 126))) + "1"
     [
         pytest.param("01A1", MINE, "alphabet: wanted each character once, got '1'", id="twice"),
         pytest.param("01 A", MINE, "wanted no spaces", id="space"),
+        pytest.param("01/A", MINE, "wanted no spaces and no /", id="break"),
         pytest.param("01", MINE, "wanted letters for the layouts", id="no letters"),
         pytest.param("AB", MINE, "wanted digits for the layouts", id="no digits"),
         pytest.param("01A", (), "wanted 1 to 63 layouts .* got 0", id="no formats"),
@@ -60,6 +61,12 @@ WIDE = "".join(map(chr, range(0x4E00, 0x4E00 + 126))) + "1"
 def test_formats_that_contradict_themselves_are_refused(alphabet, formats, message) -> None:
     with pytest.raises(SettingsError, match=message):
         Formats(alphabet, formats)
+
+
+@pytest.mark.parametrize("code", ["A1", "2", ""])
+def test_codes_that_no_plate_can_bear_are_refused(code: str) -> None:
+    with pytest.raises(SettingsError, match="regions: wanted codes of the alphabet's digits, got"):
+        Formats("01A", MINE, (Region("here", (code,)),))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from orchestrator.formats import Formats, read_formats, russian
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
-from orchestrator.networks.state_dicts import load_state
+from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
 
 FULL = 1 << 16
@@ -45,13 +45,20 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
         return load_detector(weights / NETWORKS[name].weights)
     if not EXPORTED[name].weights:
         return EXPORTED[name].build(formats or russian()).eval()
-    network = EXPORTED[name].build(_agree(weights, formats))
+    plates, state = _agree(weights, formats), load_state(name, weights)
+    file, alphabet = weights / NETWORKS[name].weights, pop_alphabet(state)
+    if alphabet is not None and alphabet != plates.alphabet:
+        raise WeightsError(
+            f"{file}: wanted plate formats in the alphabet that it was trained for, {alphabet}, "
+            f"got {plates.alphabet}"
+        )
+    network = EXPORTED[name].build(plates)
     try:
-        network.load_state_dict(load_state(name, weights))
+        network.load_state_dict(state)
     except RuntimeError as error:
         raise WeightsError(
-            f"{weights / NETWORKS[name].weights}: wanted weights of {type(network).__name__} for "
-            f"these plate formats, got others: {str(error).splitlines()[-1].strip()}"
+            f"{file}: wanted weights of {type(network).__name__} for these plate formats, got "
+            f"others: {str(error).splitlines()[-1].strip()}"
         ) from error
     return network.eval()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from io import BytesIO
 from pathlib import Path
 
 import torch
@@ -14,6 +14,8 @@ from orchestrator.networks.weights import WEIGHTS, check_listed
 
 STATE = "net_state_dict"
 """Where checkpoints with more than the weights keep them."""
+ALPHABET = "alphabet"
+"""A tensor beside the reader's weights: the characters of its classes as int32 code points."""
 
 
 def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
@@ -22,15 +24,25 @@ def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
     Subnormals change no output and slow a CPU down up to fifteen times.
 
     Raises:
-        WeightsError: The file is missing, is not the one that SHA256SUMS lists, or is somebody
-            else's detector.
+        WeightsError: The file is missing, is not the one that SHA256SUMS lists, holds something
+            else, or is somebody else's detector.
     """
     path = folder / NETWORKS[network].weights
     check_listed(path)
     if is_archive(path):
         raise WeightsError(f"{path}: wanted a state dict, got a TorchScript archive")
-    state: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-    return {name: without_subnormals(tensor) for name, tensor in state.items()}
+    return {name: without_subnormals(tensor) for name, tensor in read_state(path).items()}
+
+
+def with_alphabet(state: dict[str, Tensor], alphabet: str) -> dict[str, Tensor]:
+    """Return the weights of a reader with the characters of its classes, in their order."""
+    return {**state, ALPHABET: torch.tensor([*map(ord, alphabet)], dtype=torch.int32)}
+
+
+def pop_alphabet(state: dict[str, Tensor]) -> str | None:
+    """Take the characters out of a reader's weights; None where they do not say them."""
+    points = state.pop(ALPHABET, None)
+    return None if points is None else "".join(map(chr, points.tolist()))
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
@@ -43,10 +55,10 @@ def read_state(path: Path) -> dict[str, Tensor]:
         WeightsError: The file is missing or holds something else.
     """
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = torch.load(BytesIO(path.read_bytes()), map_location="cpu", weights_only=True)
     except OSError as error:
         raise WeightsError(f"{path}: cannot be read: {error.strerror}") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except Exception as error:  # PyTorch raises nearly anything at bytes that are none of its own
         raise WeightsError(
             f"{path}: wanted a PyTorch file of tensors only, got something else"
         ) from error

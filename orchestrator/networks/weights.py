@@ -11,7 +11,7 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats import Formats, read_formats
 
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
-LISTED = re.compile(rf"(\.pth?|\.int8\.(xml|bin)|^{re.escape(FORMATS_FILE)})$")
+LISTED = re.compile(rf"^(yolo\.pt|\w+\.pth|\w+\.int8\.(xml|bin)|{re.escape(FORMATS_FILE)})$")
 """Files that SHA256SUMS lists."""
 
 
@@ -92,5 +92,5 @@ def _listed(folder: Path) -> dict[str, str]:
     sums = folder / "SHA256SUMS"
     if not sums.is_file():
         return {}
-    lines = (line.split(maxsplit=1) for line in sums.read_text().splitlines() if line.strip())
-    return {name.lstrip("*"): digest for digest, name in lines}
+    lines = (line.split(maxsplit=1) for line in sums.read_text(errors="replace").splitlines())
+    return {line[1].lstrip("*"): line[0] for line in lines if len(line) == 2}

@@ -19,7 +19,7 @@ from orchestrator.images import read_picture
 from orchestrator.loopback import open_url
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
-from orchestrator.networks.state_dicts import load_state
+from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alphabet
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
 from orchestrator.server.exports import ModelSource
@@ -54,8 +54,10 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     fresh = {name: torch.zeros_like(t) for name, t in LPRNet(24).state_dict().items()}
     fresh["container.bias"][ALPHABET.index("Ё")] = -50
     latin = ALPHABET.translate(LATIN)
-    state = adapt(load_state("lprnet"), fresh, russian().alphabet, latin)
-    torch.save(state, weights / "lprnet.pth")
+    ours = load_state("lprnet")
+    pop_alphabet(ours)
+    state = adapt(ours, fresh, russian().alphabet, latin)
+    torch.save(with_alphabet(state, ALPHABET), weights / "lprnet.pth")
     (weights / "formats.toml").write_text(FORMATS, encoding="utf-8")
     canary = (WEIGHTS / "canary.txt").read_text().translate(CYRILLIC)
     (weights / "canary.txt").write_text(canary, encoding="utf-8")
@@ -129,6 +131,10 @@ def test_plates_in_another_alphabet_are_refused(country: ServerOptions, tmp_path
     with pytest.raises(PlateError, match="alphabet"):
         load_networks(country.weights, formats=russian())
     copied = copy_of("weights", tmp_path)
+    (copied / "formats.toml").write_text(RUSSIA.read_text().replace("0123", "1023", 1))
+    list_sums(copied)  # as the message says that one should
+    with pytest.raises(WeightsError, match=r"lprnet\.pth: wanted plate formats in the alphabet"):
+        load_networks(copied)
     (copied / "formats.toml").write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
     with pytest.raises(WeightsError, match=r"formats\.toml: wanted SHA-256"):
         ModelSource(weights=copied).read_formats()

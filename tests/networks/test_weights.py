@@ -6,7 +6,12 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats import RUSSIA, russian
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.state_dicts import load_state, without_subnormals
+from orchestrator.networks.state_dicts import (
+    load_state,
+    pop_alphabet,
+    with_alphabet,
+    without_subnormals,
+)
 from orchestrator.networks.weights import (
     WEIGHTS,
     check_alphabet,
@@ -41,6 +46,42 @@ def test_subnormal_numbers_become_zero_and_others_stay() -> None:
 def test_whole_numbers_stay() -> None:
     given = torch.tensor(7)
     assert without_subnormals(given) is given
+
+
+def test_a_list_that_is_none_lists_nothing(tmp_path) -> None:
+    (tmp_path / "stn.pth").write_bytes(b"other")
+    (tmp_path / "SHA256SUMS").write_bytes(b"garbage\n\xff\xfe\n")
+    with pytest.raises(WeightsError, match="wanted SHA-256 listed in SHA256SUMS"):
+        check_listed(tmp_path / "stn.pth")
+
+
+def test_the_reader_of_the_project_says_its_alphabet() -> None:
+    state = load_state("lprnet")
+    assert pop_alphabet(state) == russian().alphabet
+    assert pop_alphabet(state) is None
+
+
+def test_an_alphabet_is_kept_beside_the_weights() -> None:
+    state = {"weight": torch.zeros(2)}
+    kept = with_alphabet(state, "01Д")
+    assert set(state) == {"weight"}
+    assert pop_alphabet(kept) == "01Д"
+    assert set(kept) == {"weight"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"hello", id="text"),
+        pytest.param(b"PK\x03\x04" + bytes(100), id="zip"),
+    ],
+)
+def test_a_file_of_something_else_is_refused_in_one_sentence(tmp_path, content: bytes) -> None:
+    (tmp_path / "stn.pth").write_bytes(content)
+    list_sums(tmp_path)
+    with pytest.raises(WeightsError, match=r"stn\.pth: wanted a PyTorch file of tensors only, got"):
+        load_state("stn", tmp_path)
 
 
 def test_a_missing_file_is_named(tmp_path) -> None:
