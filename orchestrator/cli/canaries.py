@@ -22,14 +22,18 @@ def draw_missing(weights: Path, formats: Path | None = None) -> None:
         weights: The folder, which gets the picture and its text.
         formats: File of what the plates may say, beside whose renderer it is; the weights' own
             when None.
+
+    Raises:
+        WeightsError: The weights do not say whose plates they read, or read others.
     """
     if has_canary(weights) or not is_checkout():
         return
+    file = choose_formats(weights, formats)
     typer.echo(
         f"drawing a picture for the health check: {' and '.join(CANARY_FILES)} ...", err=True
     )
     try:
-        country = import_module("rendering.country").country_of(choose_formats(weights, formats))
+        country = import_module("rendering.country").country_of(file)
         import_module("training.canaries").write_canary(weights, country)
     except (PlateError, OSError) as error:
         typer.echo(f"there is none: {error}", err=True)

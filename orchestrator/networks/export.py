@@ -21,6 +21,7 @@ from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats import Formats, read_formats, russian
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.parts import part_of
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
@@ -124,7 +125,7 @@ def _save(model: torch.jit.ScriptModule, path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.jit.save(model, encoded)
-    part = path.with_name(f"part.{path.name}")
+    part = part_of(path)
     part.write_bytes(encoded.getbuffer())
     part.replace(path)
 
@@ -137,7 +138,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:  # the libraries' own for a full disk
         reason = _reason(error, path.parent)
-        for part in path.parent.glob(f"part.{path.stem}.*"):
+        for part in path.parent.glob(f"{part_of(path).stem}.*"):
             part.unlink(missing_ok=True)
         raise SettingsError(f"{path}: cannot be written: {reason}") from error
 

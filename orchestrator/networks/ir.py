@@ -15,6 +15,7 @@ import numpy.typing as npt
 import openvino
 
 from orchestrator.contract import INPUT
+from orchestrator.networks.parts import part_of
 from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
@@ -73,7 +74,7 @@ def convert(network: Network, module: Any) -> openvino.Model:
 def save(model: openvino.Model, path: Path) -> None:
     """Write the .xml and its .bin; a reader never sees half of them under their names."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"part.{path.name}")
+    part = part_of(path)
     openvino.save_model(model, part, compress_to_fp16=False)
     weights_of(part).replace(weights_of(path))
     part.replace(path)

@@ -14,7 +14,13 @@ from orchestrator.networks.registry import EXPORTED
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.exports import ModelSource, files_of, find_exported
 from orchestrator.server.models import CONFIG, read_config
-from orchestrator.server.repository import MODELS, WORKERS, check_models, count_instances
+from orchestrator.server.repository import (
+    MODELS,
+    WORKERS,
+    check_models,
+    count_instances,
+    is_laid_out,
+)
 
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
 """Settings of `plate_recognition` that `plate_reader` has, too."""
@@ -31,7 +37,8 @@ def lay_out(
 
     Args:
         source: What from; its networks are exported.
-        target: The folder to write; model folders in it are replaced.
+        target: The folder to write: a new or an empty one, or one that was written so before and
+            has no other versions yet.
         capacity: How many instances of each model on a CPU. None is for GPUs alone: as many as
             config.pbtxt says, and without a GPU the server does not start.
         spare: Where exported networks may lie beside the repository.
@@ -41,10 +48,11 @@ def lay_out(
 
     Raises:
         SettingsError: The source is no repository of our models, a network is not exported, the
-            formats cannot be read, or the target cannot be written.
+            formats cannot be read, the target has something else in it, or cannot be written.
         WeightsError: The weights cannot be used.
     """
     check_models(source.repository)
+    _check_target(source, target)
     for name in MODELS:
         config = configure(source, name, capacity)
         try:
@@ -85,6 +93,22 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
 def canary_folder(repository: Path) -> Path:
     """Return where a repository of our models keeps the picture that it must read."""
     return repository / MODEL / "1"
+
+
+def _check_target(source: ModelSource, target: Path) -> None:
+    """See that nothing is lost in a folder that is about to be written.
+
+    Raises:
+        SettingsError: It is the source itself, or there is what nobody wrote so before.
+    """
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    wanted = f"{target}: wanted a new folder, or one that plates export --out wrote, got"
+    if not is_laid_out(target) or target.resolve() == source.repository.resolve():
+        raise SettingsError(f"{wanted} another; nothing in it was changed")
+    added = [path for name in MODELS for path in (target / name).glob("[0-9]*") if path.name != "1"]
+    if added:
+        raise SettingsError(f"{wanted} one with {added[0]}, which was added since and would go")
 
 
 def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:

@@ -7,17 +7,19 @@ from pathlib import Path
 
 from orchestrator.canary import CanaryPicture, read_canary
 from orchestrator.contract import FORMATS_FILE
-from orchestrator.formats import Formats, read_formats, russian
+from orchestrator.formats import Formats, read_formats
 
 
 def formats_beside(args: Mapping[str, str]) -> Formats:
-    """Return the plate formats that lie beside a model's code, Russian ones where none do.
+    """Return the plate formats that lie beside a model's code.
 
     Args:
         args: What Triton gives to `initialize`.
+
+    Raises:
+        SettingsError: There are none: what the reader says could be any country's.
     """
-    file = _folder(args) / FORMATS_FILE
-    return read_formats(file) if file.is_file() else russian()
+    return read_formats(_folder(args) / FORMATS_FILE)
 
 
 def canary_beside(args: Mapping[str, str]) -> CanaryPicture:

@@ -143,3 +143,28 @@ def test_a_configuration_that_does_not_parse_is_named(source) -> None:
     (source.repository / "stn" / "config.pbtxt").write_text("backend = pytorch")
     with pytest.raises(SettingsError, match=r"stn/config\.pbtxt: wanted a Triton model"):
         configure(source, "stn")
+
+
+def test_what_somebody_else_wrote_is_left_alone(source, tmp_path) -> None:
+    mine = tmp_path / "mine" / "yolo"
+    mine.mkdir(parents=True)
+    (mine / "thesis.txt").write_text("precious")
+    with pytest.raises(SettingsError, match="wanted a new folder, or one that .* got another"):
+        lay_out(source, tmp_path / "mine")
+    assert (mine / "thesis.txt").read_text() == "precious"
+
+
+def test_the_source_is_not_written_over(source) -> None:
+    with pytest.raises(SettingsError, match="wanted a new folder"):
+        lay_out(source, source.repository)
+    assert (source.repository / "plate_recognition" / "1" / "model.py").is_file()
+
+
+@pytest.mark.usefixtures("quick")
+def test_versions_that_were_added_are_not_lost(source, tmp_path) -> None:
+    export_networks(source)
+    target = lay_out(source, tmp_path / "out")
+    lay_out(source, target)
+    (target / "stn" / "2").mkdir()
+    with pytest.raises(SettingsError, match=r"got one with .*stn/2, which was added since"):
+        lay_out(source, target)
