@@ -149,7 +149,7 @@ def test_what_somebody_else_wrote_is_left_alone(source, tmp_path) -> None:
     mine = tmp_path / "mine" / "yolo"
     mine.mkdir(parents=True)
     (mine / "thesis.txt").write_text("precious")
-    with pytest.raises(SettingsError, match="wanted a new folder, or one that .* got another"):
+    with pytest.raises(SettingsError, match=r"wanted a new folder, or one that .* got another"):
         lay_out(source, tmp_path / "mine")
     assert (mine / "thesis.txt").read_text() == "precious"
 
