@@ -6,7 +6,7 @@ Example:
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +14,12 @@ import cv2
 import numpy as np
 
 from orchestrator.canary import PICTURE_FILE, TEXT_FILE
-from orchestrator.formats import RUSSIA
-from rendering.country import Country, read_option
+from orchestrator.contract import FORMATS_FILE
+from orchestrator.errors import WeightsError
+from orchestrator.formats import Formats
+from orchestrator.networks.weights import check_alphabet
+from rendering.commands import Command
+from rendering.country import Country, country_of
 from rendering.scenery import scene
 from rendering.texts import plain, random_text
 
@@ -54,18 +58,35 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
     return file, plain(text)
 
 
+def write_canary(folder: Path, country: Country, seed: int = 0) -> None:
+    """Write the picture and its text into a folder of weights.
+
+    Raises:
+        WeightsError: There is no such folder, or its weights read another alphabet.
+    """
+    _check_folder(folder, country.formats)
+    picture, text = draw_canary(country, seed)
+    (folder / PICTURE_FILE).write_bytes(picture)
+    (folder / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _check_folder(folder: Path, formats: Formats) -> None:
+    """Refuse a folder whose weights could not read the picture; one without formats may be new."""
+    if not folder.is_dir():
+        raise WeightsError(f"weights: no such folder: {folder}")
+    if (folder / FORMATS_FILE).is_file():
+        check_alphabet(folder, formats)
+
+
+def _act(given: Namespace) -> None:
+    write_canary(given.out, country_of(given.formats), given.seed)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the picture and its text into a folder of weights."""
-    parser = argparse.ArgumentParser(description="The picture of the health check.")
-    parser.add_argument(
-        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder of the weights")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args(arguments)
-    picture, text = draw_canary(given.country, given.seed)
-    (given.out / PICTURE_FILE).write_bytes(picture)
-    (given.out / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
+    command = Command("canary", "The picture of the health check.")
+    command.add_argument("--out", type=Path, required=True, help="folder of the weights")
+    command.run(_act, arguments)
 
 
 if __name__ == "__main__":

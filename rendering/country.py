@@ -74,10 +74,17 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True)
 class Country:
-    """What the plates of a country say, and how they look."""
+    """What the plates of a country say, and how they look.
+
+    Attributes:
+        formats: What they may say.
+        draw: Draws one.
+        file: Of the formats, told with what goes wrong.
+    """
 
     formats: Formats
     draw: Renderer
+    file: Path
 
     @property
     def drawn(self) -> tuple[str, ...]:
@@ -111,7 +118,7 @@ class Country:
 
         Args:
             text: With a `/` where the second line begins, if there is one.
-            format_name: Of the text; the first that it has when None.
+            format_name: Of the text; the first that it has when None, with a share if there is one.
             rng: For what differs from plate to plate; None for a plate without it.
             glyphs: Source of the characters.
 
@@ -119,7 +126,8 @@ class Country:
             ValueError: The text has no such format.
             SettingsError: The renderer does not draw it.
         """
-        names = [format_name] if format_name else [one.name for one in self.formats.format]
+        by_use = sorted(self.formats.format, key=lambda one: not one.share)
+        names = [format_name] if format_name else [one.name for one in by_use]
         fitting = [name for name in names if self.fits(text, name)]
         if not fitting:
             raise ValueError(f"text: wanted one of the formats {', '.join(names)}, got {text!r}")
@@ -131,30 +139,31 @@ class Country:
         return layout_of(text, one, self.formats.alphabet) is not None
 
     def check(self) -> None:
-        """See that every layout of the formats with a share can be drawn.
+        """See that every layout of the formats with a share can be drawn, with and without `rng`.
 
         Raises:
             SettingsError: One cannot.
         """
         if not self.drawn:
-            raise SettingsError("formats: wanted one with a share, got none that is ever drawn")
+            raise SettingsError(
+                f"{self.file}: formats: wanted one with a share, got none that is ever drawn"
+            )
         rng = np.random.default_rng(0)
         for one in (find_format(self.formats, name) for name in self.drawn):
             for layout in one.layouts:
-                try:
-                    self._draw(rng, one.name, fill(rng, layout, self.formats), glyph_mask)
-                except SettingsError as error:
-                    raise SettingsError(f"layout {layout} of {one.name}: {error}") from error
+                text = fill(rng, layout, self.formats)
+                for generator in (rng, None):
+                    self._draw(generator, one.name, text, glyph_mask)
 
     def _draw(
         self, rng: np.random.Generator | None, name: str, text: str, glyphs: GlyphSource
     ) -> FlatPlate:
         try:
-            plate = self.draw(rng, name, text=text, glyphs=glyphs)
-        except Exception as error:  # a renderer may be anybody's
-            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-            raise SettingsError(f"renderer: wanted a plate {text}, got: {kind}{error}") from error
-        _check_plate(plate, name, text)
+            plate = _call(self.draw, rng, name, text=text, glyphs=glyphs)
+            _check_plate(plate, name, text)
+        except SettingsError as error:
+            layout = layout_of(text, find_format(self.formats, name), self.formats.alphabet)
+            raise SettingsError(f"{self.file}: layout {layout} of {name}: {error}") from error
         return plate
 
 
@@ -167,10 +176,11 @@ def country_of(formats_file: Path) -> Country:
     """
     formats = read_formats(formats_file)
     try:
-        country = Country(formats, _find_renderer(formats.renderer, formats_file.absolute().parent))
-        country.check()
+        renderer = _find_renderer(formats.renderer, formats_file.absolute().parent)
     except SettingsError as error:
         raise SettingsError(f"{formats_file}: {error}") from error
+    country = Country(formats, renderer, formats_file)
+    country.check()
     return country
 
 
@@ -200,8 +210,8 @@ def _find_renderer(renderer: str, folder: Path) -> Renderer:
     file = folder / f"{name}.py"
     try:
         module = _run(file) if file.is_file() else importlib.import_module(name)
-    except Exception as error:  # whatever a module may do while it is run
-        told = f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit) as error:  # whatever a module may do while it is run
+        told = _tell(error)
         raise SettingsError(f"renderer: wanted the module {name}, got {told}") from error
     found: Renderer | None = getattr(module, function, None)
     if not callable(found):
@@ -219,6 +229,24 @@ def _run(file: Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
+
+
+def _call(
+    draw: Renderer, rng: np.random.Generator | None, name: str, *, text: str, glyphs: GlyphSource
+) -> FlatPlate:
+    """Call a renderer; whatever it raises is a SettingsError that says what was wanted."""
+    try:
+        return draw(rng, name, text=text, glyphs=glyphs)
+    except (Exception, SystemExit) as error:  # a renderer may be anybody's
+        told = _tell(error, is_sentence=isinstance(error, ValueError))
+        wanted = f"a plate {text}" if rng else f"a plate {text} without rng"
+        raise SettingsError(f"renderer: wanted {wanted}, got: {told}") from error
+
+
+def _tell(error: BaseException, *, is_sentence: bool = False) -> str:
+    """Return what an error says in one line, with its kind unless it is a sentence."""
+    message = " ".join(str(error).split())
+    return message if message and is_sentence else f"{type(error).__name__}: {message}"
 
 
 def _check_plate(plate: object, name: str, text: str) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from orchestrator.errors import SettingsError
 from orchestrator.picture_files import Bgr
 from rendering.glyphs import Mask, glyph_mask
 
@@ -128,11 +129,17 @@ def load_font(path: Path, letters: str, drawn: str | None = None) -> GlyphSource
 
     Returns:
         A source; the weight is ignored.
+
+    Raises:
+        SettingsError: The file is no such font.
     """
     from PIL import Image, ImageDraw, ImageFont
 
     shown = dict(zip(letters, drawn or letters, strict=True))
-    font = ImageFont.truetype(str(path), 200)
+    try:
+        font = ImageFont.truetype(str(path), 200)
+    except OSError as error:
+        raise SettingsError(f"{path}: wanted a TrueType font, got: {error}") from error
     cut: dict[str, Mask] = {}
 
     def mask(char: str, height_px: int, weight: float) -> Mask:

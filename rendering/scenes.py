@@ -9,9 +9,10 @@ Example:
 
 from __future__ import annotations
 
-import argparse
 import csv
-from collections.abc import Iterator, Sequence
+import shutil
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from orchestrator.detections import WIDEST_SQUARE
-from orchestrator.formats import RUSSIA
+from orchestrator.errors import DataError
 from orchestrator.picture_files import Bgr
 from rendering.camera import CAR_PLATE, compress, shrink
-from rendering.country import Country, read_option
+from rendering.commands import Command, at_least
+from rendering.country import Country, country_of
 from rendering.scenery import Scene, scene
 from rendering.texts import plain, random_text
 
@@ -112,11 +114,35 @@ def _region(xyxy: NDArray[np.float64], size_wh: Sequence[int]) -> tuple[float, f
     return max(0, x0 - room), max(0, y0 - room), min(wide, x1 + room), min(high, y1 + room)
 
 
-def write_pictures(folder: Path, pictures: Iterator[LabelledPicture]) -> None:
-    """Write `images/` and `labels.csv` into a folder."""
-    images = folder / "images"
-    images.mkdir(parents=True, exist_ok=True)
-    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+def write_pictures(folder: Path, pictures: Iterable[LabelledPicture]) -> None:
+    """Write `images/` and `labels.csv` into a new or empty folder; all of them, or none.
+
+    Raises:
+        DataError: The folder has something in it: two sets in one would be neither.
+        SettingsError: The renderer does not draw a picture.
+    """
+    _check_new(folder)
+    images, labels = folder / "images", folder / "labels.csv"
+    images.mkdir(parents=True)
+    try:
+        _write(images, labels, pictures)
+    except BaseException:  # an interrupted set, too, would be taken for a whole one
+        shutil.rmtree(images)
+        labels.unlink(missing_ok=True)
+        raise
+
+
+def _check_new(folder: Path) -> None:
+    """Refuse a folder that has something in it."""
+    if folder.exists() and not folder.is_dir():
+        raise DataError(f"{folder}: wanted a new or an empty folder, got a file")
+    found = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []
+    if found:
+        raise DataError(f"{folder}: wanted a new or an empty folder, got one with {found[0]}")
+
+
+def _write(images: Path, labels: Path, pictures: Iterable[LabelledPicture]) -> None:
+    with labels.open("w", newline="", encoding="utf-8") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
         for index, one in enumerate(pictures):
@@ -126,17 +152,17 @@ def write_pictures(folder: Path, pictures: Iterator[LabelledPicture]) -> None:
             table.writerow([name, one.text, one.type, *region, one.format])
 
 
+def _act(given: Namespace) -> None:
+    country = country_of(given.formats)
+    write_pictures(given.out, draw_pictures(country, given.count, given.seed))
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a data set."""
-    parser = argparse.ArgumentParser(description="Rendered pictures of single plates.")
-    parser.add_argument(
-        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
-    )
-    parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(arguments)
-    write_pictures(given.out, draw_pictures(given.country, given.count, given.seed))
+    command = Command("scenes", "Rendered pictures of single plates.", seed=1)
+    command.add_argument("--out", type=Path, required=True, help="folder to write, new or empty")
+    command.add_argument("--count", type=at_least(1), default=300)
+    command.run(_act, arguments)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,17 @@ Example:
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import cv2
 import numpy as np
 
-from orchestrator.formats import RUSSIA
 from orchestrator.picture_files import Bgr
-from rendering.country import Country, FlatPlate, read_option
-from rendering.texts import fill
+from rendering.commands import Command, at_least, check_sheet
+from rendering.country import Country, FlatPlate, country_of
+from rendering.texts import fill, find_format
 from reporting.sheets import GREY, add_caption, arrange, write_png
 
 TILE_WH = (300, 170)
@@ -24,9 +24,13 @@ ROOM_PX = 10
 
 
 def draw_specimens(country: Country, each: int, seed: int) -> Iterator[FlatPlate]:
-    """Draw so many plates of each layout, the first one plain, the others as they come."""
+    """Draw so many plates of each layout that is drawn, the first one plain, the others not.
+
+    Raises:
+        SettingsError: The renderer does not draw one.
+    """
     rng = np.random.default_rng(seed)
-    for one in country.formats.format:
+    for one in (find_format(country.formats, name) for name in country.drawn):
         for layout in one.layouts:
             for index in range(each):
                 text = fill(rng, layout, country.formats)
@@ -51,19 +55,19 @@ def _tile(picture: Bgr) -> Bgr:
     return tile
 
 
+def _act(given: Namespace) -> None:
+    sheet = check_sheet(given.sheet)
+    plates = [*draw_specimens(country_of(given.formats), given.each, given.seed)]
+    write_png(draw_sheet(plates, given.columns), sheet)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a sheet."""
-    parser = argparse.ArgumentParser(description="Contact sheet of a country's clean plates.")
-    parser.add_argument(
-        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
-    )
-    parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
-    parser.add_argument("--each", type=int, default=2, help="plates of each layout")
-    parser.add_argument("--columns", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args(arguments)
-    plates = [*draw_specimens(given.country, given.each, given.seed)]
-    write_png(draw_sheet(plates, given.columns), given.sheet)
+    command = Command("specimens", "Contact sheet of a country's clean plates.")
+    command.add_argument("--sheet", type=Path, required=True, help="PNG to write")
+    command.add_argument("--each", type=at_least(1), default=2, help="plates of each layout")
+    command.add_argument("--columns", type=at_least(1), default=4)
+    command.run(_act, arguments)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ Example:
 
 from __future__ import annotations
 
-import argparse
+from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from orchestrator.formats import RUSSIA
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.picture_files import Bgr
 from rendering.camera import (
@@ -34,7 +33,8 @@ from rendering.camera import (
     soil,
     warp,
 )
-from rendering.country import Country, FlatPlate, read_option, russia
+from rendering.commands import Command, at_least, check_sheet
+from rendering.country import Country, FlatPlate, country_of, russia
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.russia import load_font
@@ -236,20 +236,20 @@ def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
     return arrange([add_caption(tile, text) for tile, text in pairs], columns)
 
 
+def _act(given: Namespace) -> None:
+    sheet = check_sheet(given.sheet)
+    font = load_font(given.font) if given.font else None
+    drawn = render_samples(given.count, given.seed, font, country=country_of(given.formats))
+    write_png(draw_sheet(drawn), sheet)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a contact sheet."""
-    parser = argparse.ArgumentParser(description="Contact sheet of rendered plates.")
-    parser.add_argument("--sheet", type=Path, required=True, help="PNG to write")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=96)
-    parser.add_argument(
-        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
-    )
-    parser.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
-    options = parser.parse_args(arguments)
-    font = load_font(options.font) if options.font else None
-    drawn = render_samples(options.count, options.seed, font, country=options.country)
-    write_png(draw_sheet(drawn), options.sheet)
+    command = Command("synth", "Contact sheet of rendered plates.")
+    command.add_argument("--sheet", type=Path, required=True, help="PNG to write")
+    command.add_argument("--count", type=at_least(1), default=96)
+    command.add_argument("--font", type=Path, help="TrueType font for some Russian plates")
+    command.run(_act, arguments)
 
 
 if __name__ == "__main__":

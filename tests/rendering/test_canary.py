@@ -8,6 +8,7 @@ from orchestrator import load_networks, recognize
 from orchestrator.canary import read_canary
 from orchestrator.formats import COUNTRIES
 from orchestrator.images import decode
+from orchestrator.networks.weights import list_sums
 from orchestrator.pipeline import Infer
 from rendering.canary import draw_canary, main
 from rendering.country import country_of, russia
@@ -33,6 +34,26 @@ def test_a_canary_is_small_and_bears_a_plate_of_the_first_format() -> None:
     assert decode(file).shape == (480, 640, 3)
     assert kazakhstan.formats.format_of(text) == "kz_car"
     assert (file, text) == draw_canary(kazakhstan, seed=5)
+
+
+def test_weights_of_another_alphabet_keep_their_canary(tmp_path: Path, capsys) -> None:
+    formats = (COUNTRIES / "kazakhstan" / "formats.toml").read_text()
+    (tmp_path / "formats.toml").write_text(formats)
+    (tmp_path / "canary.txt").write_text("123ABC02\n")
+    list_sums(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(["--out", str(tmp_path)])
+    told = capsys.readouterr().err
+    assert told.startswith(f"rendering.canary: {tmp_path}: wanted plate formats in the alphabet")
+    assert (tmp_path / "canary.txt").read_text() == "123ABC02\n"
+    assert not (tmp_path / "canary.jpg").exists()
+
+
+def test_a_folder_that_is_not_there_is_one_sentence(tmp_path: Path, capsys) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--out", str(tmp_path / "none")])
+    told = f"rendering.canary: weights: no such folder: {tmp_path / 'none'}\n"
+    assert capsys.readouterr().err == told
 
 
 def test_the_command_writes_what_the_service_reads_beside_its_weights(tmp_path: Path) -> None:

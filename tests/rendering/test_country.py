@@ -162,3 +162,53 @@ def test_a_plate_without_a_generator_is_plain_and_always_the_same() -> None:
 
 def test_a_flat_plate_has_one_line_unless_it_says_otherwise() -> None:
     assert FlatPlate(np.zeros((1, 1, 3), np.uint8), "", "").lines == 1
+
+
+BARE = """
+import numpy as np
+from rendering.country import FlatPlate
+
+def draw(rng, format_name, *, text, glyphs):
+    {returned}
+    return FlatPlate(np.zeros((40, 160, 3), np.uint8), text, format_name)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "got"),
+    [
+        pytest.param("raise SystemExit(3)", "SystemExit: 3", id="an exit"),
+        pytest.param("raise ValueError('no\\n  such plate')", "no such plate", id="two lines"),
+        pytest.param("raise ValueError", "ValueError: ", id="no message"),
+    ],
+)
+def test_whatever_a_renderer_raises_is_one_line(tmp_path: Path, line: str, got: str) -> None:
+    file = write(tmp_path, line, code=BARE)
+    with pytest.raises(SettingsError, match=rf"wanted a plate \w{{4}}, got: {got}$") as error:
+        country_of(file)
+    assert str(error.value).startswith(f"{file}: layout DDLL of car: renderer: ")
+
+
+def test_a_module_that_ends_the_program_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="wanted the module renderer, got SystemExit: 3"):
+        country_of(write(tmp_path, code="raise SystemExit(3)"))
+
+
+def test_a_renderer_must_draw_without_a_generator_too(tmp_path: Path) -> None:
+    told = "layout DDLL of car: renderer: wanted a plate [0-9AB]{4} without rng, got: AttributeErr"
+    with pytest.raises(SettingsError, match=told):
+        country_of(write(tmp_path, "rng.random()", code=BARE))
+
+
+def test_a_plate_that_fails_after_the_check_is_told_with_file_and_layout(tmp_path: Path) -> None:
+    country = country_of(file := write(tmp_path, "assert text != '00AA'", code=BARE))
+    with pytest.raises(SettingsError, match="00AA without rng, got: AssertionError") as error:
+        country.plate_of("00AA")
+    assert str(error.value).startswith(f"{file}: layout DDLL of car: renderer: ")
+
+
+def test_a_text_is_drawn_as_a_format_with_a_share_where_it_has_one(tmp_path: Path) -> None:
+    file = write(tmp_path)
+    text = file.read_text().replace('["DDLL"]', '["DDLL"]\nshare = 0')
+    file.write_text(text + '\n[[format]]\nname = "bus"\nlayouts = ["DDLL"]\n')
+    assert country_of(file).plate_of("12AB").format == "bus"

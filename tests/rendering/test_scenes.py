@@ -1,14 +1,17 @@
 """Rendered data sets of texts: every format in turn, and regions that hold the plates."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import cv2
 import numpy as np
+import pytest
 
 from evaluation.datasets import read_scenes
+from orchestrator.errors import DataError, SettingsError
 from orchestrator.formats import COUNTRIES
 from rendering.country import country_of
-from rendering.scenes import draw_pictures, main
+from rendering.scenes import LabelledPicture, draw_pictures, main, write_pictures
 
 FILE = COUNTRIES / "kazakhstan" / "formats.toml"
 
@@ -39,3 +42,23 @@ def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
     assert [scene.path.name for scene in scenes] == ["0000.jpg", "0001.jpg"]
     assert [scene.plates[0].type for scene in scenes] == ["std", "other"]
     assert cv2.imread(str(scenes[0].path)).shape[2] == 3
+
+
+def test_a_folder_that_has_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(DataError, match=r"wanted a new or an empty folder, got one with notes.txt"):
+        write_pictures(tmp_path, [])
+    with pytest.raises(DataError, match=r"notes.txt: wanted a new or an empty folder, got a file"):
+        write_pictures(tmp_path / "notes.txt", [])
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def break_off() -> Iterator[LabelledPicture]:
+    yield LabelledPicture(np.zeros((8, 8, 3), np.uint8), "12AB", "std", (0, 0, 8, 8), "car")
+    raise SettingsError("renderer: wanted a plate")
+
+
+def test_a_set_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="wanted a plate"):
+        write_pictures(tmp_path, break_off())
+    assert not [*tmp_path.iterdir()]

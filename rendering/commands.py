@@ -1,0 +1,62 @@
+"""What the commands of this package share: options, and errors as one sentence without the usage.
+
+$ python -m rendering.specimens --formats atlantis/formats.toml --sheet specimens.png
+rendering.specimens: atlantis/formats.toml: renderer: wanted module:function, got none
+"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from orchestrator.errors import PlateError, SettingsError
+from orchestrator.formats import RUSSIA
+
+
+class Command(ArgumentParser):
+    """A command of this package, with `--formats` and `--seed`; its errors end it with status 2."""
+
+    def __init__(self, name: str, description: str, *, seed: int = 0) -> None:
+        super().__init__(prog=f"rendering.{name}", description=description)
+        self.add_argument(
+            "--formats", metavar="FILE", type=Path, default=RUSSIA, help="the country's; Russia's"
+        )
+        self.add_argument("--seed", type=at_least(0), default=seed)
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+    def run(self, act: Callable[[Namespace], None], arguments: Sequence[str] | None) -> None:
+        """Do what the arguments ask for."""
+        given = self.parse_args(arguments)
+        try:
+            act(given)
+        except (PlateError, OSError) as error:
+            self.error(str(error))
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a type of `argparse`: whole numbers from the least one on."""
+
+    def number(text: str) -> int:
+        value = int(text) if text.isdecimal() else -1
+        if value < least:
+            raise ArgumentTypeError(f"wanted a whole number of at least {least}, got {text!r}")
+        return value
+
+    return number
+
+
+def check_sheet(path: Path) -> Path:
+    """Return the path of a sheet that can be written, before it takes its time to be drawn.
+
+    Raises:
+        SettingsError: It is a folder, or lies in none.
+    """
+    if path.is_dir():
+        raise SettingsError(f"{path}: wanted a PNG file to write, got a folder")
+    if not path.parent.is_dir():
+        raise SettingsError(f"{path}: wanted a folder that is there, got {path.parent}")
+    return path
