@@ -15,8 +15,10 @@ from torch import Tensor
 from orchestrator.contract import FORMATS_FILE, READER
 from orchestrator.errors import WeightsError
 from orchestrator.formats import Formats, russian
+from orchestrator.networks import quantized
+from orchestrator.networks.ir import weights_of
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.state_dicts import read_state
+from orchestrator.networks.state_dicts import pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.weights import (
     check_alphabet,
     check_listed,
@@ -29,6 +31,8 @@ from orchestrator.networks.weights import (
 def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
     """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
 
+    A reader's weights say their alphabet themselves, or the file of formats beside them does.
+
     Args:
         name: The network.
         path: A plain state dict, or a dict with one under `net_state_dict`.
@@ -36,13 +40,22 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
 
     Raises:
         WeightsError: The file is missing, is something else, does not fit the network, or reads
-            another alphabet by the file of formats beside it.
+            another alphabet.
     """
     state, formats = read_state(path), formats or russian()
-    if name == READER and (path.parent / FORMATS_FILE).is_file():
-        check_alphabet(path.parent, formats)
+    if name == READER:
+        _check_alphabet(pop_alphabet(state), path, formats)
     _check_fit(name, state, path, formats)
     return state
+
+
+def _check_alphabet(said: str | None, path: Path, formats: Formats) -> None:
+    if said is None and (path.parent / FORMATS_FILE).is_file():
+        check_alphabet(path.parent, formats)
+    if said not in (None, formats.alphabet):
+        raise WeightsError(
+            f"{path}: wanted a reader of the formats' alphabet, {formats.alphabet}, got {said}"
+        )
 
 
 def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Formats) -> None:
@@ -75,17 +88,27 @@ def assemble(
     Raises:
         WeightsError: A checkpoint cannot be used, or a weight file is not the listed one.
     """
-    digests = {}
+    digests, formats = {}, formats or russian()
     shutil.copyfile(choose_formats(base), folder / FORMATS_FILE)
     for name, network in NETWORKS.items():
         file = network.weights
         if name in checkpoints:
-            torch.save(read_checkpoint(name, checkpoints[name], formats), folder / file)
+            state = read_checkpoint(name, checkpoints[name], formats)
+            told = with_alphabet(state, formats.alphabet) if name == READER else state
+            torch.save(told, folder / file)
             digests[name] = sha256(checkpoints[name])
         else:
             digests[name] = check_listed(base / file)
             shutil.copyfile(base / file, folder / file)
-        for small in base.glob(f"{name}.int8.*"):  # of other weights: told of when it is served
-            shutil.copyfile(small, folder / small.name)
+        _copy_small(name, base, folder)
     list_sums(folder)
     return digests
+
+
+def _copy_small(name: str, base: Path, folder: Path) -> None:
+    """Copy a network's 8-bit form, the one of other weights too: serving tells of it."""
+    path = quantized.file_of(name, base)
+    for file in (path, weights_of(path)):
+        if file.is_file():
+            check_listed(file)
+            shutil.copyfile(file, folder / file.name)

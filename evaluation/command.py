@@ -41,7 +41,10 @@ def evaluate(
         typer.Option(help="CSV of its plates without a label; default: its ignore.csv."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/evaluation"),
-    name: Annotated[str, typer.Option(help="Of this report, in comparisons.")] = "ours",
+    name: Annotated[
+        str | None,
+        typer.Option(help="Of this report, in comparisons; default: the folder of the weights."),
+    ] = None,
     against: Annotated[
         list[Path] | None, typer.Option(help="Other report.json to compare with; repeatable.")
     ] = None,
@@ -102,7 +105,7 @@ def evaluate(
             split=split,
             ignore=ignore,
             out=out,
-            name=name,
+            name=name or options.name,
             against=tuple(against or ()),
             limit=limit,
         )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.outcomes import READ, Outcome
+from evaluation.outcomes import Outcome
 from evaluation.pairing import Change, PairedTest, Pairing, interpret, pair
 from evaluation.reading import align
 from evaluation.reading_files import tile_of
@@ -86,9 +86,7 @@ def _direction(change: Change) -> str:
 
 
 def _reading(verdict: PlateVerdict) -> str:
-    """Write what was read: `A123BC77`, `A123BC7 (wrong)`, `A123BC7 (not shown)`, `(missed)`."""
-    if verdict.verdict == READ:
-        return verdict.text
+    """Write what became of a plate: `A123BC77 (read)`, `A123BC77 (not shown)`, `(missed)`."""
     return f"{verdict.text} ({verdict.verdict})".strip()
 
 

@@ -19,8 +19,9 @@ from evaluation.running import name_engines
 from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
+from orchestrator.detections import find_squares
 from orchestrator.errors import SettingsError
-from orchestrator.formats import Formats, read_formats
+from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.grammar import Grammar
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
@@ -31,6 +32,7 @@ from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
+from orchestrator.texts import read_lines
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
 """What detection is measured with: the whole precision-recall curve, as YOLOv5 validates."""
@@ -44,8 +46,8 @@ class Answer:
 
     Attributes:
         plates: As a client sees them.
-        free_texts: Each plate's best reading by beam search without plate formats; empty where
-            the reader's logits cannot be had.
+        free_texts: Each plate's best reading by beam search without plate formats, of the crop
+            whose reading the plate has; empty where the reader's logits cannot be had.
     """
 
     plates: Plates
@@ -81,7 +83,8 @@ class RecognizerOptions:
         url: A running server.
         triton: Start a server for this.
         weights: Folder of the weights, ours when None.
-        formats: File of what the plates may say; that of the weights when None.
+        formats: File of what the plates may say; when None that of the weights, and with a
+            running server that of the project's own.
         checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
         device: `auto`, `cpu` or `gpu`.
         engine: What runs the networks; `auto` fits the machine.
@@ -114,12 +117,23 @@ class RecognizerOptions:
             )
 
     def choose_formats(self) -> Path:
-        """Return the file of what the plates may say.
+        """Return the file of what the plates may say; of a running server's nothing is known here.
 
         Raises:
             WeightsError: The weights have none, or read another alphabet.
         """
+        if self.url:
+            return self.formats or RUSSIA
         return choose_formats(self.weights or WEIGHTS, self.formats)
+
+    @property
+    def name(self) -> str:
+        """What recognises, in a few words: the server, or the folder of the weights."""
+        if self.url:
+            return self.url
+        folder = (self.weights or WEIGHTS).resolve()
+        name = "ours" if folder == WEIGHTS else folder.name
+        return f"{name} with other {', '.join(self.checkpoints)}" if self.checkpoints else name
 
 
 @contextmanager
@@ -180,7 +194,6 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the networks given."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
-    free = Grammar.free(formats.alphabet)
 
     def read(picture: Tensor) -> Answer:
         heard: list[Tensor] = []
@@ -191,7 +204,7 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
             return answer
 
         plates = recognize(picture, listen, settings, formats=formats)
-        return Answer(plates, _free_texts(heard, free, settings.temperature))
+        return Answer(plates, _free_texts(heard, plates, formats, settings.temperature))
 
     def detect(picture: Tensor) -> Plates:
         return recognize(picture, infer, everything, outputs=FROM_DETECTION)
@@ -199,11 +212,29 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
     return Recognizer("in process", settings, read, detect)
 
 
-def _free_texts(logits: list[Tensor], free: Grammar, temperature: float) -> tuple[str, ...]:
-    if not logits:
+def _free_texts(
+    heard: list[Tensor], plates: Plates, formats: Formats, temperature: float
+) -> tuple[str, ...]:
+    """Read each plate without formats, from the crop whose reading it has.
+
+    Args:
+        heard: Logits of the flat crops of all plates, then of the unfolded square ones.
+        plates: What the pipeline made of them.
+        formats: What the plates may say.
+        temperature: Divides the logits.
+    """
+    if not heard:
         return ()
-    readings = decode(torch.cat(logits).numpy(), free, temperature=temperature)
-    return tuple(next((text for text, _ in one.candidates), "") for one in readings)
+    logits = torch.cat(heard).cpu().numpy()
+    readings = decode(logits, Grammar.free(formats.alphabet), temperature=temperature)
+    texts = [next((text for text, _ in one.candidates), "") for one in readings]
+    if formats.layouts(2):
+        squares = find_squares(torch.tensor([plate.xyxy for plate in plates]))
+        kept = read_lines(logits, squares, formats, temperature)
+        for square, unfolded in zip(squares, texts[len(plates) :], strict=True):
+            if kept[square].lines == 2:
+                texts[square] = unfolded
+    return tuple(texts[: len(plates)])
 
 
 @contextmanager

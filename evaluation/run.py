@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,7 +61,7 @@ def run(task: Task, options: RecognizerOptions) -> str:
         WeightsError: Weights cannot be used.
         ServerError: The server cannot be started or reached.
     """
-    others = [read_report(Report, path) for path in task.against]
+    others = [_read_other(path, task.name) for path in task.against]
     scenes, boxed = _read_data(task, read_formats(options.choose_formats()).alphabet)
     prepare_folder(task.out)
     with open_recognizer(options) as recognizer:
@@ -81,6 +81,12 @@ def run(task: Task, options: RecognizerOptions) -> str:
         if report.detection:
             write_detection(report.detection, detected, [one.path for one in boxed], task.out)
     return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
+
+
+def _read_other(path: Path, name: str) -> Report:
+    """Read a report to compare with; one of the same name is told apart by its file."""
+    other = read_report(Report, path)
+    return replace(other, name=f"{name} ({path})") if other.name == name else other
 
 
 def _compare(report: Report, others: Sequence[Report]) -> str:

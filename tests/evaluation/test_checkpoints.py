@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -5,10 +6,11 @@ import torch
 
 from evaluation.checkpoints import assemble, read_checkpoint
 from orchestrator.errors import WeightsError
+from orchestrator.formats import russian
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.state_dicts import load_state
+from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.stn import STN
-from orchestrator.networks.weights import WEIGHTS, check_listed
+from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
 
 
 @pytest.fixture
@@ -78,3 +80,37 @@ def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None
     assert all(check_listed(folder / one.weights) for one in NETWORKS.values())
     assert check_listed(folder / "yolo.int8.xml") == check_listed(WEIGHTS / "yolo.int8.xml")
     assert torch.equal(load_state("stn", folder)[next(iter(theirs))], next(iter(theirs.values())))
+
+
+@pytest.fixture
+def reader() -> dict[str, torch.Tensor]:
+    return NETWORKS["lprnet"].build(russian()).state_dict()
+
+
+def test_an_assembled_reader_says_its_alphabet(saved, reader, tmp_path: Path) -> None:
+    folder = tmp_path / "assembled"
+    folder.mkdir()
+    assemble({"lprnet": saved(reader)}, WEIGHTS, folder)
+    assert pop_alphabet(read_state(folder / "lprnet.pth")) == russian().alphabet
+
+
+def test_the_alphabet_of_a_reader_is_none_of_its_weights(saved, reader) -> None:
+    state = read_checkpoint("lprnet", saved(with_alphabet(reader, russian().alphabet)))
+    assert list(state) == list(reader)
+
+
+def test_a_reader_of_the_same_characters_in_another_order_is_refused(saved, reader) -> None:
+    file = saved(with_alphabet(reader, russian().alphabet[::-1]))
+    with pytest.raises(WeightsError, match=r"theirs.pth: wanted a reader of the formats' alphabet"):
+        read_checkpoint("lprnet", file)
+
+
+@pytest.mark.parametrize("name", ["yolo.int8.xml", "yolo.int8.bin"])
+def test_an_8_bit_file_that_is_not_the_listed_one_is_refused(tmp_path: Path, name: str) -> None:
+    base, folder = tmp_path / "base", tmp_path / "assembled"
+    shutil.copytree(WEIGHTS, base)
+    list_sums(base)
+    (base / name).write_bytes(b"tampered")
+    folder.mkdir()
+    with pytest.raises(WeightsError, match=f"{name}: wanted SHA-256"):
+        assemble({}, base, folder)

@@ -98,7 +98,7 @@ class TestRenderedScenes:
         assert "| mAP50 | - | 1.000 |\n" in table
         assert "left out are 0 plates of second alone and 1 of first alone" in table
         assert "2 std plates, won 0, lost 1: p = 1, may be chance." in table
-        assert "| lost | 0.png | A123BC77 | A123BC77 (not shown) | A123BC77 |\n" in table
+        assert "| lost | 0.png | A123BC77 | A123BC77 (not shown) | A123BC77 (read) |\n" in table
         assert table.rstrip() in result.stdout
         (changed,) = rows_of(tmp_path / "changed.csv")
         assert (changed["against"], changed["change"], changed["wanted"]) == (
@@ -165,6 +165,16 @@ def test_a_network_without_its_8_bit_form_is_told_as_float32(data: Path, tmp_pat
     assert evaluate(*arguments, "--out", tmp_path / "ours").stdout.startswith(
         "in process, yolo openvino-int8, stn openvino, lprnet openvino\n"
     )
+
+
+def test_reports_of_the_same_weights_are_told_apart_by_their_files(
+    data: Path, tmp_path: Path
+) -> None:
+    arguments = (data, "--engine", "torchscript", "--threads", 1, "--limit", 1)
+    evaluate(*arguments, "--out", tmp_path / "first")
+    first = tmp_path / "first/report.json"
+    result = evaluate(*arguments, "--out", tmp_path / "second", "--against", first)
+    assert f"ours against ours ({first}): 2 std plates, won 0, lost 0" in result.stdout
 
 
 def test_an_old_report_to_compare_with_is_refused(data: Path, tmp_path: Path) -> None:

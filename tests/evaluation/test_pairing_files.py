@@ -26,8 +26,8 @@ def test_changed_plates_are_named_with_both_readings() -> None:
         "\n"
         "|  | picture | wanted | new | old |\n"
         "| --- | ---: | ---: | ---: | ---: |\n"
-        "| won | a.jpg | A123BC77 | A123BC77 | A123BC7 (wrong) |\n"
-        "| lost | b.jpg | A123BC77 | (missed) | A123BC77 |\n"
+        "| won | a.jpg | A123BC77 | A123BC77 (read) | A123BC7 (wrong) |\n"
+        "| lost | b.jpg | A123BC77 | (missed) | A123BC77 (read) |\n"
     )
 
 
