@@ -13,6 +13,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
+from orchestrator.extras import check_packages
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick.
@@ -28,6 +29,7 @@ def add(
 ) -> None:
     """Export a network as the next version beside the one that is served."""
     with show_errors(verbose=verbose):
+        check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS
         from orchestrator.server.versions import NewVersion, add_version
 

@@ -153,13 +153,13 @@ class TestFiles:
             def __reduce__(self):
                 return Path.touch, (tmp_path / "sprung",)
 
-        with zipfile.ZipFile(tmp_path / "trap.pt", "w") as archive:
+        with zipfile.ZipFile(tmp_path / "yolo.pt", "w") as archive:
             archive.writestr("trap/constants.pkl", pickle.dumps(Trap()))
             archive.writestr("trap/data.pkl", pickle.dumps(Trap()))
         list_sums(tmp_path)
-        assert is_archive(tmp_path / "trap.pt")
-        with pytest.raises(WeightsError, match=r"trap\.pt: wanted TorchScript that PyTorch .* loa"):
-            load_detector(tmp_path / "trap.pt")
+        assert is_archive(tmp_path / "yolo.pt")
+        with pytest.raises(WeightsError, match=r"yolo\.pt: wanted TorchScript that PyTorch .* loa"):
+            load_detector(tmp_path / "yolo.pt")
         assert not (tmp_path / "sprung").exists()
 
     @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO, Engine.OPENVINO_INT8])

@@ -9,6 +9,7 @@ from google.protobuf import json_format
 
 from orchestrator.contract import OF_A_READING
 from orchestrator.formats import russian
+from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.models import read_config
 from orchestrator.server.repository import REPOSITORY
 
@@ -34,9 +35,8 @@ def model(triton: ModuleType):
     config = json_format.MessageToJson(
         read_config(FOLDER / "config.pbtxt"), preserving_proto_field_name=True
     )
-    served.initialize(
-        {"model_config": config, "model_repository": str(FOLDER), "model_version": "1"}
-    )
+    place = {"model_repository": str(WEIGHTS.parent), "model_version": WEIGHTS.name}
+    served.initialize({"model_config": config, **place})  # there lies what plates may say
     return served
 
 

@@ -58,8 +58,8 @@ def model(networks: ModuleType):
     served.initialize(
         {
             "model_config": read_config(),
-            "model_repository": str(CONFIG.parent),
-            "model_version": "1",
+            "model_repository": str(WEIGHTS.parent),  # there lies what plates may say
+            "model_version": WEIGHTS.name,
             "model_instance_kind": "CPU",
             "model_instance_device_id": "0",
         }
