@@ -12,6 +12,7 @@ import torch
 from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
+from orchestrator.networks.weights import WEIGHTS
 from tests.triton.fake_triton import observed, total
 
 CONFIG = Path(__file__).parents[2] / "model_repository" / "plate_recognition" / "config.pbtxt"
