@@ -84,9 +84,10 @@ def run(task: Task, options: RecognizerOptions) -> str:
 
 
 def _read_other(path: Path, name: str) -> Report:
-    """Read a report to compare with; one of the same name is told apart by its file."""
+    """Read a report to compare with; one of the same name is told apart by its folder."""
     other = read_report(Report, path)
-    return replace(other, name=f"{name} ({path})") if other.name == name else other
+    folder = path.resolve().parent.name
+    return replace(other, name=f"{name} ({folder})") if other.name == name else other
 
 
 def _compare(report: Report, others: Sequence[Report]) -> str:
