@@ -189,11 +189,16 @@ def _read_labels(path: Path) -> list[_Label]:
     """Return the rows of a table in the order of the crops' names."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as lines:
-            rows = list(csv.DictReader(lines))
-        labels = [_Label(row["crop"], row.get("text") or row.get("draft_text") or "",
+            table = csv.DictReader(lines)
+            columns, rows = table.fieldnames or (), list(table)
+        labels = [_Label(row.get("crop") or "", row.get("text") or row.get("draft_text") or "",
                          int(row.get("votes_of_9") or 9)) for row in rows]  # fmt: skip
-    except (OSError, KeyError, ValueError) as error:
-        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {error}") from error
+    except (OSError, csv.Error, ValueError) as error:
+        told = (isinstance(error, OSError) and error.strerror) or error
+        raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {told}") from error
+    if "crop" not in columns or not {"text", "draft_text"} & {*columns}:
+        got = f"the columns {','.join(columns)}" if columns else "an empty file"
+        raise SettingsError(f"{path}: wanted a CSV of crop,text, got {got}")
     last = {label.crop: label for label in labels}  # of a crop that stands there twice
     return sorted(last.values())
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import csv
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -27,7 +28,9 @@ from torch import Tensor, nn
 
 from evaluation.yolo_labels import Box, append_label, label_file, read_labels, to_pixels
 from orchestrator.boxes import area, nms
+from orchestrator.errors import PlateError, WeightsError
 from orchestrator.images import letterbox, read_picture
+from orchestrator.networks.state_dicts import read_state
 from orchestrator.networks.yolo import Yolo
 from orchestrator.picture_files import Bgr
 from reporting.files import write_csv
@@ -102,9 +105,14 @@ def draw_tile(picture: Bgr, suggestion: Suggestion, number: int) -> Bgr:
 
 
 def suggest(data: Path, weights: Path, out: Path) -> None:
-    """Write `review.csv` and numbered contact sheets to `out`."""
-    network = Yolo().eval()
-    network.load_state_dict(torch.load(weights, weights_only=True))
+    """Write `review.csv` and numbered contact sheets to `out`.
+
+    Raises:
+        WeightsError: The weights cannot be read, or are of another network.
+        PictureError: A picture cannot be read.
+        OSError: A folder cannot be read or written.
+    """
+    network = _load(weights)
     out.mkdir(parents=True, exist_ok=True)
     found = list(find_unlabelled(data, network))
     write_csv(Suggestion, found, out / "review.csv")
@@ -114,6 +122,15 @@ def suggest(data: Path, weights: Path, out: Path) -> None:
         for number, one in enumerate(found)
     )
     write_sheets(tiles, out, "sheet", columns=6, rows=10)
+
+
+def _load(weights: Path) -> Yolo:
+    network, state = Yolo().eval(), read_state(weights)
+    try:
+        network.load_state_dict(state)
+    except RuntimeError as error:
+        raise WeightsError(f"{weights}: wanted weights of the detector, got others") from error
+    return network
 
 
 def apply(data: Path, review: Path, out: Path) -> None:
@@ -150,10 +167,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task.add_argument("--weights", type=Path, help="suggest: plain detector weights")
     task.add_argument("--apply", type=Path, help="complete: review.csv with verdicts")
     given = parser.parse_args(arguments)
-    if given.apply:
-        apply(given.data, given.apply, given.out)
-    else:
-        suggest(given.data, given.weights, given.out)
+    try:
+        if given.apply:
+            apply(given.data, given.apply, given.out)
+        else:
+            suggest(given.data, given.weights, given.out)
+    except PlateError as error:
+        sys.exit(f"labels: {error}")
+    except OSError as error:
+        sys.exit(f"labels: {error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

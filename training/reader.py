@@ -15,10 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orchestrator.contract import READER
-from orchestrator.errors import SettingsError
+from orchestrator.errors import PlateError, SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats
-from orchestrator.networks.registry import NETWORKS
 from rendering.country import Country, country_of
 from rendering.synth import Batch
 from training.calibration import calibrate, choose_plates
@@ -28,10 +26,10 @@ from training.corners import teach_corners
 from training.crops import RealData, read_data, tell_dropped
 from training.makers import choose_workers, make_batch
 from training.pools import Kind, Pools, to_input, vary
-from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, plain_weights, settle
+from training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, save_lprnet, settle
 from training.recipes import ReaderRecipe, ReaderSchedule
-from training.runs import Progress, complete, open_run, save_tensors
-from training.sources import RealPlates, RenderedPlates, Source
+from training.runs import Progress, complete, open_run
+from training.sources import RealPlates, RenderedPlates, Source, check_font
 from training.starts import take_weights
 
 log = logging.getLogger(__name__)
@@ -101,18 +99,26 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
         trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
     train(trainer, out, material)
-    _calibrate(trainer, out, material)
-    write_canary(out, material.country)
+    try:  # the weights are there: a country that can be drawn no more must not end in an error
+        _calibrate(trainer, out, material)
+    except PlateError as error:
+        log.warning("text scores are not calibrated: %s", error)
+    try:
+        write_canary(out, material.country)
+    except PlateError as error:
+        log.warning("no picture for the health check: %s", error)
 
 
 def gather(recipe: ReaderRecipe, formats: Path) -> Material:
     """Read the real crops of a recipe, and find who draws the other plates.
 
     Raises:
-        SettingsError: The crops cannot be used, or the country's plates, which the recipe needs,
-            cannot be rendered.
+        SettingsError: The crops or the font cannot be used, or the country's plates, which the
+            recipe needs, cannot be rendered.
     """
     plates, schedule = read_formats(formats), recipe.training
+    if recipe.data.font:
+        check_font(recipe.data.font)
     data = read_data(recipe.data, plates, train=schedule.real_share > 0)
     if schedule.real_share == 1 and not data.training:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
@@ -202,6 +208,6 @@ def _calibrate(trainer: ReaderTrainer, out: Path, material: Material) -> None:
         return
     reader = deepcopy(trainer.averaged)
     temperature = calibrate(reader, reader.lprnet, plates, material.formats)
-    save_tensors(plain_weights(reader.lprnet), out / NETWORKS[READER].weights)
+    save_lprnet(reader.lprnet, material.formats.alphabet, out)
     complete(out)
     log.info("calibrated text scores: logits divided by %.2f", temperature)

@@ -12,7 +12,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
 from orchestrator.networks.lprnet import ChannelStridePool, LPRNet
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.state_dicts import without_subnormals
+from orchestrator.networks.state_dicts import with_alphabet, without_subnormals
 from orchestrator.networks.stn import STN
 from rendering.synth import Batch
 from training.averages import average_weights
@@ -170,7 +170,7 @@ class ReaderTrainer:
         }
         save_tensors(state, folder / CHECKPOINT)
         save_tensors(plain_weights(self.averaged.stn), folder / NETWORKS[RECTIFIER].weights)
-        save_tensors(plain_weights(self.averaged.lprnet), folder / NETWORKS[READER].weights)
+        save_lprnet(self.averaged.lprnet, self.formats.alphabet, folder)
 
     @property
     def averaged(self) -> Reader:
@@ -186,6 +186,12 @@ class ReaderTrainer:
         self.reader.load_state_dict(state["reader"])
         self.average.load_state_dict(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])
+
+
+def save_lprnet(lprnet: nn.Module, alphabet: str, folder: Path) -> None:
+    """Write `lprnet.pth`, with the alphabet of its classes."""
+    state = with_alphabet(plain_weights(lprnet), alphabet)
+    save_tensors(state, folder / NETWORKS[READER].weights)
 
 
 def plain_weights(network: nn.Module) -> dict[str, Tensor]:

@@ -39,7 +39,9 @@ class ReaderData:
         check_range("votes", self.votes, 0, 9)
         if (self.crops is None) != (self.labels is None):
             given = f"crops {self.crops}, labels {self.labels}"
-            raise SettingsError(f"data: wanted crops and labels or neither of them, got {given}")
+            raise SettingsError(
+                f"data: wanted crops and labels or neither of them (--crops, --labels), got {given}"
+            )
 
 
 @dataclass(frozen=True)

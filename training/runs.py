@@ -17,13 +17,13 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats import read_formats
 from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import WEIGHTS, list_sums
+from orchestrator.networks.weights import LISTED, WEIGHTS, list_sums
 from orchestrator.toml_files import read_table, to_toml
 
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
-RECIPE = "recipe.toml"
+RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
 FREE = {"formats", "training.workers"}
 """What may differ when a run goes on: where the plate formats lie, whose content is compared, and
 how many processes make the samples, which stay the same ones."""
@@ -44,7 +44,7 @@ def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume:
 
     Raises:
         SettingsError: There is a run already, there is none to go on with, it began with another
-            recipe, or the folder cannot be written.
+            recipe, weights without a run are there, or the folder cannot be written.
     """
     if not resume and (folder / checkpoint).exists():
         raise SettingsError(f"{folder}: a run is here already; --resume goes on with it")
@@ -53,15 +53,24 @@ def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume:
             f"{folder}: no {checkpoint} to go on with is here; begin without --resume"
         )
     try:
+        if not resume and _has_weights(folder):
+            raise SettingsError(f"{folder}: wanted a new folder or a run's, got one with weights")
         folder.mkdir(parents=True, exist_ok=True)
-        _keep(folder / FORMATS_FILE, read_formats(formats), formats.read_text(encoding="utf-8"))
+        text = formats.read_text(encoding="utf-8")
+        _keep(folder / FORMATS_FILE, read_formats(formats), text, name="formats")
         if resume and (folder / RECIPE).exists():
             longer: R = _extend(folder / RECIPE, recipe)
             return longer
-        _keep(folder / RECIPE, recipe, to_toml(recipe))
+        _keep(folder / RECIPE, recipe, to_toml(recipe), name="recipe")
     except OSError as error:
         raise SettingsError(f"{folder}: cannot write here: {error.strerror}") from error
     return recipe
+
+
+def _has_weights(folder: Path) -> bool:
+    """Tell whether a folder has weights, or the sums of some: a checkpoint comes before both."""
+    names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
+    return any(name == SUMS or (LISTED.search(name) and name != FORMATS_FILE) for name in names)
 
 
 def _extend(path: Path, recipe: Any) -> Any:
@@ -73,7 +82,7 @@ def _extend(path: Path, recipe: Any) -> Any:
         raise SettingsError(f"resume: wanted training.{length} {before} or more, got {now}")
     extended = began.training.extended
     as_before = replace(recipe.training, **{length: before}, extended=extended)
-    check_same(began, replace(recipe, training=as_before))
+    check_same(began, replace(recipe, training=as_before), "resume", "the run began")
     if now == before:
         return replace(recipe, training=as_before)
     longer = replace(recipe.training, extended=(*extended, before))
@@ -83,16 +92,22 @@ def _extend(path: Path, recipe: Any) -> Any:
     return recipe
 
 
-def _keep(path: Path, value: Any, text: str) -> None:
+def _keep(path: Path, value: Any, text: str, *, name: str) -> None:
     """Write a table, or see that the one that is there says the same."""
     if path.exists():
-        check_same(read_table(type(value), path), value)
+        check_same(read_table(type(value), path), value, name, f"{path} says")
     else:
         path.write_text(text, encoding="utf-8")
 
 
-def check_same(began: R, recipe: R) -> None:
-    """See that a resumed run goes on with the recipe or the plate formats it began with.
+def check_same(began: R, recipe: R, name: str, source: str) -> None:
+    """See that a run has the recipe or the plate formats that its folder has.
+
+    Args:
+        began: What the folder has.
+        recipe: What is asked for.
+        name: Of what is compared, in the message.
+        source: Of `began`, in the message after `as`.
 
     Raises:
         SettingsError: Some value differs that decides what comes out.
@@ -100,7 +115,7 @@ def check_same(began: R, recipe: R) -> None:
     first, now = _flatten(asdict(began)), _flatten(asdict(recipe))  # type: ignore[call-overload]
     for key, value in first.items():
         if now[key] != value and key not in FREE:
-            raise SettingsError(f"resume: wanted {key} {value} as the run began, got {now[key]}")
+            raise SettingsError(f"{name}: wanted {key} {value} as {source}, got {now[key]}")
 
 
 def _flatten(table: dict[str, Any], within: str = "") -> dict[str, Any]:

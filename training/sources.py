@@ -15,6 +15,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from orchestrator.errors import SettingsError
 from orchestrator.picture_files import Bgr
 from rendering.camera import compress, photograph, shrink
 from rendering.country import Country, country_of
@@ -52,6 +53,20 @@ def _read_country(formats: Path) -> Country:
 @lru_cache(maxsize=4)
 def _read_font(font: Path) -> GlyphSource:
     return load_font(font)
+
+
+def check_font(font: Path) -> None:
+    """See that plates can be drawn with a font.
+
+    Raises:
+        SettingsError: It is no TrueType file that can be read.
+    """
+    try:
+        _read_font(font)
+    except OSError as error:
+        raise SettingsError(
+            f"{font}: wanted a TrueType font, got {error.strerror or error}"
+        ) from error
 
 
 @dataclass(frozen=True)

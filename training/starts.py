@@ -13,7 +13,7 @@ from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
 from orchestrator.formats import RUSSIA, read_formats
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.state_dicts import read_state
+from orchestrator.networks.state_dicts import pop_alphabet, read_state
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +28,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
     Of weights for another alphabet, the rows of the characters that both know and of the blank are
     taken; the others stay fresh. The folder's alphabet is that of its `formats.toml`, without
-    one that of Russian plates.
+    one that of `lprnet.pth`, which older ones do not have: it is that of Russian plates then.
 
     Args:
         stn: Gets the weights.
@@ -37,23 +37,36 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
         alphabet: Of the classes of `lprnet`.
 
     Raises:
-        WeightsError: A file cannot be read, or is of another network.
+        WeightsError: A file cannot be read, or is of another network or alphabet.
     """
-    file = folder / FORMATS_FILE
-    theirs = read_formats(file if file.exists() else RUSSIA).alphabet
     _take(stn, read_state(folder / NETWORKS[RECTIFIER].weights), folder)
     state = read_state(folder / NETWORKS[READER].weights)
+    theirs = _agree(folder, pop_alphabet(state))
     rows = len(state.get("container.bias", ()))
     if rows != len(theirs) + 1:
         raise WeightsError(
-            f"{folder}: wanted LPRNet with {len(theirs) + 1} classes, those of its {FORMATS_FILE}, "
-            f"got {rows}"
+            f"{folder}: wanted LPRNet with {len(theirs) + 1} classes, those of its alphabet "
+            f"{theirs}, got {rows}"
         )
     if theirs != alphabet:
         state = adapt(state, lprnet.state_dict(), theirs, alphabet)
         fresh = "".join(char for char in alphabet if char not in theirs)
         log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
     _take(lprnet, state, folder)
+
+
+def _agree(folder: Path, written: str | None) -> str:
+    """Return the alphabet of a folder's reader, of which its weights may say one themselves."""
+    file = folder / FORMATS_FILE
+    if not file.exists():
+        return written or read_formats(RUSSIA).alphabet
+    alphabet = read_formats(file).alphabet
+    if written not in (None, alphabet):
+        raise WeightsError(
+            f"{folder}: wanted {NETWORKS[READER].weights} in the alphabet of its {FORMATS_FILE}, "
+            f"{alphabet}, got one in {written}"
+        )
+    return alphabet
 
 
 def adapt(

@@ -56,16 +56,25 @@ def test_a_table_without_a_label_to_use_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "got"),
     [
-        pytest.param("file,text\n1.png,A123BC77\n", id="column"),
-        pytest.param("crop,draft_text,votes_of_9\n1.png,A123BC77,many\n", id="votes"),
+        pytest.param("file,text\n1.png,A123BC77\n", "the columns file,text$", id="crop"),
+        pytest.param("crop,plate\n1.png,A123BC77\n", "the columns crop,plate$", id="text"),
+        pytest.param("", "an empty file$", id="empty"),
+        pytest.param("crop,text,votes_of_9\n1.png,A123BC77,many\n", "'many'$", id="votes"),
     ],
 )
-def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str) -> None:
+def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str, got: str) -> None:
     (tmp_path / "labels.csv").write_text(text)
-    with pytest.raises(SettingsError, match=r"labels.csv: wanted a CSV of crop,text"):
+    with pytest.raises(SettingsError, match=rf"labels\.csv: wanted a CSV of crop,text, got.*{got}"):
         read_crops(tmp_path, tmp_path / "labels.csv", 7, RUSSIAN)
+
+
+def test_a_table_that_is_not_there_is_named_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_crops(tmp_path, tmp_path / "x.csv", 7, RUSSIAN)
+    wanted = f"{tmp_path / 'x.csv'}: wanted a CSV of crop,text, got: No such file or directory"
+    assert str(caught.value) == wanted
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from torch import nn
 
 from evaluation.yolo_labels import label_file, read_labels
 from reporting.files import write_csv
-from training.labels import Suggestion, apply, are_apart, find_unlabelled
+from training.labels import Suggestion, apply, are_apart, find_unlabelled, main
 
 LABEL = (0.875, 0.875, 0.25, 0.25)
 BOX = (20.0, 10.0, 40.0, 20.0)
@@ -95,3 +95,20 @@ def test_what_has_no_label_is_suggested(data: Path) -> None:
 def test_what_has_a_label_is_not(data: Path) -> None:
     (data / "labels/train/a.txt").write_text("0 0.375 0.375 0.25 0.25\n")
     assert list(find_unlabelled(data, OnePlate())) == []
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        pytest.param("notes.txt", "wanted a PyTorch file of tensors only", id="no weights"),
+        pytest.param("stn.pth", "wanted weights of the detector, got others", id="others"),
+        pytest.param("none.pt", "cannot be read: No such file", id="no file"),
+    ],
+)
+def test_what_is_no_detector_is_told_in_a_sentence(data: Path, weights: str, message: str) -> None:
+    (data / "notes.txt").write_text("r\n")
+    torch.save({"weight": torch.zeros(1)}, data / "stn.pth")
+    arguments = ["--data", str(data), "--weights", str(data / weights)]
+    with pytest.raises(SystemExit, match=message):
+        main([*arguments, "--out", str(data / "review")])
+    assert not (data / "review").exists()

@@ -174,7 +174,24 @@ def test_another_countrys_rendered_plates_are_trained_on(tmp_path: Path, caplog)
     assert (tmp_path / "run" / "formats.toml").read_text() == formats.read_text()
     weights = torch.load(tmp_path / "run" / "lprnet.pth", weights_only=True)
     assert weights["container.bias"].shape == (13,)
+    assert weights["alphabet"].tolist() == [*range(48, 58), 65, 90]  # 0 to 9, A, Z
     assert "calibrated on 6 rendered plates, since no real crops were held out" in caplog.text
+
+
+def test_a_country_that_is_drawn_no_more_leaves_the_weights(
+    tmp_path: Path, data: ReaderData, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
+    def fail(*_: object) -> None:
+        raise SettingsError("renderer: wanted a plate A1, got: none")
+
+    monkeypatch.setattr(reader, "choose_plates", fail)
+    monkeypatch.setattr(reader, "write_canary", fail)
+    run(quick(data), tmp_path / "run", resume=False)
+    assert caplog.messages[-2:] == [
+        "text scores are not calibrated: renderer: wanted a plate A1, got: none",
+        "no picture for the health check: renderer: wanted a plate A1, got: none",
+    ]
+    assert load("lprnet", tmp_path / "run")
 
 
 def test_real_plates_alone_need_no_renderer(tmp_path: Path, caplog) -> None:

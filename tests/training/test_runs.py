@@ -36,6 +36,22 @@ def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
         open_run(tmp_path, other, "checkpoint.pt", RUSSIA, resume=True)
 
 
+@pytest.mark.parametrize("file", ["lprnet.pth", "yolo.int8.xml", "SHA256SUMS"])
+def test_weights_without_a_run_are_not_overwritten(tmp_path: Path, file: str) -> None:
+    (tmp_path / file).write_text("mine")
+    with pytest.raises(SettingsError, match="wanted a new folder or a run's, got one with weights"):
+        open_run(tmp_path, ReaderRecipe(), "checkpoint.pt", RUSSIA, resume=False)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(file, "mine")]
+
+
+def test_a_folder_of_other_plates_is_refused_in_their_name(tmp_path: Path) -> None:
+    (tmp_path / "formats.toml").write_text(
+        'alphabet = "01A"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n'
+    )
+    with pytest.raises(SettingsError, match=r"^formats: wanted alphabet 01A as .*toml says, got 0"):
+        open_run(tmp_path, ReaderRecipe(), "checkpoint.pt", RUSSIA, resume=False)
+
+
 def with_training(recipe: R, **values: object) -> R:
     return replace(recipe, training=replace(recipe.training, **values))
 
@@ -92,7 +108,7 @@ def test_a_run_that_was_stopped_before_its_first_checkpoint_can_begin_again(tmp_
     with pytest.raises(SettingsError, match="begin without --resume"):
         open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=True)
     open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
-    with pytest.raises(SettingsError, match=r"wanted start None as the run began"):
+    with pytest.raises(SettingsError, match=r"recipe: wanted start None as .*recipe\.toml says"):
         open_run(tmp_path, replace(recipe, start=Path("x")), "checkpoint.pt", RUSSIA, resume=False)
 
 

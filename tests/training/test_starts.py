@@ -6,7 +6,7 @@ import torch
 from orchestrator.errors import WeightsError
 from orchestrator.formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from training.reader_trainer import Reader
+from training.reader_trainer import Reader, plain_weights, save_lprnet
 from training.starts import CONTEXT, adapt, take_weights
 
 ALPHABET = russian().alphabet
@@ -47,3 +47,25 @@ def test_another_alphabet_keeps_columns_of_shared_characters_too() -> None:
     assert (result[0] == -1).all()
     assert torch.equal(result[1, :CONTEXT], given[1, :CONTEXT])
     assert result[1, CONTEXT:].tolist() == [-1, *given[1, CONTEXT + 1 :].tolist()]
+
+
+def start_in(folder: Path, written: str) -> None:
+    """Write weights of three classes that say their alphabet; take them for a reader of `BA`."""
+    theirs, fresh = Reader(3), Reader(3)
+    torch.save(plain_weights(theirs.stn), folder / "stn.pth")
+    save_lprnet(theirs.lprnet, written, folder)
+    take_weights(fresh.stn, fresh.lprnet, folder, "BA")
+    bias = theirs.lprnet.container.bias[[1, 0, 2]]
+    assert torch.equal(fresh.lprnet.container.bias, bias)
+
+
+def test_without_formats_the_weights_say_their_alphabet(tmp_path: Path) -> None:
+    start_in(tmp_path, "AB")
+
+
+def test_weights_in_another_alphabet_than_their_formats_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "formats.toml").write_text(
+        'alphabet = "1A"\n[[format]]\nname = "mine"\nlayouts = ["LD"]\n'
+    )
+    with pytest.raises(WeightsError, match=r"its formats\.toml, 1A, got one in AB$"):
+        start_in(tmp_path, "AB")

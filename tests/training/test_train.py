@@ -97,7 +97,10 @@ def start_python(folder: Path, code: str) -> subprocess.Popen[str]:
     [
         pytest.param(["none.toml"], "none.toml: wanted a TOML file", id="no recipe"),
         pytest.param(["--resume"], "no checkpoint.pt to go on with is here", id="no run"),
-        pytest.param(["--crops", "x"], "wanted crops and labels or neither", id="no labels"),
+        pytest.param(
+            ["--crops", "x"], "or neither of them (--crops, --labels), got crops", id="no labels"
+        ),
+        pytest.param(["--font", "x.ttf"], "x.ttf: wanted a TrueType font, got", id="no font"),
     ],
 )
 def test_a_training_that_cannot_begin_ends_with_a_sentence(
@@ -132,6 +135,34 @@ def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
     assert recipe.data.validation == Path.cwd() / "checked"
     assert recipe.data.font == Path.cwd() / "plates.ttf"
     assert recipe.data.crops == folder / "crops"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "flags", "taken"),
+    [
+        pytest.param('formats = "own.toml"', [], "own.toml", id="recipe"),
+        pytest.param("", [], "environment.toml", id="environment"),
+        pytest.param('formats = "own.toml"', ["--formats", "/flag.toml"], "/flag.toml", id="flag"),
+    ],
+)
+def test_formats_come_from_the_flag_the_recipe_the_environment(
+    tmp_path: Path, monkeypatch, recipe: str, flags: list[str], taken: str
+) -> None:
+    seen = []
+    monkeypatch.setattr("training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "environment.toml"))
+    (tmp_path / "recipe.toml").write_text(recipe)
+    invoke("reader", tmp_path / "recipe.toml", "--out", tmp_path / "run", *flags)
+    assert seen == [tmp_path / taken]
+
+
+def test_a_resumed_run_has_no_formats_of_the_environment(tmp_path: Path, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr("training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setenv("PLATE_FORMATS", "/environment.toml")
+    (tmp_path / "recipe.toml").touch()
+    invoke("reader", "--resume", "--out", tmp_path)
+    assert seen == [None]
 
 
 def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from orchestrator.cli.flags import Device, DeviceOption, FormatsOption, ThreadsOption
+from orchestrator.cli.flags import Device, DeviceOption, ThreadsOption
 from orchestrator.toml_files import read_table
 from training.cli.recipe_flags import (
     OutOption,
@@ -16,6 +16,7 @@ from training.cli.recipe_flags import (
     ResumeOption,
     SeedOption,
     choose_recipe,
+    formats_of_environment,
     override,
     prepare_device,
     show_progress,
@@ -42,7 +43,10 @@ def train_reader(
         int | None, typer.Option(min=0, help="Processes that render; 0: this one alone.")
     ] = None,
     seed: SeedOption = None,
-    formats: FormatsOption = None,
+    formats: Annotated[
+        Path | None,
+        typer.Option(help="What plates may say; without it the recipe's, then PLATE_FORMATS."),
+    ] = None,
     device: DeviceOption = Device.AUTO,
     threads: ThreadsOption = 0,
 ) -> None:
@@ -53,6 +57,8 @@ def train_reader(
     with show_progress("reader", out):
         file = choose_recipe(recipe, out, "reader.toml", resume=resume)
         asked = override(read_table(ReaderRecipe, file), start=start, formats=formats)
+        if asked.formats is None and not (resume and recipe is None):  # a run has its own
+            asked = override(asked, formats=formats_of_environment())
         asked = replace(
             asked,
             data=override(asked.data, crops=crops, labels=labels, font=font, validation=validation),

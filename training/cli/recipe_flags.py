@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("training")
 
 T = TypeVar("T")
+FORMATS_VARIABLE = "PLATE_FORMATS"
 
 RecipeArgument = Annotated[
     Path | None,
@@ -59,6 +60,12 @@ def choose_recipe(recipe: Path | None, out: Path, shipped: str, *, resume: bool)
     if recipe is None and resume and (out / RECIPE).exists():
         return out / RECIPE
     return recipe or SHIPPED / shipped
+
+
+def formats_of_environment() -> Path | None:
+    """Return the file of plate formats that the environment names: less than what a recipe says."""
+    named = os.environ.get(FORMATS_VARIABLE)
+    return Path(named) if named else None
 
 
 def override(part: T, **values: Any) -> T:
