@@ -10,7 +10,6 @@ import hashlib
 import importlib
 import importlib.util
 import sys
-from argparse import ArgumentTypeError
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -182,18 +181,6 @@ def country_of(formats_file: Path) -> Country:
     country = Country(formats, renderer, formats_file)
     country.check()
     return country
-
-
-def read_option(formats_file: str) -> Country:
-    """Read a country that a command line names, as a type of `argparse`.
-
-    Raises:
-        ArgumentTypeError: It cannot be drawn.
-    """
-    try:
-        return country_of(Path(formats_file))
-    except SettingsError as error:
-        raise ArgumentTypeError(str(error)) from error
 
 
 @lru_cache(maxsize=1)

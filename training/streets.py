@@ -17,8 +17,8 @@ import cv2
 import numpy as np
 
 from evaluation.yolo_labels import label_folder, write_labels
-from orchestrator.formats import RUSSIA
-from rendering.country import Country, read_option, russia
+from rendering.commands import Command, at_least
+from rendering.country import Country, country_of, russia
 from rendering.scenery import Scene, scene
 from rendering.texts import random_text
 
@@ -61,15 +61,16 @@ def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write a rendered data set."""
-    parser = argparse.ArgumentParser(description="Rendered streets in YOLO format.")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--count", type=int, default=140)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--formats", dest="country", metavar="FILE", type=read_option, default=str(RUSSIA)
-    )
-    given = parser.parse_args(arguments)
-    write_data(given.out, draw_streets(given.count, given.seed, given.country))
+    command = Command("streets", "Rendered streets in YOLO format.", seed=1)
+    command.prog = "training.streets"
+    command.add_argument("--out", type=Path, required=True)
+    command.add_argument("--count", type=at_least(1), default=140)
+    command.run(_act, arguments)
+
+
+def _act(given: argparse.Namespace) -> None:
+    country = country_of(given.formats)
+    write_data(given.out, draw_streets(given.count, given.seed, country))
 
 
 if __name__ == "__main__":
