@@ -62,7 +62,10 @@ def receive(connection: socket.socket) -> bytes:
     head, _, body = received.partition(b"\r\n\r\n")
     length = re.search(rb"(?im)^content-length: (\d+)", head)
     while len(body) < (int(length[1]) if length else 0):
-        body += connection.recv(65536)
+        more = connection.recv(65536)
+        if not more:
+            return b""
+        body += more
     return head + b"\r\n\r\n" + body
 
 
