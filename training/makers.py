@@ -9,13 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import warnings
+from collections import deque
 from collections.abc import Generator, Iterable, Sequence
-from typing import cast
+from concurrent.futures import Future, ProcessPoolExecutor
 
 import cv2
 import numpy as np
-from torch.utils.data import DataLoader, Dataset
 
 from orchestrator.errors import PlateError
 from rendering.synth import Batch, Sample
@@ -71,7 +70,7 @@ def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
     return Batch.of([sample for _, sample in made])
 
 
-class _Maker(Dataset[list[Made] | PlateError]):
+class _Maker:
     """Samples by lists of jobs; each comes from its source's seed and its number alone."""
 
     def __init__(self, sources: Sequence[tuple[Source, int]]) -> None:
@@ -90,26 +89,35 @@ class _Maker(Dataset[list[Made] | PlateError]):
 
 def _start(
     maker: _Maker, jobs: Iterable[list[Job]], workers: int
-) -> Iterable[list[Made] | PlateError]:
+) -> Generator[list[Made] | PlateError, None, None]:
     # Forked beside the threads that train, a worker may wait for a lock that nobody frees: they are
-    # forked by a process that has done nothing else yet.
+    # forked by a process that has done nothing else yet. PyTorch's own loader would do, but its
+    # handler of SIGCHLD outlives it, and with it later children of the process ended it.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["training.sources"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # more workers than cores are the caller's wish
-        loader = DataLoader(
-            maker, batch_size=None, sampler=cast(Iterable[int], jobs), num_workers=workers,
-            prefetch_factor=AHEAD, collate_fn=_keep, worker_init_fn=_begin,
-            multiprocessing_context=context,
-        )  # fmt: skip
-        return iter(loader)
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(maker,))
+    ahead: deque[Future[list[Made] | PlateError]] = deque()
+    try:
+        for job in jobs:
+            ahead.append(pool.submit(_make, job))
+            if len(ahead) > workers * AHEAD:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
-def _keep(made: list[Made]) -> list[Made]:
-    return made
-
-
-def _begin(_: int) -> None:
+def _begin(maker: _Maker) -> None:
     """Prepare a worker: Ctrl-C is for the process that trains, which ends its workers."""
+    global _maker
+    _maker = maker
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     cv2.setNumThreads(1)
+
+
+def _make(jobs: list[Job]) -> list[Made] | PlateError:
+    return _maker[jobs]
+
+
+_maker: _Maker
