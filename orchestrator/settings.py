@@ -13,11 +13,13 @@ from orchestrator.toml_files import check_range
 
 Roi = tuple[float, float, float, float]
 
-REQUEST_PARAMETERS = ("detection_threshold", "text_threshold", "max_plates", "roi")
+REQUEST_PARAMETERS = (
+    "detection_threshold", "text_threshold", "max_plates", "detector_side_px", "roi"
+)  # fmt: skip
 READER_PARAMETERS = ("text_threshold",)
 """Of a request to `plate_reader`; an ensemble hands them on to its steps."""
-MOST_PLATES = 1000
-"""Largest ceiling that an operator may set."""
+MOST_PLATES, MOST_SIDE_PX = 1000, 4096
+"""Largest ceilings that an operator may set."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class Settings:
         max_plates: Most plates of one picture; the surest detections stay. A request may lower it.
         roi: Where to look, x0, y0, x1, y1 in picture pixels; the whole picture when None.
         iou_threshold: Of two boxes that overlap more, the better one stays; in [0, 1].
-        detector_side_px: Longest side of the detector's input, a multiple of 32.
+        detector_side_px: Longest side of the detector's input, a multiple of 32: how closely to
+            look for small plates. A larger picture is shrunk to it, a smaller one stays.
+        max_detector_side_px: Largest that a request may ask for.
         max_pixels: Largest picture accepted, width x height.
         temperature: Divides the reader's logits so that a text score is a probability.
     """
@@ -41,6 +45,7 @@ class Settings:
     roi: Roi | None = None
     iou_threshold: float = 0.45
     detector_side_px: int = 960
+    max_detector_side_px: int = 1920
     max_pixels: int = 50_000_000
     temperature: float = 1.0
 
@@ -49,7 +54,8 @@ class Settings:
         _check_range("text_threshold", self.text_threshold, 0, 1)
         _check_range("max_plates", self.max_plates, 1, MOST_PLATES)
         _check_range("iou_threshold", self.iou_threshold, 0, 1)
-        _check_range("detector_side_px", self.detector_side_px, 32, 4096)
+        _check_range("detector_side_px", self.detector_side_px, 32, MOST_SIDE_PX)
+        _check_range("max_detector_side_px", self.max_detector_side_px, 32, MOST_SIDE_PX)
         _check_range("max_pixels", self.max_pixels, 1, 1_000_000_000)
         _check_range("temperature", self.temperature, 0.01, 100)
         if self.detector_side_px % 32:
@@ -92,11 +98,16 @@ class Settings:
         if not parameters:
             return self
         updated = self._parsed(parameters, known)
-        if updated.max_plates > self.max_plates:
-            raise ParameterError(
-                f"max_plates: wanted at most {self.max_plates}, which the operator allows, "
-                f"got {updated.max_plates}"
-            )
+        ceilings = {
+            "max_plates": self.max_plates,
+            "detector_side_px": max(self.detector_side_px, self.max_detector_side_px),
+        }
+        for name, most in ceilings.items():
+            if getattr(updated, name) > most:
+                raise ParameterError(
+                    f"{name}: wanted at most {most}, which the operator allows, "
+                    f"got {getattr(updated, name)}"
+                )
         return updated
 
     def _parsed(
@@ -119,7 +130,8 @@ def check_parameters(
     Raises:
         ParameterError: An unknown name, or a value that does not parse or is out of range.
     """
-    Settings(max_plates=MOST_PLATES).updated(parameters, known)
+    ceilings = Settings(max_plates=MOST_PLATES, max_detector_side_px=MOST_SIDE_PX)
+    ceilings.updated(parameters, known)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:

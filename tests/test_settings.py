@@ -53,6 +53,20 @@ def test_the_operators_value_is_a_ceiling() -> None:
         settings.updated({"max_plates": 21})
 
 
+def test_how_closely_a_request_looks_is_bounded_by_the_operator() -> None:
+    settings = Settings(detector_side_px=640, max_detector_side_px=1280)
+    assert settings.updated({"detector_side_px": "1280"}).detector_side_px == 1280
+    with pytest.raises(ParameterError, match="detector_side_px: wanted at most 1280, which the op"):
+        settings.updated({"detector_side_px": 1312})
+    with pytest.raises(ParameterError, match="detector_side_px: wanted a multiple of 32, got 1000"):
+        settings.updated({"detector_side_px": 1000})
+
+
+def test_what_the_operator_looks_with_is_never_too_much() -> None:
+    settings = Settings(detector_side_px=2560)
+    assert settings.updated({"detector_side_px": 2560}) == settings
+
+
 def test_a_threshold_may_be_lower_or_higher_than_the_operators() -> None:
     settings = Settings(detection_threshold=0.5)
     assert settings.updated({"detection_threshold": 0.1}).detection_threshold == 0.1

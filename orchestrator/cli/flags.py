@@ -55,6 +55,13 @@ DetectionThresholdOption = Annotated[
     float | None, typer.Option("--detection-threshold", help="In [0, 1].")
 ]
 TextThresholdOption = Annotated[float | None, typer.Option("--text-threshold", help="In [0, 1].")]
+SideOption = Annotated[
+    int | None,
+    typer.Option(
+        "--detector-side-px",
+        help="How closely to look: longest side of the detector's input, a multiple of 32.",
+    ),
+]
 MaxPlatesOption = Annotated[int | None, typer.Option("--max-plates", help="Most plates a picture.")]
 
 

@@ -17,6 +17,7 @@ from orchestrator.cli.flags import (
     FormatsOption,
     MaxPlatesOption,
     RepositoryOption,
+    SideOption,
     TextThresholdOption,
     ThreadsOption,
     VerboseOption,
@@ -52,6 +53,7 @@ def recognize(
     detection_threshold: DetectionThresholdOption = None,
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
+    detector_side_px: SideOption = None,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -70,6 +72,7 @@ def recognize(
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
+            "detector_side_px": detector_side_px,
         }
         drawings = {}
         if annotate:

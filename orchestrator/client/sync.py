@@ -108,6 +108,7 @@ class PlateClient:
         detection_threshold: float | None = None,
         text_threshold: float | None = None,
         max_plates: int | None = None,
+        detector_side_px: int | None = None,
         roi: str | Sequence[float] | None = None,
         outputs: Collection[str] = ALL_OUTPUTS,
         request_id: str = "",
@@ -122,6 +123,8 @@ class PlateClient:
             detection_threshold: Least detection score, in [0, 1]; the server's when None.
             text_threshold: Least text score of a text that is shown, in [0, 1].
             max_plates: Most plates; the surest stay.
+            detector_side_px: Longest side of the detector's input, a multiple of 32: larger finds
+                smaller plates, and takes longer.
             roi: Where to look, in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
             outputs: Names of the model's outputs that are wanted: the server computes no others,
                 and their part of a `Plate` stays empty. The boxes come in any case.
@@ -140,6 +143,7 @@ class PlateClient:
             "detection_threshold": detection_threshold,
             "text_threshold": text_threshold,
             "max_plates": max_plates,
+            "detector_side_px": detector_side_px,
             "roi": None if roi is None else write_roi(roi),
         }
         call = Call(

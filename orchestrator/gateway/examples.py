@@ -26,6 +26,12 @@ PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
         {"type": "integer", "minimum": 1, "maximum": 1000},
         "10",
     ),
+    "detector_side_px": (
+        "How closely to look: longest side of the detector's input; a larger picture is shrunk to "
+        "it, which small plates do not outlive",
+        {"type": "integer", "minimum": 32, "maximum": 4096, "multipleOf": 32},
+        "1280",
+    ),
     "roi": (
         "Where to look: `x0,y0,x1,y1` in picture pixels, x0 < x1 and y0 < y1; "
         "the whole picture when left out",

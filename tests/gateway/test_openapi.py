@@ -105,6 +105,16 @@ def test_the_example_of_a_parameter_is_accepted(name: str) -> None:
 
 
 @pytest.mark.parametrize("edge", ["minimum", "maximum"])
+def test_the_side_s_range_is_that_of_the_settings(edge: str) -> None:
+    last, step = (PARAMETERS["detector_side_px"][1][key] for key in (edge, "multipleOf"))
+    widest = Settings(max_detector_side_px=4096)
+    assert widest.updated({"detector_side_px": last}).detector_side_px == last
+    beyond = last + {"minimum": -step, "maximum": step}[edge]
+    with pytest.raises(ParameterError, match="detector_side_px: wanted 32 to 4096"):
+        widest.updated({"detector_side_px": beyond})
+
+
+@pytest.mark.parametrize("edge", ["minimum", "maximum"])
 @pytest.mark.parametrize("name", ["detection_threshold", "text_threshold", "max_plates"])
 def test_the_range_of_a_parameter_is_that_of_the_settings(name: str, edge: str) -> None:
     last = PARAMETERS[name][1][edge]

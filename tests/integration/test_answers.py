@@ -75,6 +75,16 @@ def test_parameters_override_settings_for_one_request(client: PlateClient) -> No
     assert len(client.recognize(street.picture)) == 2
 
 
+def test_who_looks_more_closely_finds_smaller_plates(client: PlateClient) -> None:
+    street = cv2.imread(str(STREET))  # 1280 x 960, its plates some 200 pixels wide
+    small = cv2.resize(street, (320, 240), interpolation=cv2.INTER_AREA)
+    far = cv2.copyMakeBorder(small, 800, 880, 1000, 1240, cv2.BORDER_REFLECT)
+    roi = (1000, 800, 1320, 1040)
+    found = [len(client.recognize(far, detector_side_px=side)) for side in (640, 1920)]
+    assert found[0] < found[1]
+    assert len(client.recognize(far, roi=roi)) == 3
+
+
 @pytest.mark.parametrize("size_hw", [(1, 1), (1, 5000), (5000, 1)])
 def test_a_picture_of_an_odd_size_is_answered(client: PlateClient, size_hw) -> None:
     assert len(client.recognize(np.full((*size_hw, 3), 90, np.uint8))) == 0
