@@ -36,6 +36,12 @@ def read_canary(folder: Path | None) -> CanaryPicture:
     return CanaryPicture((folder / PICTURE_FILE).read_bytes(), text)
 
 
+def save_canary(folder: Path, canary: CanaryPicture) -> None:
+    """Write a canary into a folder of weights."""
+    (folder / PICTURE_FILE).write_bytes(canary.file)
+    (folder / TEXT_FILE).write_text(f"{canary.text}\n", encoding="utf-8")
+
+
 def has_canary(folder: Path) -> bool:
     """Tell whether a folder has a picture and its text."""
     return all((folder / name).is_file() for name in CANARY_FILES)

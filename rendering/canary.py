@@ -13,7 +13,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 
-from orchestrator.canary import PICTURE_FILE, TEXT_FILE
+from orchestrator.canary import CanaryPicture, save_canary
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import WeightsError
 from orchestrator.formats import Formats
@@ -58,7 +58,7 @@ def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
     return file, plain(text)
 
 
-def write_canary(folder: Path, country: Country, seed: int = 0) -> None:
+def put_canary(folder: Path, country: Country, seed: int = 0) -> None:
     """Write the picture and its text into a folder of weights.
 
     Raises:
@@ -66,8 +66,7 @@ def write_canary(folder: Path, country: Country, seed: int = 0) -> None:
     """
     _check_folder(folder, country.formats)
     picture, text = draw_canary(country, seed)
-    (folder / PICTURE_FILE).write_bytes(picture)
-    (folder / TEXT_FILE).write_text(f"{text}\n", encoding="utf-8")
+    save_canary(folder, CanaryPicture(picture, text))
 
 
 def _check_folder(folder: Path, formats: Formats) -> None:
@@ -79,7 +78,7 @@ def _check_folder(folder: Path, formats: Formats) -> None:
 
 
 def _act(given: Namespace) -> None:
-    write_canary(given.out, country_of(given.formats), given.seed)
+    put_canary(given.out, country_of(given.formats), given.seed)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from orchestrator.canary import CANARY_FILES, PICTURE_FILE, TEXT_FILE
+from orchestrator.canary import CANARY_FILES, CanaryPicture, save_canary
 from orchestrator.formats import Formats
 from orchestrator.images import decode
 from orchestrator.networks.export import load_networks
@@ -39,8 +39,7 @@ def write_canary(folder: Path, country: Country | None) -> None:
                     TRIES, folder, *CANARY_FILES)  # fmt: skip
         return
     picture, text, score = chosen
-    (folder / PICTURE_FILE).write_bytes(picture)
-    (folder / TEXT_FILE).write_text(text + "\n", encoding="utf-8")
+    save_canary(folder, CanaryPicture(picture, text))
     log.info("picture for the health check: %s, read with a score of %.2f", text, score)
 
 

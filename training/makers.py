@@ -16,7 +16,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 import cv2
 import numpy as np
 
-from orchestrator.errors import PlateError
 from rendering.synth import Batch, Sample
 from training.sources import Source
 
@@ -53,11 +52,7 @@ def make_samples(
         PlateError: A source raised it.
     """
     maker = _Maker(sources)
-    batches = map(maker.__getitem__, jobs) if workers == 0 else _start(maker, jobs, workers)
-    for made in batches:
-        if isinstance(made, PlateError):
-            raise made
-        yield made
+    yield from map(maker.make, jobs) if workers == 0 else _start(maker, jobs, workers)
 
 
 def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
@@ -76,27 +71,24 @@ class _Maker:
     def __init__(self, sources: Sequence[tuple[Source, int]]) -> None:
         self._sources = sources
 
-    def __getitem__(self, jobs: list[Job]) -> list[Made] | PlateError:
-        try:
-            return [(job, self._make(*job)) for job in jobs]
-        except PlateError as error:  # a worker's would come with its whole traceback as the text
-            return error
+    def make(self, jobs: list[Job]) -> list[Made]:
+        return [(job, self._make_one(*job)) for job in jobs]
 
-    def _make(self, index: int, number: int) -> Sample:
+    def _make_one(self, index: int, number: int) -> Sample:
         source, seed = self._sources[index]
         return source(np.random.default_rng([seed, 0, number]))
 
 
 def _start(
     maker: _Maker, jobs: Iterable[list[Job]], workers: int
-) -> Generator[list[Made] | PlateError, None, None]:
+) -> Generator[list[Made], None, None]:
     # Forked beside the threads that train, a worker may wait for a lock that nobody frees: they are
     # forked by a process that has done nothing else yet. PyTorch's own loader would do, but its
     # handler of SIGCHLD outlives it, and with it later children of the process ended it.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["training.sources"])
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(maker,))
-    ahead: deque[Future[list[Made] | PlateError]] = deque()
+    ahead: deque[Future[list[Made]]] = deque()
     try:
         for job in jobs:
             ahead.append(pool.submit(_make, job))
@@ -116,8 +108,8 @@ def _begin(maker: _Maker) -> None:
     cv2.setNumThreads(1)
 
 
-def _make(jobs: list[Job]) -> list[Made] | PlateError:
-    return _maker[jobs]
+def _make(jobs: list[Job]) -> list[Made]:
+    return _maker.make(jobs)
 
 
 _maker: _Maker

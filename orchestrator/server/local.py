@@ -38,13 +38,16 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
     or edited meanwhile. A repository that is served as it lies is given itself.
 
     Raises:
-        SettingsError: The repository is none of our models, or there is no room for a copy.
+        ServerError: There is no room for a folder.
+        SettingsError: The repository is none of our models, or cannot be copied.
         WeightsError: The weights cannot be used.
     """
     if not options.is_made_here:
         yield options.repository
         return
-    with writing(), TemporaryDirectory(prefix="plates-models-") as folder, hold(Path(folder)):
+    with writing():
+        kept = TemporaryDirectory(prefix="plates-models-")
+    with kept as folder, hold(Path(folder)):
         spare, source = Path(folder, "exported"), options.source()
         export_networks(source, spare=spare)
         target = Path(folder, "repository")
@@ -66,5 +69,5 @@ def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
     check(on_free_ports(options))  # before an export, which takes its time
     with keep_models(options) as models:
         options = on_free_ports(options)
-        with run_server(options, lambda options, target: models):
+        with run_server(options, lambda *_: models):
             yield options

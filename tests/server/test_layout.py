@@ -49,12 +49,20 @@ def quick(monkeypatch) -> None:
     monkeypatch.setattr("orchestrator.networks.export.write_network", write)
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
-def test_a_server_gets_one_engine_s_files_and_what_fits(source, engine, tmp_path) -> None:
+@pytest.fixture(params=[Engine.TORCHSCRIPT, Engine.OPENVINO])
+def engine(request: pytest.FixtureRequest) -> Engine:
+    return request.param
+
+
+@pytest.fixture
+def target(source, engine, quick, tmp_path):
+    """A repository of one engine, as it was laid out."""
     source = replace(source, engine=engine)
     export_networks(source)
-    target = lay_out(source, tmp_path / "out", Capacity(2, 3, 5))
+    return lay_out(source, tmp_path / "out", Capacity(2, 3, 5))
+
+
+def test_a_server_gets_one_engine_s_files(target, engine) -> None:
     files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
     model = {"model.xml", "model.bin"} if engine.is_openvino else {"model.pt"}
     assert files == {
@@ -72,6 +80,9 @@ def test_a_server_gets_one_engine_s_files_and_what_fits(source, engine, tmp_path
         "plate_reader_decode/1/model.py",
         "plate_reader_decode/1/formats.toml",
     }
+
+
+def test_a_server_gets_what_fits_and_the_engine_s_backends(target, engine) -> None:
     served = [name for name in MODELS if name != PLATE_READER]
     configs = {name: read(target / name / "config.pbtxt") for name in served}
     assert {name: config.instance_group[0].count for name, config in configs.items()} == {
