@@ -16,6 +16,7 @@ from orchestrator.contract import FORMATS_FILE, READER
 from orchestrator.errors import WeightsError
 from orchestrator.formats import Formats, russian
 from orchestrator.networks import quantized
+from orchestrator.networks.alphabets import UNTOLD, widen
 from orchestrator.networks.ir import weights_of
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state, with_alphabet
@@ -31,7 +32,8 @@ from orchestrator.networks.weights import (
 def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
     """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
 
-    A reader's weights say their alphabet themselves, or the file of formats beside them does.
+    A reader's weights say their alphabet themselves, or the file of formats beside them does; one
+    of which neither is known, and one of that alphabet, may lack the last characters.
 
     Args:
         name: The network.
@@ -44,18 +46,23 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
     """
     state, formats = read_state(path), formats or russian()
     if name == READER:
-        _check_alphabet(pop_alphabet(state), path, formats)
+        state = _fit_alphabet(state, path, formats)
     _check_fit(name, state, path, formats)
     return state
 
 
-def _check_alphabet(said: str | None, path: Path, formats: Formats) -> None:
+def _fit_alphabet(state: dict[str, Tensor], path: Path, formats: Formats) -> dict[str, Tensor]:
+    """Return a reader's weights in the formats' alphabet, without the tensor that tells it."""
+    said = pop_alphabet(state)
     if said is None and (path.parent / FORMATS_FILE).is_file():
         check_alphabet(path.parent, formats)
+    elif said in (None, UNTOLD) and len(state.get("container.bias", ())) == len(UNTOLD) + 1:
+        return widen(state, UNTOLD, formats.alphabet)
     if said not in (None, formats.alphabet):
         raise WeightsError(
             f"{path}: wanted a reader of the formats' alphabet, {formats.alphabet}, got {said}"
         )
+    return state
 
 
 def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Formats) -> None:

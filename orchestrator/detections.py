@@ -14,9 +14,10 @@ from orchestrator.errors import ModelError
 from orchestrator.images import STRIDE, Letterbox
 from orchestrator.settings import Settings
 
-WIDEST_SQUARE = 2.0
-"""Width per height under which a box may hold a plate of two lines. Such plates have 1.3 to 1.8;
-those of one line about 4.6, and less when they are seen askew."""
+WIDEST_SQUARE = 2.5
+"""Width per height under which a box may hold a plate of two lines. Such plates have 1.3 to 2.0,
+and more when they are seen from above; those of one line about 4.6, and less when they are seen
+askew."""
 CORNER_PX = 2.0
 """No plate lies within so little of the letterbox; boxes in parts of it, from 0 to 1, all do."""
 TINY = torch.finfo(torch.float32).tiny

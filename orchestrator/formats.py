@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
@@ -34,7 +34,8 @@ class PlateFormat:
 
     Attributes:
         name: For example `ru_car`.
-        layouts: One or more strings of `L` (letter), `D` (digit) and `R` (a region's digit), with
+        layouts: One or more strings of `L` (letter), `D` (digit), `R` (a region's digit) and
+            lower-case letters, which stand for their capitals alone (`DDDcdDRR`: 004CD177), with
             a `/` where a plate of two lines goes on below.
         share: How often it is rendered, beside the other formats' shares; 0: never.
 
@@ -51,21 +52,17 @@ class PlateFormat:
             raise SettingsError(f"format {self.name!r}: wanted a name and layouts, got none")
         for layout in self.layouts:
             lines = layout.split(BREAK)
-            if len(lines) > 2 or not all(lines) or set("".join(lines)) - set(KINDS):
+            known = all(place in KINDS or place.islower() for place in "".join(lines))
+            if len(lines) > 2 or not all(lines) or not known:
                 raise SettingsError(
-                    f"layout of {self.name}: wanted letters L, D and R, and at most one {BREAK} "
-                    f"between them, got {layout!r}"
+                    f"layout of {self.name}: wanted L, D, R and lower-case letters, and at most "
+                    f"one {BREAK} between them, got {layout!r}"
                 )
             if len("".join(lines)) > MAX_LENGTH:
                 raise SettingsError(
                     f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
                 )
         check_range(f"share of {self.name}", self.share, 0, 1_000_000)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The layouts in `L` and `D` alone: what kind of character is where."""
-        return tuple(kinds_of(layout) for layout in self.layouts)
 
 
 @dataclass(frozen=True)
@@ -82,6 +79,7 @@ class Formats:
 
     Attributes:
         alphabet: Every character a plate may have, in the order of the reader's classes.
+        letters: Characters that an `L` of a layout admits; all but the digits when empty.
         format: The kinds of plates, the one that settles a text that fits two first.
         region: The regions whose codes the plates bear.
         renderer: `module:function` that draws such plates, see `rendering.country`; the module is
@@ -97,9 +95,11 @@ class Formats:
     format: tuple[PlateFormat, ...]
     region: tuple[Region, ...] = ()
     renderer: str = ""
+    letters: str = ""
 
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
+        _check_letters(self.letters, self.alphabet)
         _check_single("formats: wanted each name", (one.name for one in self.format))
         codes = [code for one in self.region for code in one.codes]
         _check_single("regions: wanted each code", codes)
@@ -111,11 +111,12 @@ class Formats:
             raise SettingsError(
                 f"formats: wanted 1 to {MOST_LAYOUTS} layouts in [[format]], got {len(layouts)}"
             )
-        kinds = set(map(kind_of, self.alphabet))
-        for kind in sorted({kind for one in self.format for kind in "".join(one.kinds)} - kinds):
-            raise SettingsError(
-                f"alphabet: wanted {KINDS[kind]} for the layouts, got {self.alphabet!r}"
-            )
+        for place in sorted(set("".join(map(flatten, layouts)))):
+            if not any(self.admits(place, char) for char in self.alphabet):
+                wanted = KINDS.get(place, place.upper())
+                raise SettingsError(
+                    f"alphabet: wanted {wanted} for the layouts, got {self.alphabet!r}"
+                )
 
     @property
     def blank(self) -> int:
@@ -132,8 +133,23 @@ class Formats:
         all_layouts = (layout for one in self.format for layout in one.layouts)
         return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
 
+    def admits(self, place: str, char: str) -> bool:
+        """Tell whether a place of a layout, one character of it, admits a character."""
+        if place == "L":
+            return char in (self.letters or self.alphabet) and not char.isdigit()
+        if place in ("D", "R"):
+            return char in self.alphabet and char.isdigit()
+        return char == place.upper()
+
+    def fits(self, text: str, layout: str) -> bool:
+        """Tell whether a text has a layout; where lines break is told in both or in neither."""
+        return len(text) == len(layout) and all(map(self.admits, layout, text))
+
     def format_of(self, text: str, lines: int = 1) -> str:
-        """Return the name of the first format that a text has, `""` for none.
+        """Return the name of the format that a text has, `""` for none.
+
+        Of several it is the first whose region code exists or that has none, and the first of all
+        where no code exists.
 
         Args:
             text: What a plate says, its lines one after the other.
@@ -141,30 +157,42 @@ class Formats:
         """
         return self._match(text, lines)[0]
 
-    def region_of(self, text: str) -> Region | None:
-        """Return the region whose code a text bears; None where it bears none that is known."""
-        layout = self._match(text, 1)[1] or self._match(text, 2)[1]
-        code = "".join(char for char, kind in zip(text, layout, strict=False) if kind == "R")
-        return next((region for region in self.region if code in region.codes), None)
+    def region_of(self, text: str, lines: int = 1) -> Region | None:
+        """Return the region whose code a text bears; None where it bears none that is known.
+
+        Args:
+            text: What a plate says, its lines one after the other.
+            lines: Of the plate, 1 or 2.
+        """
+        return self._regions.get(code_of(text, self._match(text, lines)[1]))
+
+    @cached_property
+    def _regions(self) -> dict[str, Region]:
+        """The regions by their codes."""
+        return {code: region for region in self.region for code in region.codes}
 
     def _match(self, text: str, lines: int) -> tuple[str, str]:
-        """Return name and layout, in one line, of the first format of a text, `""` for none."""
-        kinds = "".join(kind_of(char) if char in self.alphabet else "?" for char in text)
-        for one in self.format:
-            for layout in one.layouts:
-                if lines_of(layout) == lines and kinds_of(layout) == kinds:
-                    return one.name, layout.replace(BREAK, "")
-        return "", ""
+        """Return name and layout, in one line, of the format of a text, `""` for none."""
+        fitting = [
+            (one.name, flatten(layout))
+            for one in self.format
+            for layout in one.layouts
+            if lines_of(layout) == lines and self.fits(text, flatten(layout))
+        ]
+        for name, layout in fitting:
+            if "R" not in layout or code_of(text, layout) in self._regions:
+                return name, layout
+        return fitting[0] if fitting else ("", "")
 
 
-def kind_of(char: str) -> str:
-    """Return what a character of an alphabet is in a layout: `D`, a digit, or `L`."""
-    return "D" if char.isdigit() else "L"
+def flatten(layout: str) -> str:
+    """Return a layout with its lines one after the other."""
+    return layout.replace(BREAK, "")
 
 
-def kinds_of(layout: str) -> str:
-    """Return a layout in `L` and `D` alone, its lines one after the other."""
-    return layout.replace(BREAK, "").replace("R", "D")
+def code_of(text: str, layout: str) -> str:
+    """Return the region code of a text whose layout, in one line, is given; `""` for none."""
+    return "".join(char for char, place in zip(text, layout, strict=False) if place == "R")
 
 
 def lines_of(layout: str) -> int:
@@ -195,6 +223,15 @@ def _check_alphabet(alphabet: str) -> None:
         raise SettingsError(
             f"alphabet: wanted up to {MOST_CHARACTERS} characters, got {len(alphabet)}"
         )
+
+
+def _check_letters(letters: str, alphabet: str) -> None:
+    _check_single("letters: wanted each character", letters)
+    for char in letters:
+        if char not in alphabet or char.isdigit():
+            raise SettingsError(
+                f"letters: wanted characters of the alphabet that are no digits, got {char!r}"
+            )
 
 
 def _check_single(wanted: str, values: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.formats import MAX_LENGTH, Formats, kind_of, kinds_of
+from orchestrator.formats import MAX_LENGTH, Formats, flatten
 
 Ints = npt.NDArray[np.int64]
 
@@ -38,14 +38,15 @@ class Grammar:
     @lru_cache(maxsize=8)
     def of(formats: Formats, lines: int = 1) -> Grammar:
         """Compile a country's formats of plates with so many lines, 1 or 2."""
-        layouts = [kinds_of(layout) for layout in formats.layouts(lines)]
+        layouts = [flatten(layout) for layout in formats.layouts(lines)]
         lengths = range(MAX_LENGTH + 1)
 
         def mask(allowed: Iterable[bool]) -> int:
             return sum(1 << index for index, yes in enumerate(allowed) if yes)
 
         def allowing(char: str, at: int) -> int:
-            return mask(layout[at : at + 1] == kind_of(char) for layout in layouts)
+            places = (layout[at : at + 1] for layout in layouts)
+            return mask(bool(place) and formats.admits(place, char) for place in places)
 
         return Grammar(
             alphabet=formats.alphabet,

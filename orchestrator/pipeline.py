@@ -143,7 +143,7 @@ def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
 
 
 def read(straight: Tensor, infer: Infer) -> Tensor:
-    """Return the logits [N, 23, 18] of rectified crops [N, 3, 24, 94]."""
+    """Return the logits [N, 24, 18] of rectified crops [N, 3, 24, 94]."""
     chunks = straight.split(MAX_BATCH)
     logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
     if len(logits) != len(straight):

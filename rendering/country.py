@@ -135,7 +135,7 @@ class Country:
     def fits(self, text: str, format_name: str) -> bool:
         """Tell whether a text, its lines told by `/`, has a format."""
         one = find_format(self.formats, format_name)
-        return layout_of(text, one, self.formats.alphabet) is not None
+        return layout_of(text, one, self.formats) is not None
 
     def check(self) -> None:
         """See that every layout of the formats with a share can be drawn, with and without `rng`.
@@ -161,7 +161,7 @@ class Country:
             plate = _call(self.draw, rng, name, text=text, glyphs=glyphs)
             _check_plate(plate, name, text)
         except SettingsError as error:
-            layout = layout_of(text, find_format(self.formats, name), self.formats.alphabet)
+            layout = layout_of(text, find_format(self.formats, name), self.formats)
             raise SettingsError(f"{self.file}: layout {layout} of {name}: {error}") from error
         return plate
 

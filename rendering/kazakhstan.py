@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from orchestrator.formats import BREAK, kind_of, lines_of
+from orchestrator.formats import BREAK, lines_of
 from rendering.country import FlatPlate
 from rendering.glyphs import glyph_mask
 from rendering.painting import Field, GlyphSource
-from rendering.texts import plain
+from rendering.texts import kinds_of, plain
 
 LONG_MM, SQUARE_MM = (520.0, 112.0), (280.0, 202.0)
 LAYOUTS = {
@@ -63,7 +63,7 @@ def draw(
         ValueError: It is none of the formats.
     """
     layouts = LAYOUTS.get(format_name, ())
-    if "".join(BREAK if char == BREAK else kind_of(char) for char in text) not in layouts:
+    if kinds_of(text) not in layouts:
         wanted = " or ".join(layouts) or f"one of the formats {', '.join(LAYOUTS)}"
         raise ValueError(f"a Kazakh plate {format_name} has {wanted}")
     style = random_style(rng) if rng else Style()
@@ -89,7 +89,7 @@ def _draw_new(field: Field, text: str, shift_mm: float) -> None:
     """Flag over KZ, the number, and behind a line the region."""
     head, region = text[:-2], text[-2:]
     _draw_country(field, 12, 20)
-    spaced = f"{head[0]} {head[1:]}" if kind_of(head[0]) == "L" else f"{head[:3]} {head[3:]}"
+    spaced = f"{head[0]} {head[1:]}" if kinds_of(head[0]) == "L" else f"{head[:3]} {head[3:]}"
     half = 24.5 * len(spaced)
     field.row(spaced, (246 - half + shift_mm, 246 + half + shift_mm), 94, 76)
     field.row(region, (434 + shift_mm / 3, 510 + shift_mm / 3), 90, 66)

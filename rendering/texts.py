@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from orchestrator.formats import BREAK, Formats, PlateFormat, kind_of
+from orchestrator.formats import BREAK, Formats, PlateFormat
 
 
 def random_text(
@@ -37,16 +37,15 @@ def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
     digits = layout.count("R")
     codes = [c for region in formats.region for c in region.codes if len(c) == digits]
     code = codes[int(rng.integers(len(codes)))] if digits and codes else ""
-    pools = {kind: [c for c in formats.alphabet if kind_of(c) == kind] for kind in "LD"}
     region = iter(code)
     chars = []
-    for kind in layout:
-        if kind == BREAK:
+    for place in layout:
+        if place == BREAK:
             chars.append(BREAK)
-        elif kind == "R" and code:
+        elif place == "R" and code:
             chars.append(next(region))
         else:
-            pool = pools["D" if kind == "R" else kind]
+            pool = [char for char in formats.alphabet if formats.admits(place, char)]
             chars.append(pool[int(rng.integers(len(pool)))])
     return "".join(chars)
 
@@ -60,11 +59,14 @@ def find_format(formats: Formats, name: str) -> PlateFormat:
     return {one.name: one for one in formats.format}[name]
 
 
-def layout_of(text: str, one: PlateFormat, alphabet: str) -> str | None:
+def layout_of(text: str, one: PlateFormat, formats: Formats) -> str | None:
     """Return the layout of a format that a text has, its lines told by `/`; None for none."""
-    kinds = "".join(c if c == BREAK else kind_of(c) if c in alphabet else "?" for c in text)
-    layouts = (layout for layout in one.layouts if layout.replace("R", "D") == kinds)
-    return next(layouts, None)
+    return next((layout for layout in one.layouts if formats.fits(text, layout)), None)
+
+
+def kinds_of(text: str) -> str:
+    """Return the kinds of a text's characters, breaks kept: `K042/77` is `LDDD/DD`."""
+    return "".join(c if c == BREAK else "D" if c.isdigit() else "L" for c in text)
 
 
 def plain(text: str) -> str:

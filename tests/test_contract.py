@@ -71,7 +71,7 @@ def test_the_steps_of_plate_reader_fit_one_another() -> None:
         contract.OUTPUT: ("TYPE_FP32", [1, 3, 24, 94])
     }
     assert tensors(config_of(contract.DECODE).input) == {
-        contract.LOGITS: ("TYPE_FP32", [-1, 23, 18])
+        contract.LOGITS: ("TYPE_FP32", [-1, 24, 18])
     }
 
 

@@ -55,7 +55,7 @@ def test_collapse(classes: list[int], collapsed: list[int]) -> None:
 
 
 def test_decode_of_no_plates_is_no_readings() -> None:
-    assert decode(torch.zeros(0, 23, STEPS), GRAMMAR) == []
+    assert decode(torch.zeros(0, 24, STEPS), GRAMMAR) == []
 
 
 @pytest.mark.parametrize("text", ["B840OK197", "A001AA77", "TK647C77", "HO720654", "3425EE43"])
@@ -175,10 +175,10 @@ def test_temperature_makes_scores_humbler_and_keeps_the_text() -> None:
 
 
 def test_logits_with_other_classes_are_refused() -> None:
-    with pytest.raises(ModelError, match=r"wanted \[N, 23, T\], got \[1, 22, 18\]"):
-        decode(torch.zeros(1, 22, STEPS), GRAMMAR)
+    with pytest.raises(ModelError, match=r"wanted \[N, 24, T\], got \[1, 23, 18\]"):
+        decode(torch.zeros(1, 23, STEPS), GRAMMAR)
 
 
 def test_logits_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ModelError, match="finite"):
-        decode(torch.full((1, 23, STEPS), math.nan), GRAMMAR)
+        decode(torch.full((1, 24, STEPS), math.nan), GRAMMAR)

@@ -20,6 +20,15 @@ RUSSIAN = russian()
         ("TK647C77", "ru_transit"),
         ("3425EE43", "ru_military"),
         ("A123477", "ru_police"),
+        ("TKA12865", "ru_export"),
+        ("123A77", "ru_police_trailer"),
+        ("004CD177", "ru_diplomatic_head"),
+        ("167D00177", "ru_diplomatic"),
+        ("004T00177", "ru_diplomatic"),
+        pytest.param("AB123400", "ru_military_trailer", id="a trailer of no region"),
+        pytest.param("004DC177", "", id="letters that stand for themselves alone"),
+        pytest.param("004A00177", "", id="another letter than D and T"),
+        pytest.param("A123DA77", "", id="the D of diplomats on an ordinary plate"),
         pytest.param("", "", id="empty"),
         pytest.param("B84OOK197", "", id="letter where a digit belongs"),
         pytest.param("B840OK1977", "", id="too long"),
@@ -29,6 +38,23 @@ RUSSIAN = russian()
 )
 def test_format_of(text: str, name: str) -> None:
     assert RUSSIAN.format_of(text) == name
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("A999CB21", "ru_car_square"),
+        ("A321MX125", "ru_car_square"),
+        ("1234AB77", "ru_motorcycle"),
+        ("1234AB00", "ru_military_square"),
+        ("AB12CE77", "ru_moped"),
+        ("AB771234", "ru_offroad"),
+        ("1234A77", "ru_police_motorcycle"),
+        pytest.param("004CD177", "", id="one line alone"),
+    ],
+)
+def test_format_of_two_lines(text: str, name: str) -> None:
+    assert RUSSIAN.format_of(text, lines=2) == name
 
 
 @pytest.mark.parametrize("layout", ["", "LDX", "L" * 10, "/LD", "LD/", "L/D/L", "LLLLL/DDDDD"])
@@ -55,12 +81,40 @@ WIDE = "".join(map(chr, range(0x4E00, 0x4E00 + 126))) + "1"
         pytest.param("01A", (), "wanted 1 to 63 layouts .* got 0", id="no formats"),
         pytest.param("01A", MANY, "wanted 1 to 63 layouts .* got 64", id="too many layouts"),
         pytest.param(WIDE, MINE, "wanted up to 126 characters, got 127", id="too many characters"),
+        pytest.param(
+            "01A",
+            (PlateFormat("mine", ("Ld",)),),
+            "alphabet: wanted D for the layouts, got '01A'",
+            id="a letter that stands for itself",
+        ),
         pytest.param("01A", MINE * 2, "each name once, got 'mine'", id="name twice"),
     ],
 )
 def test_formats_that_contradict_themselves_are_refused(alphabet, formats, message) -> None:
     with pytest.raises(SettingsError, match=message):
         Formats(alphabet, formats)
+
+
+@pytest.mark.parametrize(
+    ("letters", "message"),
+    [
+        pytest.param("AB", "no digits, got 'B'", id="outside the alphabet"),
+        pytest.param("A1", "no digits, got '1'", id="digit"),
+        pytest.param("AA", "each character once, got 'A'", id="twice"),
+    ],
+)
+def test_letters_that_a_place_cannot_admit_are_refused(letters: str, message: str) -> None:
+    with pytest.raises(SettingsError, match="letters: wanted .*" + message):
+        Formats("01A", MINE, letters=letters)
+
+
+def test_a_place_admits_the_letters_of_the_file_or_all() -> None:
+    some = Formats("01AB", MINE, letters="A")
+    assert [some.admits("L", char) for char in "AB0/"] == [True, False, False, False]
+    every = Formats("01AB", MINE)
+    assert [every.admits("L", char) for char in "AB0/"] == [True, True, False, False]
+    assert [some.admits("b", char) for char in "ABb"] == [False, True, False]
+    assert [some.admits("R", char) for char in "A12"] == [False, True, False]
 
 
 @pytest.mark.parametrize("code", ["A1", "2", ""])
@@ -74,8 +128,8 @@ def test_codes_that_no_plate_can_bear_are_refused(code: str) -> None:
     [
         pytest.param('alphabet = "0A"', "wanted format, got none", id="no formats"),
         pytest.param(
-            'letters = "A"',
-            "wanted some of alphabet, format, region, renderer, got letters",
+            'characters = "A"',
+            "wanted some of alphabet, format, region, renderer, letters, got character",
             id="unknown",
         ),
         pytest.param(
@@ -102,12 +156,12 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_the_shipped_alphabet_is_that_of_the_shipped_weights() -> None:
-    assert RUSSIAN.alphabet == "0123456789ABEKMHOPCTYX"
-    assert [one.name for one in RUSSIAN.format][:2] == ["ru_car", "ru_trailer"]
+    assert RUSSIAN.alphabet == "0123456789ABEKMHOPCTYXD"
+    assert [one.name for one in RUSSIAN.format][:2] == ["ru_car", "ru_car_square"]
 
 
 def test_the_blank_is_the_class_after_the_alphabet() -> None:
-    assert (RUSSIAN.blank, RUSSIAN.classes) == (22, 23)
+    assert (RUSSIAN.blank, RUSSIAN.classes) == (23, 24)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +214,8 @@ def test_a_text_has_the_format_of_as_many_lines() -> None:
 
 def test_the_region_of_a_plate_of_two_lines_is_known() -> None:
     mine = Formats("01A", (PlateFormat("square", ("LD/DR",)),), (Region("here", ("1",)),))
-    assert mine.region_of("A001") == Region("here", ("1",))
+    assert mine.region_of("A001", lines=2) == Region("here", ("1",))
+    assert mine.region_of("A001") is None
 
 
 def test_nothing_is_read_before_it_is_asked_for(monkeypatch, tmp_path: Path) -> None:

@@ -16,17 +16,18 @@ WIDE_BOX = (100.0, 100.0, 200.0, 125.0, 0.9)
 SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
 
 
-def test_boxes_less_than_twice_as_wide_as_high_are_square() -> None:
-    xyxy = torch.tensor([[0.0, 0, 40, 20], [0, 0, 39, 20], [0, 0, 10, 20], [0, 0, 100, 20]])
+def test_boxes_less_than_two_and_a_half_times_as_wide_as_high_are_square() -> None:
+    xyxy = torch.tensor([[0.0, 0, 50, 20], [0, 0, 49, 20], [0, 0, 10, 20], [0, 0, 100, 20]])
     assert find_squares(xyxy) == [1, 2]
     assert find_squares(xyxy[:1]) == []
 
 
-def test_russian_plates_are_read_once_whatever_their_shape() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA77", "B840OK197"))
+def test_russian_plates_of_square_boxes_alone_are_read_in_two_lines_as_well() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA77", "", "B840OK197"))
     plates = recognize(picture(), infer, formats=russian())
     assert plates.texts == ["A001AA77", "B840OK197"]
-    assert infer.batches == [2, 2]
+    assert [plate.format for plate in plates] == ["ru_car", "ru_car_square"]
+    assert infer.batches == [3, 3]
 
 
 def test_a_square_box_is_read_in_one_line_and_in_two_by_the_same_calls() -> None:

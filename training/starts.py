@@ -11,14 +11,13 @@ from torch import Tensor, nn
 
 from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
-from orchestrator.formats import RUSSIA, read_formats
+from orchestrator.formats import read_formats
+from orchestrator.networks.alphabets import CONTEXT, UNTOLD
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state
 
 log = logging.getLogger(__name__)
 
-CONTEXT = 64 + 128 + 256
-"""Channels of LPRNet's last convolution that are no classes; the classes follow them."""
 OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 """LPRNet's layers with a row for each class."""
 
@@ -28,7 +27,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
     Of weights for another alphabet, the rows of the characters that both know and of the blank are
     taken; the others stay fresh. The folder's alphabet is that of its `formats.toml`, without
-    one that of `lprnet.pth`, which older ones do not have: it is that of Russian plates then.
+    one that of `lprnet.pth`, which older ones do not have: it is `UNTOLD` then.
 
     Args:
         stn: Gets the weights.
@@ -59,7 +58,7 @@ def _agree(folder: Path, written: str | None) -> str:
     """Return the alphabet of a folder's reader, of which its weights may say one themselves."""
     file = folder / FORMATS_FILE
     if not file.exists():
-        return written or read_formats(RUSSIA).alphabet
+        return written or UNTOLD
     alphabet = read_formats(file).alphabet
     if written not in (None, alphabet):
         raise WeightsError(

@@ -87,4 +87,4 @@ def test_networks_in_process_answer_under_the_names_of_the_models() -> None:
     infer = load_networks()
     crops = torch.zeros(2, 3, 24, 94)
     assert set(infer("stn", {"input__0": crops})) == {"output__0", "output__1"}
-    assert infer("lprnet", {"input__0": crops})["output__0"].shape == (2, 23, 18)
+    assert infer("lprnet", {"input__0": crops})["output__0"].shape == (2, 24, 18)

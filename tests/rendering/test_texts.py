@@ -21,7 +21,7 @@ def texts_of(formats: Formats, name: str | None = None) -> list[str]:
 @pytest.mark.parametrize("name", [form.name for form in russian().format])
 def test_a_text_has_the_format_that_was_asked_for(name: str) -> None:
     (one,) = (form for form in russian().format if form.name == name)
-    layouts = {layout_of(text, one, russian().alphabet) for text in texts_of(russian(), name)}
+    layouts = {layout_of(text, one, russian()) for text in texts_of(russian(), name)}
     assert layouts == set(one.layouts)
 
 
@@ -59,7 +59,7 @@ def test_russian_plates_bear_only_codes_of_the_file_and_soldiers_any() -> None:
     ],
 )
 def test_the_layout_of_a_text(text: str, layout: str | None) -> None:
-    assert layout_of(text, SMALL.format[0], SMALL.alphabet) == layout
+    assert layout_of(text, SMALL.format[0], SMALL) == layout
 
 
 def test_a_plate_says_its_lines_one_after_the_other() -> None:

@@ -25,7 +25,7 @@ TEXT = "A001AA77"
 
 
 def logits(evidence: float) -> torch.Tensor:
-    """[23, 18] for TEXT, its last digit in doubt: `evidence` for 7 over 1, every other sure."""
+    """[24, 18] for TEXT, its last digit in doubt: `evidence` for 7 over 1, every other sure."""
     classes = [BLANK] * 18
     classes[: 2 * len(TEXT) : 2] = [ALPHABET.index(char) for char in TEXT]
     lattice = np.full((BLANK + 1, 18), -40.0)

@@ -5,6 +5,7 @@ import torch
 
 from orchestrator.errors import WeightsError
 from orchestrator.formats import russian
+from orchestrator.networks.alphabets import UNTOLD
 from orchestrator.networks.weights import WEIGHTS
 from training.reader_trainer import Reader, plain_weights, save_lprnet
 from training.starts import CONTEXT, adapt, take_weights
@@ -16,13 +17,23 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
     for name in ("stn.pth", "lprnet.pth"):
         state = torch.load(WEIGHTS / name, weights_only=True)
         torch.save({"epoch": 3, "net_state_dict": state}, tmp_path / name)
-    fresh = Reader(23)
+    fresh = Reader(24)
     take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     assert torch.equal(fresh.lprnet.container.weight, state["container.weight"])
 
 
+def test_a_reader_that_does_not_tell_its_alphabet_is_one_from_before_diplomats(tmp_path) -> None:
+    reader = Reader(len(UNTOLD) + 1)
+    torch.save(reader.stn.state_dict(), tmp_path / "stn.pth")
+    torch.save(reader.lprnet.state_dict(), tmp_path / "lprnet.pth")
+    fresh = Reader(24)
+    take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
+    kept = [*range(22), 23]  # all but the D
+    assert torch.equal(fresh.lprnet.container.bias[kept], reader.lprnet.container.bias)
+
+
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
-    fresh = Reader(23)
+    fresh = Reader(24)
     with pytest.raises(WeightsError, match=r"stn.pth: cannot be read:"):
         take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     for name in ("stn.pth", "lprnet.pth"):
