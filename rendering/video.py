@@ -1,0 +1,209 @@
+"""Real artefacts of video: pictures are encoded as cameras do it, and decoded again.
+
+Blocks, ringing, lost detail and smeared colour are those of the codecs themselves, by PyAV, with
+the settings of network cameras (H.264), recorders (interlaced H.264) and old cameras (MPEG-4,
+MJPEG). One thread, in memory; the same generator and frames give the same pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import av
+import cv2
+import numpy as np
+
+from orchestrator.picture_files import Bgr
+
+RATE = 25
+"""Frames a second."""
+FRAMES = (4, 7)
+"""In the clip round a single picture, fewest and most."""
+FASTEST = 0.05
+"""Drift from frame to frame, part of the picture's longer side."""
+GRAIN = 4.0
+"""Most that the sensor's noise deviates; it differs from frame to frame, as the codec sees it."""
+PRESETS = ("ultrafast", "superfast", "veryfast", "faster")
+"""Of x264: what a camera's chip affords."""
+VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
+Codec = Literal["libx264", "mpeg4", "mjpeg"]
+CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
+REFERENCE_WH = (320, 180)
+"""A picture for whose size bit rates are given."""
+LEAST_BITS = 2000
+"""A second: x264 counts in thousands, and refuses none."""
+SHARES = (0.8, 0.1, 0.1)
+"""Of the codecs, among the cameras."""
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A camera's encoder.
+
+    Attributes:
+        codec: As FFmpeg names it.
+        options: Of the codec, as FFmpeg names them.
+        gop: Frames from one that stands by itself to the next.
+        bits_per_pixel: Of a stream of `REFERENCE_WH`, see `bit_rate`; None where the options hold
+            the quality.
+    """
+
+    codec: Codec
+    options: dict[str, str] = field(default_factory=dict)
+    gop: int = 50
+    bits_per_pixel: float | None = None
+
+    def bit_rate(self, size_wh: tuple[int, int]) -> int | None:
+        """Bits a second for pictures of a size, None where the options hold the quality.
+
+        They grow with the root of the pixels: a cut-out holds more detail than a whole street.
+        """
+        if self.bits_per_pixel is None:
+            return None
+        pixels = float(np.sqrt(np.prod(size_wh) * np.prod(REFERENCE_WH)))
+        return max(LEAST_BITS, round(self.bits_per_pixel * pixels * RATE))
+
+
+def random_encoder(rng: np.random.Generator) -> Encoder:
+    """Return an encoder as cameras have them, of low to fair quality."""
+    codec = CODECS[int(rng.choice(len(CODECS), p=SHARES))]
+    if codec == "libx264":
+        return _h264(rng)
+    coarse = str(int(rng.integers(3, 15 if codec == "mjpeg" else 13)))
+    gop = 1 if codec == "mjpeg" else int(rng.choice([5, 12, 50]))
+    return Encoder(codec, {"qmin": coarse, "qmax": coarse}, gop)
+
+
+def _h264(rng: np.random.Generator) -> Encoder:
+    """Return an encoder of H.264, at constant quality or at a bit rate."""
+    parameters = ["threads=1", "sliced-threads=0"]
+    if rng.random() < 0.15:
+        parameters.append("no-deblock=1")
+    if rng.random() < 0.15:
+        parameters.append("interlaced=1")
+    options = {"preset": str(rng.choice(PRESETS))}
+    if rng.random() < 0.7:
+        options["tune"] = "zerolatency"  # no frames from the future
+    gop = int(rng.choice([5, 12, 25, 50]))
+    bits: float | None = None
+    if rng.random() < 0.6:
+        options["crf"] = f"{rng.uniform(20, 36):.1f}"
+    else:
+        bits = float(np.exp(rng.uniform(*np.log([0.06, 0.5]))))
+    options["x264-params"] = ":".join(parameters)
+    return Encoder("libx264", options, gop, bits)
+
+
+def through_video(rng: np.random.Generator, frames: Sequence[Bgr]) -> list[Bgr]:
+    """Encode a clip as a random camera does, and decode it again.
+
+    Args:
+        rng: Chooses codec and settings.
+        frames: (H, W, 3) uint8 BGR of one size, 25 a second.
+
+    Returns:
+        As many frames of the same size.
+
+    Raises:
+        ValueError: The frames differ in size.
+    """
+    return transcode(frames, random_encoder(rng))
+
+
+def transcode(frames: Sequence[Bgr], encoder: Encoder) -> list[Bgr]:
+    """Encode a clip with an encoder, and decode it again.
+
+    Args:
+        frames: (H, W, 3) uint8 BGR of one size, 25 a second.
+        encoder: What encodes them.
+
+    Returns:
+        As many frames of the same size.
+
+    Raises:
+        ValueError: The frames differ in size.
+    """
+    sizes = sorted({frame.shape[1::-1] for frame in frames})
+    if not sizes:
+        return []
+    if len(sizes) > 1:
+        raise ValueError(f"frames: wanted one size, got {sizes[0]} and {sizes[-1]}")
+    ((width, height),) = sizes
+    decoded = _decode(encoder, _encode(encoder, [_pad(frame) for frame in frames]))
+    return [frame[:height, :width] for frame in decoded]
+
+
+def _pad(frame: Bgr) -> Bgr:
+    """Repeat the last rows and columns to whole fields of whole chroma: multiples of four."""
+    down, right = -frame.shape[0] % 4, -frame.shape[1] % 4
+    return np.pad(frame, ((0, down), (0, right), (0, 0)), mode="edge")
+
+
+def _encode(encoder: Encoder, frames: Sequence[Bgr]) -> list[VideoPacket]:
+    height, width = frames[0].shape[:2]
+    to = av.CodecContext.create(encoder.codec, "w")
+    to.width, to.height = width, height
+    to.pix_fmt = "yuvj420p" if encoder.codec == "mjpeg" else "yuv420p"
+    to.time_base, to.framerate = Fraction(1, RATE), Fraction(RATE)
+    to.thread_count, to.gop_size = 1, encoder.gop
+    to.options = encoder.options
+    if (rate := encoder.bit_rate((width, height))) is not None:
+        to.bit_rate = rate
+    packets = []
+    for index, frame in enumerate(frames):
+        seen = av.VideoFrame.from_ndarray(frame, format="bgr24")
+        seen = seen.reformat(format=to.pix_fmt, interpolation="AREA", threads=1)
+        seen.pts, seen.time_base = index, to.time_base
+        packets += to.encode(seen)
+    return packets + to.encode(None)
+
+
+def _decode(encoder: Encoder, packets: Sequence[VideoPacket]) -> list[Bgr]:
+    name: Literal["h264", "mpeg4", "mjpeg"]
+    name = "h264" if encoder.codec == "libx264" else encoder.codec
+    of = av.CodecContext.create(name, "r")
+    of.thread_count = 1
+    frames = [frame for packet in packets for frame in of.decode(packet)] + of.decode(None)
+    return [frame.to_ndarray(format="bgr24").astype(np.uint8, copy=False) for frame in frames]
+
+
+def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
+    """See a picture as a late frame of a clip in which it drifts and comes nearer.
+
+    The frame stands where the picture stands: what is known of places in it stays true.
+
+    Args:
+        rng: Chooses motion, noise, codec and settings.
+        picture: (H, W, 3) uint8 BGR.
+
+    Returns:
+        (H, W, 3) uint8 BGR.
+    """
+    count = int(rng.integers(FRAMES[0], FRAMES[1] + 1))
+    height, width = picture.shape[:2]
+    drift = FASTEST * max(height, width) * rng.random() ** 2
+    angle = rng.uniform(0, 2 * np.pi)
+    step = drift * np.array([np.cos(angle), 0.5 * np.sin(angle)])
+    growth, middle = rng.uniform(-0.02, 0.04), np.array([width, height]) / 2
+    frames = []
+    for ago in range(count - 1, -1, -1):
+        zoom = (1 + growth) ** -ago
+        offset = middle * (1 - zoom) - step * ago
+        matrix = np.array([[zoom, 0, offset[0]], [0, zoom, offset[1]]])
+        seen = cv2.warpAffine(picture, matrix, (width, height), borderMode=cv2.BORDER_REPLICATE)
+        frames.append(seen.astype(np.uint8))
+    return through_video(rng, _with_noise(rng, frames))[-1]
+
+
+def _with_noise(rng: np.random.Generator, frames: Sequence[Bgr]) -> list[Bgr]:
+    """Add the sensor's noise: one field of it, moved on from frame to frame."""
+    sigma, shape = rng.uniform(0, GRAIN), frames[0].shape
+    noise = (sigma * rng.standard_normal((*shape[:2], 1), dtype=np.float32)).round().astype("i2")
+    noisy = []
+    for frame in frames:
+        by = [int(side) for side in rng.integers(0, shape[:2])]
+        noisy.append((frame + np.roll(noise, by, (0, 1))).clip(0, 255).astype(np.uint8))
+    return noisy
