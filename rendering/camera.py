@@ -24,12 +24,22 @@ CAR_PLATE = 520 / 112
 
 @dataclass(frozen=True)
 class View:
-    """How the camera sees a plate, angles in degrees."""
+    """How the camera sees a plate, angles in degrees.
+
+    Attributes:
+        yaw: The plate is turned round its upright axis.
+        pitch: The plate is turned round its level axis.
+        roll: The camera is turned round its own axis.
+        width_px: Of the plate seen straight on.
+        slope: How steeply the rows rise where the camera stands above and beside the lane; the
+            columns stay upright.
+    """
 
     yaw: float
     pitch: float
     roll: float
     width_px: float
+    slope: float = 0.0
 
     def quad(self, proportion: float = CAR_PLATE) -> Quad:
         """Corners of a plate round (0, 0) as a pinhole camera sees them.
@@ -43,6 +53,7 @@ class View:
         x, y = half[:, 0] * np.cos(yaw), half[:, 1] * np.cos(pitch)
         depth = 14 + half[:, 0] * np.sin(yaw) + half[:, 1] * np.sin(pitch)
         x, y = x * 14 / depth, y * 14 / depth
+        y = y + x * np.tan(np.deg2rad(self.slope))
         turned = np.stack(
             [x * np.cos(roll) - y * np.sin(roll), x * np.sin(roll) + y * np.cos(roll)], axis=1
         )
@@ -50,14 +61,19 @@ class View:
         return seen
 
 
-def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (50, 300)) -> View:
-    """Mostly straight and level; one in five seen from far aside or with a tilted camera."""
-    wide = 2.0 if rng.random() < 0.2 else 1.0
+def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
+    """Three in five nearly straight and level; the others from above, from aside or turned."""
+    size_px = float(np.exp(rng.uniform(*np.log(width_px))))
+    if rng.random() < 0.6:
+        yaw, pitch, roll = rng.normal([0, 5, 0], [15, 10, 3.5]).tolist()
+        return View(yaw, pitch, roll, size_px)
+    is_turned = rng.random() < 0.5
     return View(
-        yaw=float(np.clip(rng.normal(0, 15 * wide), -55, 55)),
-        pitch=float(np.clip(rng.normal(5, 10 * wide), -35, 40)),
-        roll=float(np.clip(rng.normal(0, 3.5 * wide), -20, 20)),
-        width_px=float(np.exp(rng.uniform(*np.log(width_px)))),
+        yaw=float(rng.uniform(-50, 50)),
+        pitch=float(rng.uniform(-15, 40)),
+        roll=float(rng.uniform(-26, 26) if is_turned else rng.normal(0, 4)),
+        width_px=size_px,
+        slope=float(rng.normal(0, 4) if is_turned else rng.uniform(-26, 26)),
     )
 
 
@@ -136,11 +152,22 @@ def _shadow(rng: np.random.Generator, size_hw: tuple[int, int]) -> Light:
     return shade
 
 
-def photograph(rng: np.random.Generator, picture: Bgr) -> Bgr:
-    """Expose, blur, add noise and compress, like cameras from good to bad."""
-    light = _expose(rng, picture.astype(np.float32))
-    light = _blur(rng, light)
-    if rng.random() < 0.6:
+def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = None) -> Bgr:
+    """Expose, blur, add noise and compress, like cameras from good to bad.
+
+    Args:
+        rng: Everything random comes from it.
+        picture: (H, W, 3) uint8 BGR.
+        width_px: Of a plate and what is round it, which blur must leave a chance; the picture's
+            when None.
+    """
+    light = picture.astype(np.float32)
+    is_night = rng.random() < 0.12
+    light = _darken(rng, light) if is_night else _expose(rng, light)
+    light = _blur(rng, light, width_px or light.shape[1])
+    if is_night:
+        light = light + rng.normal(0, rng.uniform(2, 11), light.shape).astype(np.float32)
+    elif rng.random() < 0.6:
         sigma = rng.gamma(1.5, 0.06) * light.std()
         light = light + rng.normal(0, sigma, light.shape).astype(np.float32)
     if rng.random() < 0.2:  # sharpened by the camera: halos
@@ -173,15 +200,24 @@ def _expose(rng: np.random.Generator, light: Light) -> Light:
     return exposed
 
 
-def _blur(rng: np.random.Generator, light: Light) -> Light:
-    """Defocus and motion, in pixels of the photo."""
-    kind, width = rng.random(), light.shape[1]
-    if kind < 0.6:
+def _darken(rng: np.random.Generator, light: Light) -> Light:
+    """Night without lamps: few counts are left, the dark tones first to go."""
+    return (
+        255
+        * (light / 255) ** np.float32(rng.uniform(1.4, 2.4))
+        * np.float32(rng.uniform(0.25, 0.7))
+    )
+
+
+def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
+    """Defocus and motion, mostly of what drives across the picture; in pixels of the photo."""
+    kind = rng.random()
+    if kind < 0.5:
         sigma = float(rng.uniform(0.3, 0.45 + width / 240))
         light = cv2.GaussianBlur(light, (0, 0), sigma).astype(np.float32)
-    if 0.5 < kind < 0.7:
-        length = int(rng.integers(2, 3 + width // 50))
-        angle = float(rng.choice([rng.uniform(-15, 15), rng.uniform(0, 180)]))
+    if 0.4 < kind < 0.7:
+        length = int(rng.integers(2, 3 + int(width) // 26))
+        angle = float(rng.normal(0, 6) if rng.random() < 0.7 else rng.uniform(0, 180))
         light = cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)
     return light
 

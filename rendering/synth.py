@@ -19,7 +19,16 @@ import cv2
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
+from orchestrator.frames import (
+    LOOK_MARGIN_XY,
+    cut_frames,
+    frames_round,
+    grow_frames,
+    sizes_of,
+    tilts_of,
+)
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.picture_files import Bgr
 from rendering.camera import (
@@ -38,15 +47,22 @@ from rendering.country import Country, FlatPlate, country_of, russia
 from rendering.glyphs import glyph_mask
 from rendering.painting import GlyphSource
 from rendering.russia import load_font
+from rendering.video import as_frame
 from reporting.sheets import add_caption, arrange, write_png
 
 Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
 Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
+Frame = Tensor
+"""float32 [2, 3], see `orchestrator.frames`."""
+FILMED = 0.06
+"""Of the plates: frames of a video; each takes as long as two others."""
+ASLANT_DEG = 8.0
+"""Plates that are turned more are looked at twice by the service."""
 FONT_SHARE = 0.35
 """Of the plates, drawn with the font's characters when a font is given."""
-WIDTHS_PX = (50.0, 300.0)
+WIDTHS_PX = (28.0, 300.0)
 """Of photographed plates of 520 x 112 mm, from far to near."""
 LINE_PX = 112
 """Of a flat plate's picture: what a line is shrunk to before it is photographed, to save time."""
@@ -127,12 +143,13 @@ def _photograph(rng: np.random.Generator, flat: FlatPlate) -> tuple[Bgr, Quad]:
     margin = max(0.12 * span[0] + 0.45 * span[1], 0.8 * span[1]) + 2
     quad = quad - quad.min(axis=0) + margin
     size_wh = np.ceil(span + 2 * margin).astype(int)
-    behind = _bumper(rng, (int(size_wh[1]), int(size_wh[0])))
+    behind = bumper(rng, (int(size_wh[1]), int(size_wh[0])))
     _holder(rng, behind, quad)
-    return photograph(rng, warp(plate, behind, quad)), quad
+    seen = photograph(rng, warp(plate, behind, quad))
+    return as_frame(rng, seen) if rng.random() < FILMED else seen, quad
 
 
-def _bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
+def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
     """What is behind the plate: paint with edges of panels and soft reflections."""
     behind = np.full((*size_hw, 3), random_colour(rng), np.float32)
     behind += (cloud(rng, size_hw, 4)[:, :, None] - 0.5) * rng.uniform(0, 120)
@@ -180,6 +197,57 @@ def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     return box.reshape(4)
 
 
+def jitter_frame(rng: np.random.Generator, quad: Quad) -> Frame:
+    """Frame round the corners as STN finds it, off by what it is off, with the room of a look.
+
+    Args:
+        rng: Everything random comes from it.
+        quad: Corners, clockwise from top-left, pixels.
+    """
+    frame = frames_round(torch.from_numpy(quad)[None])
+    width, height = sizes_of(frame)[0].tolist()
+    angle, sheared = np.deg2rad(rng.normal(0, [2.5, 3.0]))
+    across, along = 1 + rng.normal(0, [0.03, 0.06])
+    right, down = rng.normal(0, [0.02, 0.04])
+    off = np.array([
+        [across * np.cos(angle), np.sin(sheared - angle) * height / width, right],
+        [np.sin(angle) * width / height, along * np.cos(angle), down],
+        [0, 0, 1],
+    ])  # fmt: skip
+    return grow_frames(frame @ torch.from_numpy(off), LOOK_MARGIN_XY)[0].float()
+
+
+def cut_sample(
+    rng: np.random.Generator, photo: Photo, again: float = 0.35, *, is_known: bool = True
+) -> Sample:
+    """Cut a plate out of a photo as the service does, at its first look or at its second one.
+
+    At the first look a plate of two lines is not to be read, but to be found.
+
+    Args:
+        rng: Everything random comes from it.
+        photo: With one plate.
+        again: Chance of the second look; plates of two lines and such as lie aslant have more.
+        is_known: The corners are the plate's own, no rough guess.
+    """
+    picture, quad = photo.picture, photo.quad
+    frame = frames_round(torch.from_numpy(quad)[None])
+    if photo.lines == 2 or float(tilts_of(frame)[0]) > ASLANT_DEG:
+        again = 0.7
+    corners = np.full((4, 2), np.nan, np.float32)
+    if rng.random() >= again:
+        box = jitter_box(rng, quad)
+        if is_known:
+            corners = corners_in_crop(picture, box, quad)
+        return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
+    looked = jitter_frame(rng, quad)
+    crop = _to_bytes(cut_frames(torch.from_numpy(picture), looked[None], lines=photo.lines)[0])
+    if is_known and photo.lines == 1:
+        inverse = np.linalg.inv(looked[:, :2].numpy())
+        corners = ((quad - looked[:, 2].numpy()) @ inverse.T).astype(np.float32)
+    return Sample(crop, photo.text, corners)
+
+
 def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
     """Cut one box out as the service does, as bytes: (24, 94, 3) uint8 BGR.
 
@@ -189,18 +257,17 @@ def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
         lines: Of the plate; of two the upper comes to lie left of the lower.
     """
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
-    crop = crop_plates(torch.from_numpy(picture), box, MARGIN_XY, lines=lines)[0]
+    return _to_bytes(crop_plates(torch.from_numpy(picture), box, MARGIN_XY, lines=lines)[0])
+
+
+def _to_bytes(crop: Tensor) -> Crop:
+    """Turn the reader's input [3, 24, 94] into (24, 94, 3) uint8 BGR."""
     pixels = crop.mul(128).add(127.5).round().clamp(0, 255).byte()
     return np.ascontiguousarray(pixels.permute(1, 2, 0).numpy()[:, :, ::-1])
 
 
-def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad, lines: int = 1) -> Corners:
-    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box.
-
-    NaN for two lines: side by side they are no parallelogram that STN could find.
-    """
-    if lines == 2:
-        return np.full((4, 2), np.nan, np.float32)
+def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
+    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box."""
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
     corners = 2 * (quad - [x0, y0]) / [x1 - x0, y1 - y0] - 1
@@ -216,9 +283,7 @@ def render_sample(
 ) -> Sample:
     """Render one crop for the reader; arguments as of `photograph_plate`."""
     one = photograph_plate(rng, format_name, font, country=country)
-    box = jitter_box(rng, one.quad)
-    corners = corners_in_crop(one.picture, box, one.quad, one.lines)
-    return Sample(cut(one.picture, box, one.lines), one.text, corners)
+    return cut_sample(rng, one)
 
 
 def render_samples(

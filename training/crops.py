@@ -18,6 +18,7 @@ from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
 from orchestrator.picture_files import Bgr
+from rendering.camera import Quad
 from reporting.files import write_csv
 from training.recipes import ReaderData
 
@@ -41,12 +42,22 @@ class RealCrop:
         picture: (H, W, 3) uint8 BGR.
         text: What the plate says, its lines one after the other.
         lines: Of the text, 1 or 2.
+        corners: Of the plate, pixels of the picture, clockwise from top-left; None: unknown.
     """
 
     name: str
     picture: Bgr
     text: str
     lines: int = 1
+    corners: Quad | None = None
+
+    @property
+    def quad(self) -> Quad:
+        """The corners, or those of the box that the margins leave, (4, 2)."""
+        if self.corners is not None:
+            return self.corners
+        x0, y0, x1, y1 = inner_box(self.picture)
+        return np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,8 @@ def read_crops(
 
     Args:
         folder: Of the crops.
-        table: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`.
+        table: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`; a
+            column `corners` may hold x and y of the plate's four corners, clockwise from top-left.
         votes: Least number of votes for a draft to count, where there is the column.
         formats: What the plates may say.
 
@@ -166,6 +178,7 @@ class _Label(NamedTuple):
     crop: str
     text: str
     votes: int
+    corners: str
 
 
 def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> RealCrop | str:
@@ -182,7 +195,19 @@ def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> Rea
         return "no picture"
     height, width = picture.shape[:2]  # with its margins
     lines = possible[-1] if width / 1.1 < WIDEST_SQUARE * height / 1.4 else possible[0]
-    return RealCrop(label.crop, picture.astype(np.uint8), label.text, lines)
+    corners = _read_corners(label.corners)
+    return RealCrop(label.crop, picture.astype(np.uint8), label.text, lines, corners)
+
+
+def _read_corners(written: str) -> Quad | None:
+    """Read eight numbers, x and y of each corner in turn; None where there are none.
+
+    Raises:
+        ValueError: They are others.
+    """
+    if not written:
+        return None
+    return np.array([float(number) for number in written.split()]).reshape(4, 2)
 
 
 def _read_labels(path: Path) -> list[_Label]:
@@ -192,7 +217,10 @@ def _read_labels(path: Path) -> list[_Label]:
             table = csv.DictReader(lines)
             columns, rows = table.fieldnames or (), list(table)
         labels = [_Label(row.get("crop") or "", row.get("text") or row.get("draft_text") or "",
-                         int(row.get("votes_of_9") or 9)) for row in rows]  # fmt: skip
+                         int(row.get("votes_of_9") or 9), row.get("corners") or "")
+                  for row in rows]  # fmt: skip
+        for label in labels:
+            _read_corners(label.corners)
     except (OSError, csv.Error, ValueError) as error:
         told = (isinstance(error, OSError) and error.strerror) or error
         raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {told}") from error

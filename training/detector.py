@@ -36,6 +36,7 @@ from training.recipes import (
     Loss,
 )
 from training.runs import Progress, complete, open_run, save_tensors
+from training.weather import Weather
 
 logger = logging.getLogger(__name__)
 
@@ -144,12 +145,14 @@ def open_loaders(
 ) -> tuple[Any, Any]:
     """Endless-worker loaders of augmented training batches and of plain validation batches."""
     changes = asdict(augmentation)
+    weather = Weather(changes.pop("weather"))
     from yolov5.utils.dataloaders import create_dataloader
 
     train, _ = create_dataloader(
         [str(folder) for folder in folders], recipe.side_px, recipe.batch, 32, single_cls=True,
         hyp=changes, augment=True, cache="ram", workers=0, shuffle=True, seed=recipe.seed,
     )  # fmt: skip
+    train.dataset.albumentations = weather
     plain, _ = create_dataloader(
         str(validation), recipe.side_px, recipe.batch, 32, single_cls=True, hyp=changes,
         rect=True, pad=0.5, cache="ram", workers=0,

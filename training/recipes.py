@@ -261,7 +261,13 @@ class Loss:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How training pictures are changed, in yolov5's names: strengths, degrees and chances."""
+    """How training pictures are changed, in yolov5's names: strengths, degrees and chances.
+
+    Attributes:
+        weather: Part of them that get night, blur, motion, noise or coarse compression; our own.
+    """
+
+    weather: float = 0.0
 
     hsv_h: float = 0.015
     hsv_s: float = 0.6

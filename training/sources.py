@@ -13,18 +13,19 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from orchestrator.errors import SettingsError
 from orchestrator.picture_files import Bgr
-from rendering.camera import compress, photograph, shrink
+from rendering.camera import Quad, compress, photograph, shrink
 from rendering.country import Country, country_of
 from rendering.painting import GlyphSource
 from rendering.russia import load_font
-from rendering.synth import Crop, Sample, cut, jitter_box, render_sample
-from training.crops import RealCrop, inner_box
+from rendering.synth import Photo, Sample, bumper, cut_sample, render_sample
+from training.crops import RealCrop
 
 Source = Callable[[np.random.Generator], Sample]
+LEAST_PX = 34
+"""Width of the smallest crops that real ones are shrunk to, margins included."""
 UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
 
 
@@ -77,40 +78,50 @@ class RealPlates:
 
     def __call__(self, rng: np.random.Generator) -> Sample:
         crop = self.crops[int(rng.integers(len(self.crops)))]
-        return Sample(cut_real(rng, crop), crop.text, UNKNOWN_CORNERS)
+        return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
 
 
-def cut_real(rng: np.random.Generator, crop: RealCrop) -> Crop:
-    """Cut a real plate out again, a little elsewhere, turned and in other light."""
-    picture = crop.picture
-    if rng.random() < 0.4 and picture.shape[1] > 110:  # as if from further away
-        size_w = float(np.exp(rng.uniform(np.log(70), np.log(picture.shape[1]))))
+def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
+    """See a real plate from elsewhere, from further away and in other light."""
+    picture, quad = crop.picture, crop.quad
+    if rng.random() < 0.5 and picture.shape[1] > LEAST_PX:
+        size_w = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(picture.shape[1]))))
         factor = size_w / picture.shape[1]
-        picture = shrink(picture, factor)
-    picture, box = _turn(rng, picture)
-    if rng.random() < 0.25:
+        picture, quad = shrink(picture, factor), quad * factor
+    picture, quad = _turn(rng, picture, quad)
+    if rng.random() < 0.45:
         picture = photograph(rng, picture)
     elif rng.random() < 0.4:
-        picture = compress(picture, int(rng.integers(30, 96)))
-    return cut(picture, box, crop.lines)
+        picture = compress(picture, int(rng.integers(15, 96)))
+    return Photo(picture, quad, crop.text, "", crop.lines)
 
 
-def _turn(rng: np.random.Generator, picture: Bgr) -> tuple[Bgr, NDArray[np.float64]]:
-    """Turn and shear a crop within a wider border; returns it with a detector's box of the plate.
+def _turn(rng: np.random.Generator, picture: Bgr, quad: Quad) -> tuple[Bgr, Quad]:
+    """Turn and shear a crop within a wider border, one in three by as much as cameras do.
 
-    The border continues the outermost pixels, for boxes looser than the crop is.
+    The border continues the outermost pixels, for boxes looser than the crop is; round what is
+    turned far there is a bumper.
+
+    Returns:
+        The picture, and the corners in it.
     """
+    far = rng.random() < 1 / 3
+    angle = float(rng.normal(0, 2.5))
+    shear, rise, squeeze = float(rng.normal(0, 0.12)), 0.0, 1.0
+    if far:
+        angle, squeeze = float(rng.uniform(-24, 24)) * (rng.random() < 0.5), rng.uniform(0.6, 1)
+        rise = float(np.tan(np.deg2rad(rng.uniform(-24, 24)))) if angle == 0 else 0.0
+    radians = np.deg2rad(angle)
+    cosine, sine = np.cos(radians), np.sin(radians)
+    matrix = np.array([[cosine, -sine], [sine, cosine]]) @ [[squeeze, shear], [rise * squeeze, 1]]
     height, width = picture.shape[:2]
-    pad_wh = np.array([0.2 * width, 0.5 * height]).round()
-    low, high = (inner_box(picture).reshape(2, 2) + pad_wh).tolist()
-    box = jitter_box(rng, np.array([low, [high[0], low[1]], high, [low[0], high[1]]]))
-    size_wh = (width + 2 * int(pad_wh[0]), height + 2 * int(pad_wh[1]))
-    middle = (width / 2, height / 2)
-    turn = np.array(cv2.getRotationMatrix2D(middle, float(rng.normal(0, 2.5)), 1.0), np.float64)
-    shear = float(rng.normal(0, 0.12))
-    turn[0, 1] += shear
-    turn[:, 2] += pad_wh - [shear * height / 2, 0]
-    turned = cv2.warpAffine(
-        picture, turn, size_wh, flags=cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE
-    )
-    return turned.astype(np.uint8), box
+    room = np.array([0.2 * width, 0.5 * height])
+    sides = np.array([[0, 0], [width, 0], [width, height], [0, height]]) @ matrix.T
+    move = room - sides.min(axis=0)
+    size_wh = np.ceil(np.ptp(sides, axis=0) + 2 * room).astype(int).tolist()
+    affine = np.column_stack([matrix, move])
+    turned = cv2.warpAffine(picture, affine, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    if far and rng.random() < 0.6:
+        inside = cv2.warpAffine(np.ones((height, width), np.uint8), affine, size_wh)
+        turned = np.where(inside[:, :, None] > 0, turned, bumper(rng, (size_wh[1], size_wh[0])))
+    return turned.astype(np.uint8), quad @ matrix.T + move
