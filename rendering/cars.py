@@ -4,13 +4,14 @@ Coordinates are parts of the car's width: x from -0.5 to 0.5, y upwards from the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from rendering.camera import Quad, cloud
+from rendering.country import FlatPlate
 from rendering.painting import Colour
 
 MARGIN = 0.08
@@ -39,10 +40,14 @@ class Car:
     Attributes:
         sprite: The car and its shadow, transparent round them.
         plate: Where the plate belongs, corners in sprite pixels, clockwise from top-left.
+        paint: Colour of its body.
+        front: Whether it is seen from the front.
     """
 
     sprite: Sprite
     plate: Quad
+    paint: Colour
+    front: bool
 
 
 def mirror(outline: Outline) -> Outline:
@@ -128,7 +133,33 @@ def draw_car(rng: np.random.Generator, width_px: int = 1000, front: bool | None 
     half, tall = PLATE_WIDTH / 2, PLATE_WIDTH * 112 / 520
     canvas.panel(_box(-half - 0.008, height - 0.012, half + 0.008, height + tall + 0.008), TYRE)
     plate = [(-half, height + tall), (half, height + tall), (half, height), (-half, height)]
-    return Car(canvas.sprite, canvas.to_px(plate))
+    return Car(canvas.sprite, canvas.to_px(plate), paint, seen_from_front)
+
+
+def with_plate(car: Car, plate: FlatPlate) -> Car:
+    """Screw a plate on where the car has a place for one of 520 x 112 mm."""
+    place = _fit(car.plate, plate)
+    width, height = (round(float(np.linalg.norm(place[i] - place[0]))) for i in (1, 3))
+    small = cv2.resize(plate.picture, (width, height), interpolation=cv2.INTER_AREA)
+    x, y = np.round(place[0]).astype(int)
+    sprite = car.sprite.copy()
+    sprite[y : y + small.shape[0], x : x + small.shape[1], :3] = small * np.float32(0.93)
+    return replace(car, sprite=sprite, plate=place)
+
+
+def _fit(place: Quad, plate: FlatPlate) -> Quad:
+    """Return where a plate of any proportion goes: in the middle, at the lower edge.
+
+    A line of its text is as high as the place, or less where the plate would be wider.
+    """
+    width, height = place[1, 0] - place[0, 0], place[3, 1] - place[0, 1]
+    if abs(plate.proportion * height / width - 1) < 0.01:
+        return place
+    high = min(height * plate.lines, width / plate.proportion)
+    half, middle = high * plate.proportion / 2, place[:, 0].mean()
+    (left, right), bottom = (middle - half, middle + half), place[3, 1]
+    corners = [[left, bottom - high], [right, bottom - high], [right, bottom], [left, bottom]]
+    return np.array(corners)
 
 
 def _draw_cabin(canvas: _Canvas, paint: Colour, roof: float, front: bool) -> None:

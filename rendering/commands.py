@@ -49,6 +49,17 @@ def at_least(least: int) -> Callable[[str], int]:
     return number
 
 
+def share(text: str) -> float:
+    """Type of `argparse`: a part of something, 0 to 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ArgumentTypeError(f"wanted a share from 0 to 1, got {text!r}")
+    return value
+
+
 def check_sheet(path: Path) -> Path:
     """Return the path of a sheet that can be written, before it takes its time to be drawn.
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from orchestrator.picture_files import Bgr
 from rendering.camera import Light, Quad, cloud, compress
-from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car
-from rendering.country import Country, FlatPlate, russia
+from rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car, with_plate
+from rendering.country import Country, russia
 from rendering.glyphs import glyph_mask
 from rendering.painting import weigh
 from rendering.texts import plain
@@ -75,14 +75,15 @@ def scene(
     country, rng = country or russia(), np.random.default_rng(seed)
     spots = _park(rng, len(texts), size_wh, columns)
     skyline = min((spot.y - 0.62 * spot.width for spot in spots), default=size_wh[1] * 0.5)
-    street = _street(rng, size_wh, float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1])))
+    skyline = float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1]))
+    street = draw_backdrop(rng, size_wh, skyline)
     quads = np.zeros((len(texts), 4, 2), np.float32)
     for index in sorted(range(len(texts)), key=lambda i: spots[i].y):
         front = False if spots[index].y < spots[-1].y - 1 else None  # fronts would be hidden
         car = draw_car(rng, 2 * round(spots[index].width), front)
         weight = float(np.round(rng.uniform(0.8, 1.0), 1))
         plate = country.plate_of(texts[index], glyphs=weigh(glyph_mask, weight))
-        car = _with_plate(car, plate)
+        car = with_plate(car, plate)
         quads[index] = _place(rng, street, car, spots[index])
     street += rng.normal(0, 2.2, street.shape).astype(np.float32)
     picture = compress(street.clip(0, 255).astype(np.uint8), 95)
@@ -121,32 +122,6 @@ def _car_width(columns: int, rows: int, size_wh: tuple[int, int]) -> float:
     return min(across, down)
 
 
-def _with_plate(car: Car, plate: FlatPlate) -> Car:
-    """Screw a plate on where the car has a place for one of 520 x 112 mm."""
-    place = _fit(car.plate, plate)
-    width, height = (round(float(np.linalg.norm(place[i] - place[0]))) for i in (1, 3))
-    small = cv2.resize(plate.picture, (width, height), interpolation=cv2.INTER_AREA)
-    x, y = np.round(place[0]).astype(int)
-    sprite = car.sprite.copy()
-    sprite[y : y + small.shape[0], x : x + small.shape[1], :3] = small * np.float32(0.93)
-    return Car(sprite, place)
-
-
-def _fit(place: Quad, plate: FlatPlate) -> Quad:
-    """Return where a plate of any proportion goes: in the middle, at the lower edge.
-
-    A line of its text is as high as the place, or less where the plate would be wider.
-    """
-    width, height = place[1, 0] - place[0, 0], place[3, 1] - place[0, 1]
-    if abs(plate.proportion * height / width - 1) < 0.01:
-        return place
-    high = min(height * plate.lines, width / plate.proportion)
-    half, middle = high * plate.proportion / 2, place[:, 0].mean()
-    (left, right), bottom = (middle - half, middle + half), place[3, 1]
-    corners = [[left, bottom - high], [right, bottom - high], [right, bottom], [left, bottom]]
-    return np.array(corners)
-
-
 def _place(rng: np.random.Generator, street: Light, car: Car, spot: _Spot) -> Quad:
     """Draw a car into the street, turned a little; returns the corners of its plate."""
     sprite: Sprite = cv2.resize(
@@ -170,8 +145,14 @@ def _place(rng: np.random.Generator, street: Light, car: Car, spot: _Spot) -> Qu
     return quad
 
 
-def _street(rng: np.random.Generator, size_wh: tuple[int, int], skyline: float) -> Light:
-    """Sky, houses, trees and asphalt without cars, (H, W, 3) float32."""
+def draw_backdrop(rng: np.random.Generator, size_wh: tuple[int, int], skyline: float) -> Light:
+    """Draw sky, houses, trees and asphalt without cars, (H, W, 3) float32.
+
+    Args:
+        rng: For all of them.
+        size_wh: Of the picture, pixels.
+        skyline: Row in which the asphalt begins, pixels.
+    """
     wide, high = size_wh
     rows = np.linspace(0, 1, high, dtype=np.float32)[:, None, None]
     sky = np.array([225, 190, 150], np.float32) + rows * np.array([20, 45, 70], np.float32)

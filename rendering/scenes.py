@@ -24,8 +24,10 @@ from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import DataError
 from orchestrator.picture_files import Bgr
 from rendering.camera import CAR_PLATE, compress, shrink
-from rendering.commands import Command, at_least
+from rendering.commands import Command, at_least, share
 from rendering.country import Country, country_of
+from rendering.roads import SIZES_WH as ROAD_SIZES_WH
+from rendering.roads import road
 from rendering.scenery import Scene, scene
 from rendering.texts import plain, random_text
 
@@ -59,15 +61,39 @@ class LabelledPicture:
     format: str
 
 
-def draw_pictures(country: Country, count: int, seed: int) -> Iterator[LabelledPicture]:
-    """Draw pictures, the formats in turn; the same ones for the same seed."""
+def draw_pictures(
+    country: Country, count: int, seed: int, *, roads: float = 0.0
+) -> Iterator[LabelledPicture]:
+    """Draw pictures, the formats in turn; the same ones for the same seed.
+
+    Args:
+        country: Of the plates.
+        count: Of the pictures.
+        seed: Each picture has its own generator from it.
+        roads: Share, 0 to 1, that cameras above gates and beside lanes see; the others are of
+            parked cars.
+    """
     names = country.drawn
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         name = names[index % len(names)]
-        yield _draw(rng, country, name, "std" if name == names[0] else "other")
+        is_road = roads > 0 and rng.random() < roads
+        draw = _draw_on_road if is_road else _draw_parked
+        yield draw(rng, country, name, "std" if name == names[0] else "other")
 
 
-def _draw(rng: np.random.Generator, country: Country, name: str, kind: str) -> LabelledPicture:
+def _draw_on_road(
+    rng: np.random.Generator, country: Country, name: str, kind: str
+) -> LabelledPicture:
+    text, _ = random_text(rng, country.formats, name)
+    size_wh = ROAD_SIZES_WH[int(rng.integers(len(ROAD_SIZES_WH)))]
+    drawn = road([text], size_wh, seed=int(rng.integers(2**31)), country=country)
+    region = _region(drawn.xyxy[0].astype(np.float64), size_wh)
+    return LabelledPicture(drawn.picture, plain(text), kind, region, name)
+
+
+def _draw_parked(
+    rng: np.random.Generator, country: Country, name: str, kind: str
+) -> LabelledPicture:
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
     text, _ = random_text(rng, country.formats, name)
     drawn = scene([text], size_wh, seed=int(rng.integers(2**31)), country=country)
@@ -154,7 +180,8 @@ def _write(images: Path, labels: Path, pictures: Iterable[LabelledPicture]) -> N
 
 def _act(given: Namespace) -> None:
     country = country_of(given.formats)
-    write_pictures(given.out, draw_pictures(country, given.count, given.seed))
+    pictures = draw_pictures(country, given.count, given.seed, roads=given.roads)
+    write_pictures(given.out, pictures)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -162,6 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = Command("scenes", "Rendered pictures of single plates.", seed=1)
     command.add_argument("--out", type=Path, required=True, help="folder to write, new or empty")
     command.add_argument("--count", type=at_least(1), default=300)
+    command.add_argument(
+        "--roads", type=share, default=0.0, help="share of roads; the others are parked cars"
+    )
     command.run(_act, arguments)
 
 

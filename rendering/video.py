@@ -92,7 +92,7 @@ def _h264(rng: np.random.Generator) -> Encoder:
     if rng.random() < 0.6:
         options["crf"] = f"{rng.uniform(20, 36):.1f}"
     else:
-        bits = float(np.exp(rng.uniform(*np.log([0.06, 0.5]))))
+        bits = float(np.exp(rng.uniform(*np.log([0.1, 0.7]))))
     options["x264-params"] = ":".join(parameters)
     return Encoder("libx264", options, gop, bits)
 

@@ -44,6 +44,19 @@ def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
     assert cv2.imread(str(scenes[0].path)).shape[2] == 3
 
 
+def test_roads_are_labelled_like_parked_cars_and_come_by_their_share() -> None:
+    kazakhstan = country_of(FILE)
+    parked, mixed, roads = (
+        list(draw_pictures(kazakhstan, 6, seed=4, roads=share)) for share in (0.0, 0.5, 1.0)
+    )
+    assert [one.format for one in roads] == [one.format for one in parked]
+    assert len({one.text for one in roads}) == 6
+    assert all(one.picture.shape[1] >= 960 for one in roads)
+    assert all(one.region[2] - one.region[0] < 170 for one in roads)
+    kinds = [any(one.text == other.text for other in roads) for one in mixed]
+    assert {True, False} == set(kinds)
+
+
 def test_a_folder_that_has_something_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(DataError, match=r"wanted a new or an empty folder, got one with notes.txt"):

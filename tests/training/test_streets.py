@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rendering.scenery import Scene
-from training.streets import SIDE_PX, write_data
+from training.streets import SIDE_PX, draw_streets, main, write_data
 
 
 def grey_scene(size_wh: tuple[int, int], *xyxy: tuple[int, int, int, int]) -> Scene:
@@ -24,7 +24,7 @@ def test_no_plates_give_an_empty_label_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("size_wh", "written_wh"),
     [
-        pytest.param((1920, 1080), (SIDE_PX, 540), id="large pictures are made smaller"),
+        pytest.param((1920, 1080), (SIDE_PX, 720), id="large pictures are made smaller"),
         pytest.param((640, 320), (640, 320), id="small ones stay"),
     ],
 )
@@ -45,3 +45,19 @@ def test_each_picture_has_its_own_label_file(tmp_path: Path) -> None:
     write_data(tmp_path, [grey_scene((64, 32)), grey_scene((64, 32), (0, 0, 32, 8))])
     assert len(list((tmp_path / "images/train").iterdir())) == 2
     assert (tmp_path / "labels/train/0001.txt").read_text().startswith("0 0.25")
+
+
+def test_every_second_picture_is_a_road_and_the_others_stay_what_they_are_without() -> None:
+    mixed, parked, roads = (
+        [one.picture for one in draw_streets(2, seed=3, roads=share)] for share in (0.5, 0.0, 1.0)
+    )
+    assert np.array_equal(mixed[0], parked[0])
+    assert np.array_equal(mixed[1], roads[1])
+    assert not np.array_equal(mixed[1], parked[1])
+
+
+def test_a_share_above_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--out", "streets", "--roads", "1.5"])
+    told = "training.streets: argument --roads: wanted a share from 0 to 1, got '1.5'\n"
+    assert capsys.readouterr().err == told
