@@ -115,25 +115,33 @@ def draw_body(view: Viewpoint, stand: Stand, car: Car) -> tuple[Layer, Quad]:
     high = np.minimum(np.ceil(box.max(axis=0)) + ROOM_PX, view.size_wh).astype(int)
     room = np.zeros((high[1] - low[1], high[0] - low[0], 4), np.float32)
     layer = Layer(int(low[0]), int(low[1]), room)
+    _draw_shadow(layer, view, stand)
     _draw_side(layer, view, stand, car.paint)
     _draw_top(layer, view, stand, car.paint)
     quad = _draw_face(layer, view, stand, car)
     return layer, quad
 
 
-def _draw_side(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> None:
-    """Draw the shadow, and the side that the camera sees: sheet, windows, wheels."""
-
-    def fill(parts: Outline, colour: Colour, strength: float = 1.0) -> None:
-        layer.fill(view.project(stand.to_world(parts)), colour, strength)
-
+def _draw_shadow(layer: Layer, view: Viewpoint, stand: Stand) -> None:
+    """Draw what the car keeps from the sky."""
     far = LENGTH + 0.05
-    fill([(-0.55, -0.06, 0), (0.55, -0.06, 0), (0.55, far, 0), (-0.55, far, 0)], SHADE, 0.55)
-    ends = stand.to_world([(-0.5, 0, 0), (0.5, 0, 0)])[:, :2] - np.array(view.place[:2])
-    across = ends[1] - ends[0]
-    middle = ends.mean(axis=0)
-    side = float(np.sign(-(middle @ across)) or 1.0)  # the camera is to that side of the car's axis
-    deck, lean = stand.slope
+    ground = [(-0.55, -0.06, 0.0), (0.55, -0.06, 0.0), (0.55, far, 0.0), (-0.55, far, 0.0)]
+    layer.fill(view.project(stand.to_world(ground)), SHADE, 0.55)
+
+
+def _near_side(view: Viewpoint, stand: Stand) -> float:
+    """Return on which side of the car's axis the camera is: -1 for the left, 1 for the right."""
+    left, right = stand.to_world([(-0.5, 0, 0), (0.5, 0, 0)])[:, :2] - np.array(view.place[:2])
+    return 1.0 if (left + right) @ (right - left) <= 0 else -1.0
+
+
+def _draw_side(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> None:
+    """Draw the side that the camera sees: sheet, windows, wheels."""
+
+    def fill(parts: Outline, colour: Colour) -> None:
+        layer.fill(view.project(stand.to_world(parts)), colour)
+
+    side, (deck, lean) = _near_side(view, stand), stand.slope
     u, low, back = 0.47 * side, 0.12, LENGTH - 0.5
     edge = [(0.0, low), (0.0, SHOULDER), (LENGTH, SHOULDER - 0.03), (LENGTH, low)]
     fill([(u, v, z) for v, z in edge], darken(paint, 0.72))

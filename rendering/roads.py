@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import cv2
@@ -84,16 +84,16 @@ def road(
     if not texts:
         raise ValueError("texts: wanted at least one, got none")
     rng = np.random.default_rng(seed)
+    country = country or russia()
     view, stands = _fill(rng, len(texts), size_wh)
-    cars = [
-        _stand_up(rng, view, stand, country or russia(), text)
-        for stand, text in zip(stands, texts, strict=False)
-    ]
+    named = zip(stands, texts, strict=False)  # some texts may have found no room
+    cars = [_stand_up(rng, view, stand, country, text) for stand, text in named]
     light = draw_surroundings(rng, view)
     for car in sorted(cars, key=lambda one: -one.away):
         car.layer.over(light)
-    light = _illuminate(rng, light, cars)
-    picture = _record(rng, view.through_lens(light))
+    hour = str(rng.choice(HOURS, p=HOUR_SHARES))
+    light = view.through_lens(_illuminate(rng, light, cars, hour))
+    picture = _record(rng, light, is_grey=hour == "infrared")
     quads = view.bend(np.stack([car.quad for car in cars])).astype(np.float32)
     xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
     return Scene(picture, xyxy, tuple(map(plain, texts[: len(cars)])), quads)
@@ -127,7 +127,7 @@ def _stand(rng: np.random.Generator, place: tuple[float, float], heading_deg: fl
 def _plate_px(view: Viewpoint, stand: Stand) -> Quad:
     """Return corners of where a car's plate may be, (4, 2) pixels without distortion."""
     half = PLATE_WIDTH / 2
-    corners = [(-half, 0.0, 0.44), (half, 0.0, 0.44), (half, 0.0, 0.17), (-half, 0.0, 0.17)]
+    corners = [(-half, 0.0, 0.5), (half, 0.0, 0.5), (half, 0.0, 0.17), (-half, 0.0, 0.17)]
     return view.project(stand.to_world(corners))
 
 
@@ -166,7 +166,7 @@ def _stand_up(
     weight = float(np.round(rng.uniform(0.8, 1.0), 1))
     car = with_plate(car, country.plate_of(text, glyphs=weigh(glyph_mask, weight)))
     layer, quad = draw_body(view, stand, car)
-    _smear(rng, view, stand, layer)
+    layer = _smear(rng, view, stand, layer)
     sides, colour = ((0.38, 0.37), (235, 245, 255)) if car.front else ((0.4, 0.41), (40, 40, 255))
     lit = view.project(stand.to_world([(side * sides[0], 0.0, sides[1]) for side in (-1, 1)]))
     radius = float(np.linalg.norm(ends[1] - ends[0])) * (0.035 if car.front else 0.02)
@@ -174,20 +174,23 @@ def _stand_up(
     return _Standing(layer, quad, lamps, stand.place[1])
 
 
-def _smear(rng: np.random.Generator, view: Viewpoint, stand: Stand, layer: Layer) -> None:
+def _smear(rng: np.random.Generator, view: Viewpoint, stand: Stand, layer: Layer) -> Layer:
     """Move a car on while the shutter is open: 0 to 20 m/s, 1/1000 to 1/80 s."""
     metres = rng.uniform(0, 20) * np.exp(rng.uniform(*np.log([1 / 1000, 1 / 80])))
     way = [(0.0, 0.0, 0.3), (0.0, -float(metres) / stand.width_m, 0.3)]
     first, last = view.project(stand.to_world(way))
     length = min(LONGEST_SMEAR_PX, round(float(np.linalg.norm(last - first))))
-    if length >= 2:
-        angle = float(np.rad2deg(np.arctan2(*(last - first)[::-1])))
-        layer.light = cv2.filter2D(layer.light, -1, slanted_line(length, angle)).astype(np.float32)
+    if length < 2:
+        return layer
+    angle = float(np.rad2deg(np.arctan2(*(last - first)[::-1])))
+    smeared = cv2.filter2D(layer.light, -1, slanted_line(length, angle))
+    return replace(layer, light=smeared.astype(np.float32))
 
 
-def _illuminate(rng: np.random.Generator, light: Light, cars: Sequence[_Standing]) -> Light:
+def _illuminate(
+    rng: np.random.Generator, light: Light, cars: Sequence[_Standing], hour: str
+) -> Light:
     """Show a road by day, by night or by infrared, with its lamps, and something falling."""
-    hour = str(rng.choice(HOURS, p=HOUR_SHARES))
     quads = [car.quad for car in cars]
     if hour == "day":
         light = 255 * (light / 255).clip(0, 1) ** np.float32(np.exp(rng.normal(0, 0.25)))
@@ -199,10 +202,10 @@ def _illuminate(rng: np.random.Generator, light: Light, cars: Sequence[_Standing
         light = shine(rng, light, lit)
     if rng.random() < 0.35:
         light = FALLING[int(rng.integers(len(FALLING)))](rng, light)
-    return light.mean(axis=2, keepdims=True).repeat(3, axis=2) if hour == "infrared" else light
+    return light
 
 
-def _record(rng: np.random.Generator, light: Light) -> Bgr:
+def _record(rng: np.random.Generator, light: Light, *, is_grey: bool) -> Bgr:
     """Focus, sharpen, add noise; a frame of a video or a JPEG file."""
     if rng.random() < 0.6:
         light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.0)).astype(np.float32)
@@ -212,6 +215,8 @@ def _record(rng: np.random.Generator, light: Light) -> Bgr:
     if rng.random() < 0.25:
         light = rolling(rng, light)
     light = grain(rng, light, float(rng.gamma(2.0, 2.0)))
+    if is_grey:
+        light = light.mean(axis=2, keepdims=True).repeat(3, axis=2)
     picture: Bgr = light.clip(0, 255).astype(np.uint8)
     if rng.random() < VIDEO:
         return as_frame(rng, picture)
