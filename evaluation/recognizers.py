@@ -19,7 +19,6 @@ from evaluation.running import name_engines
 from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
 from orchestrator.ctc import decode
-from orchestrator.detections import find_squares
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.grammar import Grammar
@@ -32,7 +31,6 @@ from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
-from orchestrator.texts import read_lines
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
 """What detection is measured with: the whole precision-recall curve, as YOLOv5 validates."""
@@ -218,7 +216,7 @@ def _free_texts(
     """Read each plate without formats, from the crop whose reading it has.
 
     Args:
-        heard: Logits of the flat crops of all plates, then of the unfolded square ones.
+        heard: Logits of all crops that were read; some plates are cut more than once.
         plates: What the pipeline made of them.
         formats: What the plates may say.
         temperature: Divides the logits.
@@ -227,14 +225,11 @@ def _free_texts(
         return ()
     logits = torch.cat(heard).cpu().numpy()
     readings = decode(logits, Grammar.free(formats.alphabet), temperature=temperature)
-    texts = [next((text for text, _ in one.candidates), "") for one in readings]
-    if formats.layouts(2):
-        squares = find_squares(torch.tensor([plate.xyxy for plate in plates]))
-        kept = read_lines(logits, squares, formats, temperature)
-        for square, unfolded in zip(squares, texts[len(plates) :], strict=True):
-            if kept[square].lines == 2:
-                texts[square] = unfolded
-    return tuple(texts[: len(plates)])
+    texts = {
+        (one.raw_text, one.character_scores): next((text for text, _ in one.candidates), "")
+        for one in readings
+    }
+    return tuple(texts[plate.raw_text, plate.character_scores] for plate in plates)
 
 
 @contextmanager

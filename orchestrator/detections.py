@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,30 +21,95 @@ and more when they are seen from above; those of one line about 4.6, and less wh
 askew."""
 CORNER_PX = 2.0
 """No plate lies within so little of the letterbox; boxes in parts of it, from 0 to 1, all do."""
+MOST_SHRUNK = 0.75
+"""Pictures that were shrunk to so little of their size, or less, are looked at more closely."""
+FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
+"""Where: round what has at least the first score and less than the second, or is narrower in the
+letterbox."""
+TILE_WH, MOST_TILES = (320, 192), 4
+"""Size of the parts that are looked at as they are, and how many of one picture."""
 TINY = torch.finfo(torch.float32).tiny
 """Rows with smaller scores are padding, whatever the threshold."""
 
 
 @dataclass(frozen=True)
 class Detections:
-    """What the detector found, best first: float32 [N, 4] xyxy on the CPU, and N scores."""
+    """What the detector found: float32 [N, 4] xyxy and [N] scores, on the CPU."""
 
     xyxy: Tensor
-    scores: list[float]
+    scores: Tensor
+
+
+def to_picture(
+    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+) -> Detections:
+    """Return the rows [1, K, 6] of the detector that count, in pixels of the picture.
+
+    Of a picture that was shrunk much, faint ones count, too: they may be small plates.
+    """
+    found = check_rows(rows)
+    least = settings.detection_threshold
+    if box.scale <= MOST_SHRUNK:
+        least = min(least, FAINT)
+    some = found[found[:, 4] >= max(least, TINY)]
+    if len(some):
+        check_boxes(some, box, size_wh)
+    return Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4])
 
 
 def keep_best(
     rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
     """Keep the sure rows [1, K, 6] of the detector that overlap no better one, in the picture."""
-    found = check_rows(rows)
-    sure = found[found[:, 4] >= max(settings.detection_threshold, TINY)]
-    if not len(sure):
-        return Detections(sure[:, :4], [])
-    check_boxes(sure, box, size_wh)
-    kept = sure[nms(sure[:, :4], sure[:, 4], settings.iou_threshold)][: settings.max_plates]
-    xyxy = clip(box.to_source(kept[:, :4]), size_wh)
-    return Detections(xyxy, kept[:, 4].tolist())
+    return best_of([to_picture(rows, box, size_wh, settings)], settings)
+
+
+def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
+    """Keep the sure detections that overlap no better one, best first."""
+    xyxy, scores = torch.cat([one.xyxy for one in parts]), torch.cat([one.scores for one in parts])
+    sure = scores >= max(settings.detection_threshold, TINY)
+    xyxy, scores = xyxy[sure], scores[sure]
+    kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
+    return Detections(xyxy[kept], scores[kept])
+
+
+def tiles_round(
+    found: Detections, scale: float, size_wh: tuple[int, int]
+) -> list[tuple[int, int, int, int]]:
+    """Return the parts of a picture, xyxy, to look at as they are: round faint or small finds.
+
+    Args:
+        found: In the whole picture.
+        scale: That it was shrunk by.
+        size_wh: Of the picture, pixels.
+    """
+    tiles: list[tuple[int, int, int, int]] = []
+    for index in found.scores.argsort(descending=True).tolist():
+        x0, y0, x1, y1 = found.xyxy[index].tolist()
+        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
+        if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
+            continue
+        tiles.append(_tile_round(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))
+        if len(tiles) == MOST_TILES:
+            break
+    return tiles
+
+
+def _tile_round(
+    middle_xy: tuple[float, float], size_wh: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Return a tile with a point in its middle, moved into the picture."""
+    (wide, high), (x, y) = TILE_WH, middle_xy
+    x0 = max(0, min(round(x - wide / 2), size_wh[0] - wide))
+    y0 = max(0, min(round(y - high / 2), size_wh[1] - high))
+    return x0, y0, min(x0 + wide, size_wh[0]), min(y0 + high, size_wh[1])
+
+
+def _holds(tile: tuple[int, int, int, int], xyxy: tuple[float, float, float, float]) -> bool:
+    """Tell whether a box lies in a tile, with what is round a plate."""
+    x0, y0, x1, y1 = xyxy
+    room = (x1 - x0) / 2
+    return tile[0] <= x0 - room and x1 + room <= tile[2] and tile[1] <= y0 and y1 <= tile[3]
 
 
 def check_rows(rows: Tensor) -> Tensor:
@@ -90,13 +156,6 @@ def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
             f"{DETECTOR}: wanted x0 < x1 and y0 < y1 in pixels of the {wide}x{high} letterbox, "
             f"got {got}"
         )
-
-
-def find_squares(xyxy: Tensor) -> list[int]:
-    """Return which of the boxes [N, 4] may hold plates of two lines."""
-    size_wh = xyxy[:, 2:] - xyxy[:, :2]
-    squares: list[int] = (size_wh[:, 0] < WIDEST_SQUARE * size_wh[:, 1]).nonzero()[:, 0].tolist()
-    return squares
 
 
 def _describe(tensor: Tensor) -> str:

@@ -63,7 +63,8 @@ def corners_of(frames: Tensor) -> Tensor:
 
 def sizes_of(frames: Tensor) -> Tensor:
     """Return widths and heights [N, 2] of frames: the lengths of their edges, pixels."""
-    return 2 * frames[:, :, :2].norm(dim=1)
+    lengths: Tensor = frames[:, :, :2].norm(dim=1)
+    return 2 * lengths
 
 
 def tilts_of(frames: Tensor) -> Tensor:
@@ -73,25 +74,21 @@ def tilts_of(frames: Tensor) -> Tensor:
     return torch.rad2deg(torch.maximum(rows, columns))
 
 
-def cut_frames(picture: Tensor, frames: Tensor, *, lines: int = 1) -> Tensor:
-    """Cut turned plates out of the full-size picture for STN and LPRNet.
+def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
+    """Cut a turned plate out of the full-size picture for STN and LPRNet.
 
     What lies outside the picture is its outermost pixels.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        frames: float32 [N, 2, 3].
-        lines: Of the plates; those of 2 lines are unfolded to one row of characters.
+        frame: float32 [2, 3].
+        lines: Of the plate; one of 2 lines is unfolded to one row of characters.
 
     Returns:
-        float32 [N, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
+        float32 [1, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
     """
-    width, height = READER_SIZE_WH
-    crops = picture.new_empty((len(frames), 3, height, width), dtype=torch.float32)
-    for crop, frame in zip(crops, frames, strict=True):
-        upright = _turn_upright(picture, frame)
-        crop.copy_(resize_crop(upright if lines == 1 else unfold(upright))[0])
-    return normalize_crops(crops)
+    upright = _turn_upright(picture, frame)
+    return normalize_crops(resize_crop(upright if lines == 1 else unfold(upright)))
 
 
 def _turn_upright(picture: Tensor, frame: Tensor) -> Tensor:
@@ -115,9 +112,7 @@ def _region(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], 
     height, width = picture.shape[:2]
     corners = corners_of(frame[None])[0]
     low, high = corners.amin(0).floor().tolist(), corners.amax(0).ceil().tolist()
-    x0, y0 = (
-        int(min(max(at - 1, 0), size - 1)) for at, size in zip(low, (width, height), strict=True)
-    )
+    x0, y0 = int(min(max(low[0] - 1, 0), width - 1)), int(min(max(low[1] - 1, 0), height - 1))
     x1 = int(max(min(high[0] + 1, width), x0 + 1))
     y1 = int(max(min(high[1] + 1, height), y0 + 1))
     return (x0, y0, x1, y1), picture[y0:y1, x0:x1]

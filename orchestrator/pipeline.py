@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -14,26 +15,19 @@ from orchestrator.contract import (
     FROM_DETECTION,
     FROM_RECTIFICATION,
     INPUT,
-    MAX_BATCH,
     OUTPUT,
-    READER,
-    RECTIFIER,
-    THETA,
 )
-from orchestrator.detections import Detections, find_squares, keep_best
-from orchestrator.errors import ModelError, ParameterError, SettingsError
+from orchestrator.detections import MOST_SHRUNK, Detections, best_of, tiles_round, to_picture
+from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats import Formats, russian
-from orchestrator.images import check_picture, crop_boxes, crop_plates, letterbox
+from orchestrator.frames import corners_of
+from orchestrator.images import check_picture, letterbox
+from orchestrator.looks import Infer, Reader, Tensors, look_at
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
-from orchestrator.texts import read_lines, with_text
+from orchestrator.texts import with_text
 
-Tensors = Mapping[str, Tensor]
-Infer = Callable[[str, Tensors], Tensors]
-"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
-
-Where it has an attribute `formats`, as that of `load_networks` has, its weights read those plates.
-"""
+__all__ = ["Infer", "Tensors", "recognize"]
 
 
 def recognize(
@@ -53,8 +47,7 @@ def recognize(
         formats: What plates may say, in the alphabet of the reader; when None those of `infer`, or
             Russian plates where it has none.
         outputs: Names of the outputs that will be used; networks that none of them needs are not
-            run, and their part of a `Plate` stays empty. The corners of a plate that may have two
-            lines need it read.
+            run, and their part of a `Plate` stays empty.
 
     Returns:
         The plates, best detection first, in pixels of the picture that was given.
@@ -70,20 +63,18 @@ def recognize(
     check_picture(picture, max_pixels=settings.max_pixels)
     view, origin_xy = region(picture, settings.roi)
     found = find(view, infer, settings)
-    if not found.scores or not set(outputs) - FROM_DETECTION:
+    if not len(found.scores) or not set(outputs) - FROM_DETECTION:
         return Plates(tuple(_plates(found, origin_xy)))
-    squares = find_squares(found.xyxy) if formats.layouts(2) else []
-    straight, theta = straighten(cut(view, found.xyxy, squares), infer)
-    corners = corners_of(theta[: len(found.scores)], crop_boxes(view, found.xyxy))
-    plates = _plates(found, origin_xy, corners)
-    if not squares and not set(outputs) - FROM_DETECTION - FROM_RECTIFICATION:
+    wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
+    reader = Reader(infer, formats, settings.temperature, reads=wants_text)
+    looks = look_at(view, found.xyxy, reader)
+    plates = _plates(found, origin_xy, corners_of(looks.frames))
+    if not wants_text:
         return Plates(tuple(plates))
-    logits = read(straight, infer).cpu().numpy()
-    readings = read_lines(logits, squares, formats, settings.temperature)
     return Plates(
         tuple(
             with_text(plate, reading, settings.text_threshold, formats)
-            for plate, reading in zip(plates, readings, strict=True)
+            for plate, reading in zip(plates, looks.readings, strict=True)
         )
     )
 
@@ -115,56 +106,27 @@ def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
 
 
 def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
-    """Detect plates and keep the best of those that overlap."""
+    """Detect plates and keep the best of those that overlap.
+
+    Where a picture was shrunk much, its parts with faint or small finds are looked at as they are.
+    """
+    height, width = picture.shape[:2]
+    found, scale = detect(picture, infer, settings)
+    if scale > MOST_SHRUNK:
+        return best_of([found], settings)
+    closer = []
+    for x0, y0, x1, y1 in tiles_round(found, scale, (width, height)):
+        near, _ = detect(picture[y0:y1, x0:x1], infer, settings)
+        closer.append(replace(near, xyxy=near.xyxy + torch.tensor([x0, y0, x0, y0])))
+    return best_of([found, *closer], settings)
+
+
+def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detections, float]:
+    """Return what the detector finds in a picture, surely or faintly, and how it was scaled."""
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
-    return keep_best(rows, box, (picture.shape[1], picture.shape[0]), settings)
-
-
-def cut(picture: Tensor, xyxy: Tensor, squares: list[int]) -> Tensor:
-    """Return the crops of all boxes, and behind them the unfolded ones of the square boxes."""
-    crops = crop_plates(picture, xyxy)
-    if not squares:
-        return crops
-    return torch.cat((crops, crop_plates(picture, xyxy[squares], lines=2)))
-
-
-def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
-    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
-    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
-    straight = torch.cat([answer[OUTPUT] for answer in answers])
-    theta = torch.cat([answer[THETA] for answer in answers])
-    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
-        raise ModelError(
-            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
-            f"got {list(straight.shape)} and {list(theta.shape)}"
-        )
-    return straight, theta
-
-
-def read(straight: Tensor, infer: Infer) -> Tensor:
-    """Return the logits [N, 24, 18] of rectified crops [N, 3, 24, 94]."""
-    chunks = straight.split(MAX_BATCH)
-    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
-    if len(logits) != len(straight):
-        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
-    return logits
-
-
-def corners_of(theta: Tensor, boxes: list[tuple[int, int, int, int]]) -> Tensor:
-    """Map the corners of STN's output back to the picture.
-
-    Args:
-        theta: float32 [N, 2, 3], from output to input coordinates, both in [-1, 1].
-        boxes: The N whole-pixel boxes the crops were cut from.
-
-    Returns:
-        float32 [N, 4, 2] pixels, clockwise from top-left.
-    """
-    square = torch.tensor([[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
-    normal = square @ theta.float().cpu().transpose(1, 2)
-    xyxy = torch.tensor(boxes, dtype=torch.float32)[:, None]
-    return xyxy[..., :2] + (normal + 1) / 2 * (xyxy[..., 2:] - xyxy[..., :2])
+    height, width = picture.shape[:2]
+    return to_picture(rows, box, (width, height), settings), box.scale
 
 
 def _plates(
@@ -180,5 +142,5 @@ def _plates(
             detection_score=score,
             corners=tuple((cx, cy) for cx, cy in quad),
         )
-        for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores, quads, strict=True)
+        for (x0, y0, x1, y1), score, quad in zip(boxes, found.scores.tolist(), quads, strict=True)
     ]

@@ -13,44 +13,34 @@ from orchestrator.plates import Plate
 
 
 def read_lines(
-    logits: Array, squares: Sequence[int], formats: Formats, temperature: float
+    logits: Array, lines: Sequence[int], formats: Formats, temperature: float
 ) -> list[Reading]:
-    """Read every plate in one line, the square ones in two lines as well; the surer reading stays.
+    """Read crops as plates of so many lines each.
 
     Args:
-        logits: float32 [N + M, classes, T]: of N flat crops, then of M unfolded ones.
-        squares: Which of the N plates the M are.
+        logits: float32 [N, classes, T].
+        lines: Of each plate, 1 or 2.
         formats: What plates may say.
         temperature: Divides the logits.
 
     Returns:
-        N readings in the order of the plates.
+        N readings in the order of the crops.
 
     Raises:
         ModelError: The logits have another number of classes or are not finite.
     """
-    count = len(logits) - len(squares)
-    readings = decode(logits[:count], Grammar.of(formats), temperature=temperature)
-    if not squares:
-        return readings
-    unfolded = decode(logits[count:], Grammar.of(formats, 2), temperature=temperature)
-    has_flat_plates = bool(formats.layouts(1))
-    for index, reading in zip(squares, unfolded, strict=True):
-        if reading.score > readings[index].score or not has_flat_plates:
-            readings[index] = replace(reading, lines=2)
-    return readings
+    readings: dict[int, Reading] = {}
+    for count in set(lines):
+        chosen = [index for index, one in enumerate(lines) if one == count]
+        read = decode(logits[chosen], Grammar.of(formats, count), temperature=temperature)
+        readings |= {i: replace(one, lines=count) for i, one in zip(chosen, read, strict=True)}
+    return [readings[index] for index in range(len(lines))]
 
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
-    """Add what was read; the best candidate is shown as the text when it is sure enough.
-
-    The corners of a plate read in two lines become its box: they were those of the crop as it is,
-    and what STN says of the unfolded one is no quadrilateral of the picture.
-    """
+    """Add what was read; the best candidate is shown as the text when it is sure enough."""
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
-    x0, y0, x1, y1 = plate.xyxy
-    box = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     return replace(
         plate,
         text=text,
@@ -58,6 +48,5 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         raw_text=reading.raw_text,
         character_scores=reading.character_scores,
         candidates=reading.candidates,
-        corners=plate.corners if reading.lines == 1 else box,
         format=formats.format_of(text, reading.lines),
     )

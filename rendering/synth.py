@@ -23,7 +23,7 @@ from torch import Tensor
 
 from orchestrator.frames import (
     LOOK_MARGIN_XY,
-    cut_frames,
+    cut_frame,
     frames_round,
     grow_frames,
     sizes_of,
@@ -241,7 +241,7 @@ def cut_sample(
             corners = corners_in_crop(picture, box, quad)
         return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
     looked = jitter_frame(rng, quad)
-    crop = _to_bytes(cut_frames(torch.from_numpy(picture), looked[None], lines=photo.lines)[0])
+    crop = _to_bytes(cut_frame(torch.from_numpy(picture), looked, photo.lines)[0])
     if is_known and photo.lines == 1:
         inverse = np.linalg.inv(looked[:, :2].numpy())
         corners = ((quad - looked[:, 2].numpy()) @ inverse.T).astype(np.float32)

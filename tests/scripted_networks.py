@@ -30,7 +30,10 @@ def logits_of(text: str, logit: float = 20.0) -> Tensor:
 
 
 class ScriptedInfer:
-    """Networks that say what the test wants: the detector once, the others a plate at a time."""
+    """Networks that say what the test wants: the detector once, the others a crop at a time.
+
+    Crops beyond the texts given say nothing.
+    """
 
     def __init__(
         self,
@@ -40,7 +43,7 @@ class ScriptedInfer:
         logits: tuple[float, ...] = (),
     ):
         self.yolo, self.texts, self.theta = yolo, list(texts), theta
-        self.logits = logits or (20.0,) * len(texts)
+        self.logits = logits
         self.called: list[str] = []
         self.batches: list[int] = []
 
@@ -54,6 +57,7 @@ class ScriptedInfer:
         if model == "stn":
             self.crops = given
             return {"output__0": given, "output__1": self.theta.expand(len(given), 2, 3)}
-        read, self.texts = self.texts[: len(given)], self.texts[len(given) :]
-        sure, self.logits = self.logits[: len(given)], self.logits[len(given) :]
+        count = len(given)
+        read, self.texts = [*self.texts[:count], *[""] * count][:count], self.texts[count:]
+        sure, self.logits = (*self.logits[:count], *[20.0] * count)[:count], self.logits[count:]
         return {"output__0": torch.stack(list(map(logits_of, read, sure)))}

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from orchestrator.detections import Detections, keep_best
+from orchestrator.detections import Detections, best_of, keep_best, tiles_round, to_picture
 from orchestrator.errors import ModelError
 from orchestrator.images import Letterbox
 from orchestrator.settings import Settings
@@ -21,25 +21,25 @@ def found_in(answer: torch.Tensor, **settings: float) -> Detections:
 
 
 def test_no_rows_are_no_plates() -> None:
-    assert found_in(torch.zeros(1, 0, 6)).scores == []
+    assert found_in(torch.zeros(1, 0, 6)).scores.tolist() == []
 
 
 def test_rows_in_any_order_give_the_best_first() -> None:
     assert found_in(rows(ONE, TWO)).xyxy.tolist() == [[100, 100, 200, 125], [300, 50, 400, 75]]
     backwards = found_in(rows(TWO, ONE))
     assert backwards.xyxy.tolist() == [[100, 100, 200, 125], [300, 50, 400, 75]]
-    assert backwards.scores == pytest.approx([0.9, 0.8])
+    assert backwards.scores.tolist() == pytest.approx([0.9, 0.8])
 
 
 @pytest.mark.parametrize("threshold", [0.35, 0.0])
 def test_rows_of_zeros_are_padding_whatever_the_threshold(threshold: float) -> None:
     found = found_in(rows(ONE, PADDING, PADDING), detection_threshold=threshold)
-    assert found.scores == pytest.approx([0.9])
+    assert found.scores.tolist() == pytest.approx([0.9])
 
 
 def test_doubles_are_taken_and_scores_may_be_0_and_1() -> None:
     found = found_in(rows((100, 100, 200, 125, 1.0), PADDING).double())
-    assert (found.scores, found.xyxy.dtype) == ([1.0], torch.float32)
+    assert (found.scores.tolist(), found.xyxy.dtype) == ([1.0], torch.float32)
 
 
 @pytest.mark.parametrize(
@@ -129,3 +129,43 @@ def test_the_letterbox_that_is_named_is_the_one_the_detector_saw() -> None:
     box = Letterbox(torch.zeros(1, 384, 640, 3, dtype=torch.uint8), 0.5, (0, 12))
     with pytest.raises(ModelError, match="of the 640x384 letterbox"):
         keep_best(rows((10, 400, 50, 410, 0.9)), box, (1280, 720), Settings())
+
+
+SHRUNK = Letterbox(torch.zeros(1, 544, 960, 3, dtype=torch.uint8), 0.5, (0, 2))
+"""Of a picture of 1920 x 1080."""
+
+
+def faint_in(*boxes: tuple[float, ...]) -> Detections:
+    return to_picture(rows(*boxes), SHRUNK, (1920, 1080), Settings())
+
+
+def test_faint_finds_count_only_where_the_picture_was_shrunk_much() -> None:
+    faint = (100.0, 102.0, 120.0, 108.0, 0.1)
+    assert faint_in(faint).xyxy.tolist() == [[200, 200, 240, 212]]
+    assert len(to_picture(rows(faint), BOX, (640, 480), Settings()).scores) == 0
+
+
+def test_tiles_lie_round_faint_and_small_finds() -> None:
+    wide_and_clear = (400.0, 202.0, 480.0, 222.0, 0.9)
+    small, faint = (100.0, 102.0, 120.0, 108.0, 0.9), (700.0, 302.0, 780.0, 322.0, 0.1)
+    tiles = tiles_round(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
+    assert tiles == [(60, 110, 380, 302), (1320, 524, 1640, 716)]
+
+
+def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> None:
+    beside = [(2.0 + 20 * i, 4.0, 16.0 + 20 * i, 8.0, 0.9 - i / 100) for i in range(3)]
+    assert tiles_round(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
+
+
+def test_there_are_four_tiles_at_most() -> None:
+    apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
+    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 4
+
+
+def test_what_a_closer_look_finds_better_stays() -> None:
+    far = Detections(
+        torch.tensor([[10.0, 10, 50, 20], [300, 10, 340, 20]]), torch.tensor([0.1, 0.1])
+    )
+    near = Detections(torch.tensor([[11.0, 10, 51, 20]]), torch.tensor([0.8]))
+    best = best_of([far, near], Settings())
+    assert best.xyxy.tolist() == [[11, 10, 51, 20]]

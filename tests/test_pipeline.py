@@ -6,9 +6,9 @@ import torch
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ParameterError, PictureError, SettingsError
 from orchestrator.formats import Formats, PlateFormat, russian
-from orchestrator.pipeline import corners_of, recognize, region
+from orchestrator.pipeline import recognize, region
 from orchestrator.settings import Settings
-from tests.scripted_networks import IDENTITY, ScriptedInfer, picture, rows
+from tests.scripted_networks import ScriptedInfer, picture, rows
 
 ONE = (100.0, 100.0, 200.0, 125.0, 0.9)
 
@@ -69,7 +69,7 @@ def test_max_plates_keeps_the_surest() -> None:
 
 
 def test_more_plates_than_a_batch_go_in_chunks_and_keep_their_order() -> None:
-    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 18, 10.0 * i + 6, 0.99 - i / 100) for i in range(40)]
+    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 19, 10.0 * i + 4, 0.99 - i / 100) for i in range(40)]
     texts = tuple(f"A{i:03}AA77" for i in range(40))
     infer = ScriptedInfer(rows(*boxes), texts)
     plates = recognize(picture(480, 960), infer, Settings(detector_side_px=960))
@@ -129,18 +129,6 @@ def test_a_region_outside_the_picture_is_refused() -> None:
 def test_too_large_a_picture_is_refused() -> None:
     with pytest.raises(PictureError, match="wanted 1 to 1000 pixels, got 640x480"):
         recognize(picture(), ScriptedInfer(rows()), Settings(max_pixels=1000))
-
-
-def test_corners_of_the_identity_are_the_box() -> None:
-    corners = corners_of(IDENTITY[None], [(10, 20, 110, 50)])
-    assert corners.tolist() == [[[10, 20], [110, 20], [110, 50], [10, 50]]]
-
-
-def test_corners_follow_theta() -> None:
-    # Half as wide, shifted right by a quarter of the box, sheared down to the right.
-    theta = torch.tensor([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
-    corners = corners_of(theta, [(0, 0, 100, 100)])
-    assert torch.allclose(corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
 
 
 def test_the_picture_is_left_alone() -> None:

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from orchestrator.detections import find_squares
 from orchestrator.formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
@@ -16,26 +15,19 @@ WIDE_BOX = (100.0, 100.0, 200.0, 125.0, 0.9)
 SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
 
 
-def test_boxes_less_than_two_and_a_half_times_as_wide_as_high_are_square() -> None:
-    xyxy = torch.tensor([[0.0, 0, 50, 20], [0, 0, 49, 20], [0, 0, 10, 20], [0, 0, 100, 20]])
-    assert find_squares(xyxy) == [1, 2]
-    assert find_squares(xyxy[:1]) == []
-
-
 def test_russian_plates_of_square_boxes_alone_are_read_in_two_lines_as_well() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA77", "", "B840OK197"))
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA77", "", "", "B840OK197"))
     plates = recognize(picture(), infer, formats=russian())
     assert plates.texts == ["A001AA77", "B840OK197"]
     assert [plate.format for plate in plates] == ["ru_car", "ru_car_square"]
-    assert infer.batches == [3, 3]
 
 
-def test_a_square_box_is_read_in_one_line_and_in_two_by_the_same_calls() -> None:
-    # The flat crops of both boxes, then the unfolded one of the square box.
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "123ABC"))
+def test_a_square_plate_is_looked_at_once_more_in_one_line_and_in_two_by_the_same_calls() -> None:
+    # The flat crops of both boxes; of the square one the flat crop again and the unfolded one.
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "", "123ABC"))
     plates = recognize(picture(), infer, formats=BOTH)
-    assert infer.called == ["yolo", "stn", "lprnet"]
-    assert infer.batches == [3, 3]
+    assert infer.called == ["yolo", "stn", "lprnet", "stn", "lprnet"]
+    assert infer.batches == [2, 2, 2, 2]
     assert plates.texts == ["A001AA", "123ABC"]
     assert [plate.format for plate in plates] == ["long", "square"]
 
@@ -43,7 +35,7 @@ def test_a_square_box_is_read_in_one_line_and_in_two_by_the_same_calls() -> None
 def test_the_crop_behind_the_flat_ones_is_the_unfolded_one() -> None:
     scene = picture()
     scene[:120, 300:360], scene[120:, 300:360] = 0, 200  # above and below the box's middle
-    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "123ABC"))
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "", "123ABC"))
     recognize(scene, infer, formats=BOTH)
     flat, unfolded = infer.crops
     assert flat[:, 0, 47].mean() < -0.9 < 0.5 < flat[:, -1, 47].mean()
@@ -61,24 +53,26 @@ def test_a_square_box_may_hold_a_plate_of_one_line() -> None:
     [pytest.param((6.0, 9.0), "123ABC", id="two"), pytest.param((9.0, 6.0), "A001AA", id="one")],
 )
 def test_of_two_readings_the_surer_one_stays(logits: tuple[float, float], text: str) -> None:
-    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", "123ABC"), logits=logits)
+    texts = ("A001AA", "", "123ABC")
+    infer = ScriptedInfer(rows(SQUARE_BOX), texts, logits=(logits[0], 20.0, logits[1]))
     (plate,) = recognize(picture(), infer, formats=BOTH)
     assert plate.text == text
     assert plate.candidates[0] == (text, plate.text_score)
     assert (plate.raw_text, len(plate.character_scores)) == (text, 6)
 
 
-def test_corners_of_a_plate_in_two_lines_are_its_box() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "123ABC"))
+def test_corners_of_a_plate_in_two_lines_are_those_of_the_crop_as_it_is() -> None:
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "", "123ABC"))
     one, two = recognize(picture(), infer, formats=BOTH)
-    assert two.corners == ((300, 100), (360, 100), (360, 140), (300, 140))
-    assert one.corners == ((92, 94), (208, 94), (208, 131), (92, 131))  # the crop, for the identity
+    assert two.corners == ((295, 90), (365, 90), (365, 150), (295, 150))  # for the identity
+    assert one.corners == ((92, 94), (208, 94), (208, 131), (92, 131))
 
 
 def test_corners_are_the_same_whether_or_not_the_text_is_asked_for() -> None:
-    infer = ScriptedInfer(rows(SQUARE_BOX), ("", "123ABC"))
-    (plate,) = recognize(picture(), infer, formats=BOTH, outputs={"corners"})
-    assert plate.corners == ((300, 100), (360, 100), (360, 140), (300, 140))
+    asked = ScriptedInfer(rows(SQUARE_BOX), ("", "", "123ABC"))
+    (with_text,) = recognize(picture(), asked, formats=BOTH)
+    (plate,) = recognize(picture(), ScriptedInfer(rows(SQUARE_BOX)), outputs={"corners"})
+    assert plate.corners == with_text.corners
 
 
 def test_corners_of_wide_boxes_alone_need_no_reader() -> None:
@@ -88,36 +82,36 @@ def test_corners_of_wide_boxes_alone_need_no_reader() -> None:
 
 
 def test_a_text_of_the_other_number_of_lines_is_no_plate() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("123ABC", "123ABC", "A001AA"))
+    texts = ("123ABC", "123ABC", "123ABC", "123ABC", "A001AA")
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), texts)
     assert recognize(picture(), infer, formats=BOTH).texts == ["", ""]
 
 
 def test_where_every_plate_has_two_lines_a_square_box_is_read_so_however_badly() -> None:
-    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", "77"))
+    infer = ScriptedInfer(rows(SQUARE_BOX), ("A001AA", "A001AA", "77"))
     (plate,) = recognize(picture(), infer, formats=SQUARE_ONLY)
     assert (plate.text, plate.raw_text) == ("", "77")
 
 
 def test_where_every_plate_has_two_lines_a_wide_box_has_no_text() -> None:
-    (plate,) = recognize(picture(), ScriptedInfer(rows(WIDE_BOX), ("A001AA",)), formats=SQUARE_ONLY)
+    infer = ScriptedInfer(rows(WIDE_BOX), ("A001AA",))
+    (plate,) = recognize(picture(), infer, formats=SQUARE_ONLY)
     assert (plate.text, plate.text_score, plate.raw_text) == ("", 0, "A001AA")
 
 
 def test_flat_and_unfolded_crops_share_the_batches() -> None:
     boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 12, 10.0 * i + 8, 0.99 - i / 100) for i in range(20)]
-    texts = tuple(f"A{i:03}AA" for i in range(20)) + tuple(f"{i:03}ABC" for i in range(20))
-    infer = ScriptedInfer(rows(*boxes), texts, logits=(9.0,) * 20 + (12.0,) * 20)
+    flat = tuple(f"A{i:03}AA" for i in range(20))
+    texts = (*flat, *flat, *(f"{i:03}ABC" for i in range(20)))
+    infer = ScriptedInfer(rows(*boxes), texts, logits=(4.0,) * 40 + (12.0,) * 20)
     plates: Plates = recognize(picture(480, 960), infer, Settings(), formats=BOTH)
-    assert infer.batches == [32, 8, 32, 8]
+    assert infer.batches == [20, 20, 32, 8, 32, 8]
     assert plates.texts == [f"{i:03}ABC" for i in range(20)]
 
 
 def test_corners_are_what_the_rectifier_says_of_the_flat_crops() -> None:
     half = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]])
-    whole = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    infer = ScriptedInfer(
-        rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "A002AA", ""), theta=torch.stack((half, half, whole))
-    )
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "A002AA"), theta=half)
     wide, square = recognize(picture(), infer, formats=BOTH)
     assert wide.corners == ((121, 103.25), (179, 103.25), (179, 121.75), (121, 121.75))
     # The square box grows by 4.8 and 10 px to 295, 90, 365, 150; half of that is its middle.

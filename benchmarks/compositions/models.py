@@ -93,7 +93,7 @@ class Crop(Model):
             (picture.shape[1], picture.shape[0]),
             replace(self.settings, max_plates=most),
         )
-        crops = crop_plates(picture, found.xyxy) if found.scores else torch.zeros(1, 3, 24, 94)
+        crops = crop_plates(picture, found.xyxy) if len(found.scores) else torch.zeros(1, 3, 24, 94)
         return {
             "crops": crops.numpy(),
             "coordinates": found.xyxy.numpy(),

@@ -12,8 +12,8 @@ from orchestrator.ctc import decode
 from orchestrator.formats import russian
 from orchestrator.grammar import Grammar
 from orchestrator.images import crop_plates
+from orchestrator.looks import Infer, read, straighten
 from orchestrator.picture_files import Bgr
-from orchestrator.pipeline import Infer, read, straighten
 
 
 class Judgement(NamedTuple):

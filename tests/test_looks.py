@@ -1,0 +1,92 @@
+"""What is looked at once more, and which of two looks counts."""
+
+from collections.abc import Mapping
+
+import pytest
+import torch
+from torch import Tensor
+
+from orchestrator.errors import ModelError
+from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.looks import Again, Looks, Reader, choose_again, look_at
+from orchestrator.texts import read_lines
+from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
+
+BOX = torch.tensor([[100.0, 100.0, 200.0, 125.0]])
+FLAT = Formats(ALPHABET, (PlateFormat("long", ("LDDDLL",)),))
+UPRIGHT = torch.tensor([[[50.0, 0, 150], [0, 12, 112]]])
+ASLANT = torch.tensor([[[50.0, -4, 150], [10, 12, 112]]])
+TILTED = torch.tensor([[1.0, -0.1, 0.0], [1.0, 1.0, 0.0]])
+
+
+class ThetasInTurn(ScriptedInfer):
+    """STN finds plates tilted at the first look, as they are at the next ones."""
+
+    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        answer = super().__call__(model, tensors)
+        if model == "stn":
+            self.theta = IDENTITY
+        return answer
+
+
+def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = True) -> Reader:
+    return Reader(infer, formats, reads=reads)
+
+
+def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT) -> Looks:
+    logits = logits_of(text, logit)[None].numpy()
+    return Looks(frames, tuple(read_lines(logits, [1], formats, 1.0)))
+
+
+@pytest.mark.parametrize(
+    ("frames", "logit", "again"),
+    [
+        pytest.param(UPRIGHT, 20.0, [], id="upright and sure"),
+        pytest.param(UPRIGHT, 3.0, [Again(0, 1)], id="unsure"),
+        pytest.param(ASLANT, 20.0, [Again(0, 1)], id="aslant"),
+    ],
+)
+def test_plates_aslant_and_unsure_ones_are_looked_at_again(
+    frames: Tensor, logit: float, again: list[Again]
+) -> None:
+    assert choose_again(seen(frames, "A001AA", logit), reader_of(ScriptedInfer(rows()))) == again
+
+
+def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plates() -> None:
+    square = torch.tensor([[[50.0, 0, 150], [0, 25, 112]]])
+    infer = ScriptedInfer(rows())
+    looks = seen(square, "A001AA77", formats=russian())
+    assert choose_again(looks, reader_of(infer, russian())) == [Again(0, 2)]
+    assert choose_again(seen(square, "A001AA"), reader_of(infer)) == []
+
+
+def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
+    reader = reader_of(ScriptedInfer(rows()), russian(), reads=False)
+    assert choose_again(Looks(UPRIGHT, ()), reader) == []
+    assert choose_again(Looks(ASLANT, ()), reader) == [Again(0, 1)]
+
+
+def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_the_second_look_says() -> None:
+    scene = picture()
+    infer = ThetasInTurn(rows(), ("A001AA", "B002BB"), theta=TILTED, logits=(4.0, 20.0))
+    looks = look_at(scene, BOX, reader_of(infer))
+    assert infer.called == ["stn", "lprnet", "stn", "lprnet"]
+    assert looks.readings[0].candidates[0][0] == "B002BB"
+    # The crop 92, 94 to 208, 131 tilted by theta, and grown by the room of a second look.
+    across, along = torch.tensor([58.0, 18.5]) * 1.12, torch.tensor([-5.8, 18.5]) * 1.4
+    wanted = torch.stack((across, along, torch.tensor([150.0, 112.5])), dim=1)
+    assert torch.allclose(looks.frames[0], wanted, atol=0.01)
+
+
+@pytest.mark.parametrize(("second", "kept"), [(20.0, "B002BB"), (2.0, "A001AA")])
+def test_of_two_looks_the_surer_reading_counts(second: float, kept: str) -> None:
+    infer = ScriptedInfer(rows(), ("A001AA", "B002BB"), logits=(3.5, second))
+    looks = look_at(picture(), BOX, reader_of(infer))
+    assert looks.readings[0].candidates[0][0] == kept
+    assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
+
+
+def test_a_theta_that_is_no_number_is_refused() -> None:
+    infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * torch.nan)
+    with pytest.raises(ModelError, match=r"^stn: wanted a finite theta, got NaN or infinity$"):
+        look_at(picture(), BOX, reader_of(infer))
