@@ -10,6 +10,7 @@ from orchestrator.ctc import Reading, decode
 from orchestrator.formats import Formats
 from orchestrator.grammar import Grammar
 from orchestrator.plates import Plate
+from orchestrator.regions import region_in
 
 
 def read_lines(
@@ -49,6 +50,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
     """
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
+    name = formats.format_of(text, reading.lines)
     x0, y0, x1, y1 = plate.xyxy
     box = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     return replace(
@@ -59,5 +61,6 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         character_scores=reading.character_scores,
         candidates=reading.candidates,
         corners=plate.corners if reading.lines == 1 else box,
-        format=formats.format_of(text, reading.lines),
+        format=name,
+        region=region_in(formats, text, name),
     )

@@ -166,6 +166,7 @@ class _Label(NamedTuple):
     crop: str
     text: str
     votes: int
+    is_draft: bool = False
 
 
 def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> RealCrop | str:
@@ -181,7 +182,9 @@ def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> Rea
     if picture is None:
         return "no picture"
     height, width = picture.shape[:2]  # with its margins
-    lines = possible[-1] if width / 1.1 < WIDEST_SQUARE * height / 1.4 else possible[0]
+    is_square = width / 1.1 < WIDEST_SQUARE * height / 1.4
+    # Drafts are what a reader of one line says, of plates seen askew, too.
+    lines = possible[-1] if is_square and not label.is_draft else possible[0]
     return RealCrop(label.crop, picture.astype(np.uint8), label.text, lines)
 
 
@@ -192,7 +195,8 @@ def _read_labels(path: Path) -> list[_Label]:
             table = csv.DictReader(lines)
             columns, rows = table.fieldnames or (), list(table)
         labels = [_Label(row.get("crop") or "", row.get("text") or row.get("draft_text") or "",
-                         int(row.get("votes_of_9") or 9)) for row in rows]  # fmt: skip
+                         int(row.get("votes_of_9") or 9), not row.get("text"))
+                  for row in rows]  # fmt: skip
     except (OSError, csv.Error, ValueError) as error:
         told = (isinstance(error, OSError) and error.strerror) or error
         raise SettingsError(f"{path}: wanted a CSV of crop,text, got: {told}") from error
