@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.images import decode, read_picture
     from orchestrator.networks.export import load_networks
     from orchestrator.pipeline import recognize
-    from orchestrator.plates import Plate, Plates
+    from orchestrator.plates import Plate, PlateRegion, Plates
     from orchestrator.settings import Settings
 
 _HOMES = {
@@ -37,6 +37,7 @@ _HOMES = {
     "Plate": "plates",
     "PlateClient": "client",
     "PlateError": "errors",
+    "PlateRegion": "plates",
     "Plates": "plates",
     "RequestError": "errors",
     "ServerError": "errors",
@@ -61,6 +62,7 @@ __all__ = [
     "Plate",
     "PlateClient",
     "PlateError",
+    "PlateRegion",
     "Plates",
     "RequestError",
     "ServerError",

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from orchestrator.errors import ModelError, ParameterError
 from orchestrator.formats import MAX_LENGTH
 from orchestrator.plates import CANDIDATES, Plate, Plates
+from orchestrator.regions import known_region
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
@@ -154,17 +155,19 @@ def _from_row(row: Mapping[str, Array]) -> Plate:
     raw_text = _text(row.get("raw_texts", [""])[0])
     scores = row.get("candidate_scores", empty).tolist()
     candidates = zip(row.get("candidates", empty), scores, strict=True)
+    text, name = (_text(row.get(output, [""])[0]) for output in ("texts", "formats"))
     x0, y0, x1, y1 = row["coordinates"].tolist()
     return Plate(
         xyxy=(x0, y0, x1, y1),
         detection_score=float(row.get("detection_scores", [0])[0]),
-        text=_text(row.get("texts", [""])[0]),
+        text=text,
         text_score=float(row.get("text_scores", [0])[0]),
         raw_text=raw_text,
         character_scores=tuple(row.get("character_scores", empty).tolist()[: len(raw_text)]),
         candidates=tuple((_text(text), score) for text, score in candidates if text),
         corners=tuple((x, y) for x, y in row.get("corners", empty).tolist()),
-        format=_text(row.get("formats", [""])[0]),
+        format=name,
+        region=known_region(text, name),
     )
 
 

@@ -32,7 +32,8 @@ class Reading:
         raw_text: Best path: the likeliest class of each step, collapsed.
         character_scores: Per character of `raw_text`, the best probability among its steps.
         candidates: Up to five texts that have a plate format, best first, with the probability of
-            the whole text; those of all texts there are, with a format or without, sum to 1.
+            the whole text, in which a region that does not exist counts against it; those of all
+            texts there are, with a format or without, sum to 1.
         lines: Of the plate as it was read, 1 or 2.
     """
 
@@ -146,14 +147,16 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         width: Prefixes kept after each step.
 
     Returns:
-        For each plate up to five complete texts, best first, each with its probability.
+        For each plate up to five complete texts, best first, each with its probability, in which
+        the grammar's regions count.
     """
     likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
     beams = _Beams.start(len(lattices), width, grammar)
     for step in range(lattices.shape[1]):
         beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
-    ended = beams.alive & grammar.complete[beams.length] != 0
-    scores = np.where(ended, beams.blank + beams.char, 0.0)
+    layouts = beams.alive & grammar.complete[beams.length]
+    scores = np.where(layouts != 0, beams.blank + beams.char, 0.0)
+    scores = weigh_regions(scores, beams.code, layouts, grammar)
     best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
     codes = np.take_along_axis(beams.code, best, 1).tolist()
     scores = np.take_along_axis(scores, best, 1).tolist()
@@ -161,6 +164,26 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
         tuple((_spell(code, grammar.alphabet), score) for code, score in pairs if score > 0)
         for pairs in map(zip, codes, scores)
     ]
+
+
+def weigh_regions(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
+    """Make texts whose region does not exist less likely, and all others the more.
+
+    Bayes' rule: each probability is multiplied by its prior and divided by their sum. What the
+    search has lost on its way counts as texts of known regions, so no score is too high.
+
+    Args:
+        scores: [N, W] probabilities of texts; of one plate they sum to 1 at most.
+        texts: [N, W], as numbers.
+        layouts: [N, W], those that each text has, as bits; 0 for none.
+        grammar: With the regions, and how much less likely an unknown one is.
+    """
+    if grammar.unknown_factor == 1:
+        return scores
+    is_unknown = (scores > 0) & ~grammar.regions.are_known(texts, layouts)
+    lost = (scores * is_unknown).sum(axis=1, keepdims=True) * (1 - grammar.unknown_factor)
+    weighed: Probs = np.where(is_unknown, grammar.unknown_factor, 1.0) * scores / (1 - lost)
+    return weighed
 
 
 def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:

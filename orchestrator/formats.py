@@ -20,6 +20,8 @@ MOST_LAYOUTS = 63
 MOST_CHARACTERS = 126
 """Of an alphabet. Like the layouts' it is a limit of the beam search, whose sets and texts are
 whole numbers of 64 bits."""
+MOST_NATS = 20.0
+"""Of evidence against a region: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
 """Folders of the countries that the project knows."""
 RUSSIA = COUNTRIES / "russia" / "formats.toml"
@@ -82,6 +84,8 @@ class Formats:
         letters: Characters that an `L` of a layout admits; all but the digits when empty.
         format: The kinds of plates, the one that settles a text that fits two first.
         region: The regions whose codes the plates bear.
+        unknown_region_nats: How much less likely a reading is whose region code does not exist, as
+            the natural logarithm of a factor; 0: as likely as any other.
         renderer: `module:function` that draws such plates, see `rendering.country`; the module is
             a file beside the formats' own, or can be imported. They cannot be drawn when empty.
 
@@ -96,6 +100,7 @@ class Formats:
     region: tuple[Region, ...] = ()
     renderer: str = ""
     letters: str = ""
+    unknown_region_nats: float = 0.0
 
     def __post_init__(self) -> None:
         _check_alphabet(self.alphabet)
@@ -106,6 +111,7 @@ class Formats:
         for code in codes:
             if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
                 raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
+        check_range("unknown_region_nats", self.unknown_region_nats, 0, MOST_NATS)
         layouts = [layout for one in self.format for layout in one.layouts]
         if not 1 <= len(layouts) <= MOST_LAYOUTS:
             raise SettingsError(
@@ -157,14 +163,22 @@ class Formats:
         """
         return self._match(text, lines)[0]
 
-    def region_of(self, text: str, lines: int = 1) -> Region | None:
-        """Return the region whose code a text bears; None where it bears none that is known.
+    def region_of(self, text: str, format_name: str = "") -> Region | None:
+        """Return the region whose code a text bears; None where it bears none that is known."""
+        return self._regions.get(self.code_of(text, format_name))
+
+    def code_of(self, text: str, format_name: str = "") -> str:
+        """Return the region code that a text bears, `""` for none.
 
         Args:
             text: What a plate says, its lines one after the other.
-            lines: Of the plate, 1 or 2.
+            format_name: Of the text; what it has in one line, else in two, when empty.
         """
-        return self._regions.get(code_of(text, self._match(text, lines)[1]))
+        named = (one for one in self.format if one.name == format_name)
+        layouts = (flatten(layout) for one in named for layout in one.layouts)
+        given = next((layout for layout in layouts if self.fits(text, layout)), "")
+        found = "" if format_name else self._match(text, 1)[1] or self._match(text, 2)[1]
+        return code_in(text, given or found)
 
     @cached_property
     def _regions(self) -> dict[str, Region]:
@@ -180,7 +194,7 @@ class Formats:
             if lines_of(layout) == lines and self.fits(text, flatten(layout))
         ]
         for name, layout in fitting:
-            if "R" not in layout or code_of(text, layout) in self._regions:
+            if "R" not in layout or code_in(text, layout) in self._regions:
                 return name, layout
         return fitting[0] if fitting else ("", "")
 
@@ -190,7 +204,7 @@ def flatten(layout: str) -> str:
     return layout.replace(BREAK, "")
 
 
-def code_of(text: str, layout: str) -> str:
+def code_in(text: str, layout: str) -> str:
     """Return the region code of a text whose layout, in one line, is given; `""` for none."""
     return "".join(char for char, place in zip(text, layout, strict=False) if place == "R")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,89 @@ Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
+class Codes:
+    """Layouts that have the region code at the same places.
+
+    A text is the number whose digits, in base `blank + 1`, are its classes plus one.
+
+    Attributes:
+        layouts: As bits.
+        powers: int64 [K], of the base, at the places of the code's K characters.
+        weights: int64 [K], of the base, at the places that they have in the code alone.
+        known: int64, sorted, the codes that exist as numbers of the base; at least one.
+    """
+
+    layouts: int
+    powers: Ints
+    weights: Ints
+    known: Ints
+
+    def are_known(self, texts: Ints, base: int) -> npt.NDArray[np.bool_]:
+        """Tell of texts [N] with these layouts which name a region that exists."""
+        numbers = texts[:, None] // self.powers % base @ self.weights
+        nearest = self.known.searchsorted(numbers).clip(max=len(self.known) - 1)
+        known: npt.NDArray[np.bool_] = self.known[nearest] == numbers
+        return known
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """Which texts name a region that exists.
+
+    Attributes:
+        nameless: The layouts that name no region, as bits.
+        base: Of the numbers that stand for texts.
+        codes: The other layouts, by the places of the code.
+    """
+
+    nameless: int
+    base: int = 0
+    codes: tuple[Codes, ...] = ()
+
+    @staticmethod
+    def of(formats: Formats, layouts: Sequence[str]) -> Regions:
+        """Compile the layouts, in one line each, and the codes of a country's regions."""
+        base = formats.blank + 1
+        places: dict[tuple[int, ...], int] = {}
+        for index, layout in enumerate(layouts):
+            found = tuple(at for at, place in enumerate(reversed(layout)) if place == "R")[::-1]
+            places[found] = places.get(found, 0) | 1 << index
+        nameless = places.pop((), 0)
+        numbers = {found: _numbers(formats, len(found), base) for found in places}
+        codes = (
+            Codes(bits, base ** np.array(found), base ** np.arange(len(found))[::-1], known)
+            for found, bits in places.items()
+            if len(known := numbers[found])
+        )
+        return Regions(nameless, base, tuple(codes))
+
+    def are_known(self, texts: Ints, layouts: Ints) -> npt.NDArray[np.bool_]:
+        """Tell which texts name a region that exists, or none at all.
+
+        Args:
+            texts: Of any shape, as numbers.
+            layouts: Of the same shape, those that each text has, as bits.
+        """
+        known: npt.NDArray[np.bool_] = layouts & self.nameless != 0
+        for codes in self.codes:
+            having = (layouts & codes.layouts != 0) & ~known
+            known[having] = codes.are_known(texts[having], self.base)
+        return known
+
+
+def _numbers(formats: Formats, length: int, base: int) -> Ints:
+    """Return the region codes of a length as sorted numbers, as a text's are."""
+    codes = (code for region in formats.region for code in region.codes if len(code) == length)
+    numbers = []
+    for code in codes:
+        number = 0
+        for char in code:
+            number = number * base + formats.alphabet.index(char) + 1
+        numbers.append(number)
+    return np.array(sorted(numbers), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
 class Grammar:
     """Layouts as bits of a number: which of them a prefix can still become.
 
@@ -23,12 +107,16 @@ class Grammar:
         start: Every layout.
         after: int64 [MAX_LENGTH + 1, blank], the layouts that allow a class at a position.
         complete: int64 [MAX_LENGTH + 1], the layouts that end at a length.
+        regions: Which texts name a region that exists.
+        unknown_factor: Of the probability of a text that names none that exists; 1 for no prior.
     """
 
     alphabet: str
     start: int
     after: Ints
     complete: Ints
+    regions: Regions
+    unknown_factor: float = 1.0
 
     @property
     def blank(self) -> int:
@@ -49,6 +137,8 @@ class Grammar:
             return mask(bool(place) and formats.admits(place, char) for place in places)
 
         return Grammar(
+            regions=Regions.of(formats, layouts),
+            unknown_factor=math.exp(-formats.unknown_region_nats),
             alphabet=formats.alphabet,
             start=mask(True for _ in layouts),
             after=np.array([[allowing(char, at) for char in formats.alphabet] for at in lengths]),
@@ -60,4 +150,5 @@ class Grammar:
         """Allow any text of up to `MAX_LENGTH` characters."""
         after = np.ones((MAX_LENGTH + 1, len(alphabet)), np.int64)
         after[MAX_LENGTH] = 0
-        return Grammar(alphabet, start=1, after=after, complete=np.ones(MAX_LENGTH + 1, np.int64))
+        complete = np.ones(MAX_LENGTH + 1, np.int64)
+        return Grammar(alphabet, 1, after, complete, Regions(nameless=1))

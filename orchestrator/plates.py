@@ -14,13 +14,26 @@ CANDIDATES = 5  # best readings told of each plate
 SIDES = ("x0", "y0", "x1", "y1")
 COLUMNS = (
     *("text", "text_score", "detection_score", *SIDES),
-    *("character_scores", "candidates", "corners", "raw_text", "format"),
+    *("character_scores", "candidates", "corners", "raw_text", "format", "region_code", "region"),
 )
 """Of the data frame. A terminal that is too narrow leaves those in the middle out: the wide ones
 are there."""
 SHOWN = ("text", "text_score", "raw_text", "format", "detection_score", *SIDES)
 """Columns of a plate's table for people."""
 SCORE = "{:.2f}".format
+
+
+@dataclass(frozen=True)
+class PlateRegion:
+    """Where a plate is registered.
+
+    Attributes:
+        code: As the plate bears it, `77`.
+        name: Of the region that the code belongs to, `Moscow`.
+    """
+
+    code: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -37,6 +50,7 @@ class Plate:
         candidates: Best readings that have a format, best first, with their scores.
         corners: The quadrilateral in picture pixels, clockwise from top-left.
         format: Name of the plate format of `text`, `""` for none.
+        region: Whose code `text` bears; None where it bears none, or none that exists.
     """
 
     xyxy: tuple[float, float, float, float]
@@ -48,6 +62,7 @@ class Plate:
     candidates: tuple[tuple[str, float], ...] = ()
     corners: tuple[tuple[float, float], ...] = ()
     format: str = ""
+    region: PlateRegion | None = None
 
 
 @dataclass(frozen=True)
@@ -80,11 +95,14 @@ class Plates(Sequence[Plate]):
         return {"plates": [asdict(plate) for plate in self.plates]}
 
     def to_dataframe(self) -> pd.DataFrame:
-        """Return one row per plate; the box as columns `x0`, `y0`, `x1`, `y1` in pixels."""
+        """Return one row per plate.
+
+        The box has the columns `x0`, `y0`, `x1`, `y1`, in pixels, the region `region_code` and
+        `region`, its name; both are `""` where there is none.
+        """
         import pandas as pd  # half a second, which Triton's workers need not spend
 
-        rows = [asdict(plate) | dict(zip(SIDES, plate.xyxy, strict=True)) for plate in self.plates]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        return pd.DataFrame(map(_to_row, self.plates), columns=list(COLUMNS))
 
     def to_text(self, unread: str = "") -> str:
         """Return a table for people, within 80 columns.
@@ -110,3 +128,10 @@ class Plates(Sequence[Plate]):
         for side in SIDES:
             table[side] = table[side].astype(float).round().astype(int)
         return table
+
+
+def _to_row(plate: Plate) -> dict[str, Any]:
+    """Return the values of a data frame's columns, and others."""
+    region = plate.region or PlateRegion("", "")
+    sides = dict(zip(SIDES, plate.xyxy, strict=True))
+    return asdict(plate) | sides | {"region_code": region.code, "region": region.name}

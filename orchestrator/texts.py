@@ -10,6 +10,7 @@ from orchestrator.ctc import Reading, decode
 from orchestrator.formats import Formats
 from orchestrator.grammar import Grammar
 from orchestrator.plates import Plate
+from orchestrator.regions import region_in
 
 
 def read_lines(
@@ -41,6 +42,7 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
     """Add what was read; the best candidate is shown as the text when it is sure enough."""
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
+    name = formats.format_of(text, reading.lines)
     return replace(
         plate,
         text=text,
@@ -48,5 +50,6 @@ def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Fo
         raw_text=reading.raw_text,
         character_scores=reading.character_scores,
         candidates=reading.candidates,
-        format=formats.format_of(text, reading.lines),
+        format=name,
+        region=region_in(formats, text, name),
     )

@@ -58,6 +58,7 @@ def scene(
     seed: int = 0,
     columns: int | None = None,
     country: Country | None = None,
+    format_names: Sequence[str] = (),
 ) -> Scene:
     """Draw a street with one car for each text, parked in rows.
 
@@ -67,6 +68,8 @@ def scene(
         seed: The same seed gives the same picture.
         columns: Cars in a row; chosen to make the plates as wide as they get when None.
         country: Of the plates; Russia when None.
+        format_names: Of the plates, since several formats may say the same; the first that each
+            text has when empty.
 
     Raises:
         ValueError: A text has no known plate format.
@@ -82,7 +85,9 @@ def scene(
         front = False if spots[index].y < spots[-1].y - 1 else None  # fronts would be hidden
         car = draw_car(rng, 2 * round(spots[index].width), front)
         weight = float(np.round(rng.uniform(0.8, 1.0), 1))
-        plate = country.plate_of(texts[index], glyphs=weigh(glyph_mask, weight))
+        name = format_names[index] if format_names else None
+        glyphs = weigh(glyph_mask, weight)
+        plate = country.plate_of(texts[index], format_name=name, glyphs=glyphs)
         car = with_plate(car, plate)
         quads[index] = _place(rng, street, car, spots[index])
     street += rng.normal(0, 2.2, street.shape).astype(np.float32)

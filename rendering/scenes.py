@@ -96,7 +96,8 @@ def _draw_parked(
 ) -> LabelledPicture:
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
     text, _ = random_text(rng, country.formats, name)
-    drawn = scene([text], size_wh, seed=int(rng.integers(2**31)), country=country)
+    seed = int(rng.integers(2**31))
+    drawn = scene([text], size_wh, seed=seed, country=country, format_names=[name])
     seen, quad = _turn(rng, drawn)
     light = seen.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
     light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)

@@ -1,5 +1,6 @@
 """The tensors in config.pbtxt are those of the code."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from tritonclient.grpc import model_config_pb2
 from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError
 from orchestrator.formats import russian
-from orchestrator.plates import Plate, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
 
@@ -24,6 +25,7 @@ PLATE = Plate(
     candidates=(("A001AA77", 0.5), ("A001AA71", 0.25)),
     corners=((1.0, 2.0), (3.0, 2.0), (3.0, 4.0), (1.0, 4.0)),
     format="ru_car",
+    region=PlateRegion("77", "Moscow"),
 )
 """Every score has an exact float32, so that what comes back is equal."""
 
@@ -133,6 +135,12 @@ def test_the_configured_settings_are_the_defaults_of_the_code() -> None:
 def test_plates_survive_the_way_to_arrays_and_back() -> None:
     plates = Plates((PLATE, Plate(xyxy=(0.0, 0.0, 1.0, 1.0), corners=PLATE.corners)))
     assert contract.from_arrays(contract.to_arrays(plates)) == plates
+
+
+def test_the_region_of_an_answer_is_told_by_its_text_and_format() -> None:
+    sent = Plates((replace(PLATE, region=None), replace(PLATE, text="A001AA00")))
+    regions = [plate.region for plate in contract.from_arrays(contract.to_arrays(sent))]
+    assert regions == [PlateRegion("77", "Moscow"), None]
 
 
 def test_no_plates_have_the_right_rank() -> None:

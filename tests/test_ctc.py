@@ -1,5 +1,6 @@
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import torch
 
 from orchestrator.ctc import Candidates, beam_search, best_path, collapse, decode
 from orchestrator.errors import ModelError
-from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.formats import Formats, PlateFormat, Region, russian
 from orchestrator.grammar import Grammar
 
 STEPS = 18
@@ -182,3 +183,53 @@ def test_logits_with_other_classes_are_refused() -> None:
 def test_logits_that_are_no_numbers_are_refused() -> None:
     with pytest.raises(ModelError, match="finite"):
         decode(torch.full((1, 24, STEPS), math.nan), GRAMMAR)
+
+
+def with_regions(nats: float) -> Grammar:
+    """A letter and a digit that is the region: 1 exists, 2 and 3 do not."""
+    formats = (PlateFormat("short", ("LR",)),)
+    here = (Region("here", ("1",)),)
+    return Grammar.of(Formats(ALPHABET, formats, here, unknown_region_nats=nats))
+
+
+def doubtful(chances: dict[str, float]) -> np.ndarray:
+    """[T, C] of an A, a blank, and digits with these chances."""
+    lattice = np.zeros((3, BLANK + 1))
+    lattice[0, ALPHABET.index("A")] = lattice[1, BLANK] = 1.0
+    for char, chance in chances.items():
+        lattice[2, ALPHABET.index(char)] = chance
+    return lattice
+
+
+def test_a_region_that_does_not_exist_ranks_behind_one_that_does() -> None:
+    lattice = doubtful({"1": 0.3, "2": 0.7})
+    assert searched(lattice, with_regions(0))[0] == ("A2", pytest.approx(0.7))
+    weighed = dict(searched(lattice, with_regions(2)))
+    odds = 0.3 / (0.7 * math.exp(-2))
+    assert [*weighed] == ["A1", "A2"]
+    assert weighed["A1"] / weighed["A2"] == pytest.approx(odds)
+    assert sum(weighed.values()) == pytest.approx(1)
+
+
+def test_a_reading_that_is_sure_of_its_region_is_believed() -> None:
+    text, score = searched(doubtful({"1": 0.001, "2": 0.999}), with_regions(3))[0]
+    assert text == "A2"
+    assert score == pytest.approx(0.999 * math.exp(-3) / (0.001 + 0.999 * math.exp(-3)))
+
+
+def test_what_has_no_format_keeps_its_part_of_the_probability() -> None:
+    lattice = doubtful({"1": 0.2, "2": 0.4, "B": 0.4})
+    weighed = dict(searched(lattice, with_regions(2)))
+    rest = 0.4 / (0.2 + 0.4 * math.exp(-2) + 0.4)
+    assert sum(weighed.values()) == pytest.approx(1 - rest)
+
+
+@pytest.mark.parametrize("nats", [0.0, 3.0, 20.0])
+def test_scores_stay_a_probability_whatever_the_weight(nats: float) -> None:
+    rng = np.random.default_rng(4)
+    logits = rng.normal(0, 3, (20, BLANK + 1, STEPS)).astype(np.float32)
+    grammar = Grammar.of(replace(RUSSIAN, unknown_region_nats=nats))
+    for reading in decode(logits, grammar):
+        scores = [score for _, score in reading.candidates]
+        assert scores == sorted(scores, reverse=True)
+        assert 0 <= sum(scores) <= 1 + 1e-9

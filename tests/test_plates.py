@@ -1,7 +1,7 @@
 import json
 from dataclasses import fields
 
-from orchestrator.plates import Plate, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates
 
 
 def test_no_plates_make_an_empty_table_with_columns() -> None:
@@ -12,14 +12,27 @@ def test_no_plates_make_an_empty_table_with_columns() -> None:
 
 
 def test_the_table_has_everything_that_a_plate_has() -> None:
-    sides = {"x0", "y0", "x1", "y1"}
-    assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | sides
+    more = {"x0", "y0", "x1", "y1", "region_code"}
+    assert set(Plates().to_dataframe()) == {f.name for f in fields(Plate)} - {"xyxy"} | more
 
 
 def test_the_table_has_a_row_per_plate() -> None:
     table = Plates((Plate((1, 2, 3, 4), text="A001AA77"), Plate((5, 6, 7, 8)))).to_dataframe()
     assert table["text"].tolist() == ["A001AA77", ""]
     assert table.loc[1, ["x0", "y0", "x1", "y1"]].tolist() == [5, 6, 7, 8]
+
+
+def test_a_plates_region_has_two_columns_empty_where_there_is_none() -> None:
+    moscow = Plate((1, 2, 3, 4), region=PlateRegion("77", "Moscow"))
+    table = Plates((moscow, Plate((5, 6, 7, 8)))).to_dataframe()
+    assert table["region_code"].tolist() == ["77", ""]
+    assert table["region"].tolist() == ["Moscow", ""]
+
+
+def test_a_plates_region_is_an_object_in_json() -> None:
+    plates = Plates((Plate((1, 2, 3, 4), region=PlateRegion("77", "Moscow")), Plate((5, 6, 7, 8))))
+    regions = [plate["region"] for plate in plates.to_dict()["plates"]]
+    assert regions == [{"code": "77", "name": "Moscow"}, None]
 
 
 READ = Plate(

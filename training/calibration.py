@@ -18,17 +18,17 @@ from orchestrator.ctc import decode
 from orchestrator.formats import Formats
 from orchestrator.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
-from rendering.synth import Batch, cut
+from rendering.synth import Batch, Sample, cut
 from training.crops import RealCrop, inner_box
 from training.makers import make_batch
 from training.pools import to_input
-from training.sources import UNKNOWN_CORNERS, Source
+from training.sources import UNKNOWN_CORNERS, Source, see_again
 
 log = logging.getLogger(__name__)
 
 TEMPERATURES = np.geomspace(0.3, 3.0, 31)
-CUTS = 6
-"""Of each crop, a little off, as the boxes of a detector are."""
+CUTS, SEEN_AGAIN = 4, 4
+"""Of each crop: a little off, as a detector's boxes are; and in other light, from elsewhere."""
 LEAST_CROPS = 30
 """Fewer say little about how often a score is right."""
 RENDERED = 1000
@@ -114,7 +114,8 @@ def choose_plates(
     """Return what text scores are calibrated on, and say so; None where there are no such plates.
 
     Args:
-        held_out: Real crops that were not trained on; each is cut a few times, a little off.
+        held_out: Real crops that were not trained on; each is cut a few times, a little off, and
+            as often as training sees crops: far, turned, smeared and dark.
         source: Rendered plates, instead where the crops are too few; None: there are none.
         seed: Of the cuts, or of the rendered plates.
         workers: Processes that render.
@@ -122,10 +123,10 @@ def choose_plates(
     count = len(held_out)
     if count >= LEAST_CROPS:
         rng = np.random.default_rng(seed)
-        crops = np.stack([_cut_off(rng, crop) for _ in range(CUTS) for crop in held_out])
         log.info("calibrating on %d held-out real crops", count)
-        corners = np.repeat(UNKNOWN_CORNERS[None], len(crops), axis=0)
-        return Batch(crops, [crop.text for crop in held_out] * CUTS, corners)
+        cuts = [_cut_off(rng, crop) for _ in range(CUTS) for crop in held_out]
+        again = [see_again(rng, crop) for _ in range(SEEN_AGAIN) for crop in held_out]
+        return Batch.of([one for one in (*cuts, *again) if one.text])
     few = f"only {count} real crops were held out" if count else "no real crops were held out"
     if source is None:
         log.warning(
@@ -137,8 +138,8 @@ def choose_plates(
     return make_batch(source, RENDERED, seed + SEED, workers)
 
 
-def _cut_off(rng: np.random.Generator, crop: RealCrop) -> NDArray[np.uint8]:
+def _cut_off(rng: np.random.Generator, crop: RealCrop) -> Sample:
     box = inner_box(crop.picture)
     size_wh = box[2:] - box[:2]
     off = (rng.normal(0, [0.02, 0.05], (2, 2)) * size_wh).reshape(4)
-    return cut(crop.picture, box + off, crop.lines)
+    return Sample(cut(crop.picture, box + off, crop.lines), crop.text, UNKNOWN_CORNERS)

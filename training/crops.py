@@ -14,11 +14,11 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
 from orchestrator.picture_files import Bgr
 from rendering.camera import Quad
+from rendering.texts import plain
 from reporting.files import write_csv
 from training.recipes import ReaderData
 
@@ -182,10 +182,16 @@ class _Label(NamedTuple):
 
 
 def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> RealCrop | str:
-    """Read one crop, or say why it cannot be used."""
+    """Read one crop, or say why it cannot be used.
+
+    A text that plates of one line and of two may say is of one, unless a `/` in it breaks it.
+    """
     if label.votes < votes:
         return f"{label.votes} of 9 votes, wanted {votes}"
-    possible = [lines for lines in (1, 2) if formats.format_of(label.text, lines)]
+    text = plain(label.text)
+    possible = [lines for lines in (1, 2) if formats.format_of(text, lines)]
+    if text != label.text:
+        possible = [lines for lines in possible if lines == 2]
     if not possible:
         return "no plate format"
     if not (folder / label.crop).is_file():
@@ -193,10 +199,8 @@ def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> Rea
     picture = cv2.imread(str(folder / label.crop))
     if picture is None:
         return "no picture"
-    height, width = picture.shape[:2]  # with its margins
-    lines = possible[-1] if width / 1.1 < WIDEST_SQUARE * height / 1.4 else possible[0]
     corners = _read_corners(label.corners)
-    return RealCrop(label.crop, picture.astype(np.uint8), label.text, lines, corners)
+    return RealCrop(label.crop, picture.astype(np.uint8), text, possible[0], corners)
 
 
 def _read_corners(written: str) -> Quad | None:

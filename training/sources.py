@@ -77,8 +77,12 @@ class RealPlates:
     crops: tuple[RealCrop, ...]
 
     def __call__(self, rng: np.random.Generator) -> Sample:
-        crop = self.crops[int(rng.integers(len(self.crops)))]
-        return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
+        return see_again(rng, self.crops[int(rng.integers(len(self.crops)))])
+
+
+def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:
+    """Cut a real plate out of a photo of it that was taken elsewhere."""
+    return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
 
 
 def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:

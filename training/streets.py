@@ -41,9 +41,11 @@ def draw_street(rng: np.random.Generator, country: Country | None = None) -> Sce
     """Draw parked cars with a random number of random plates; Russian ones without a country."""
     country = country or russia()
     count = int(rng.choice(PLATES, p=SHARES))
-    texts = [random_text(rng, country.formats)[0] for _ in range(count)]
+    plates = [random_text(rng, country.formats) for _ in range(count)]
+    texts, names = [text for text, _ in plates], [name for _, name in plates]
     size_wh = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
-    return scene(texts, size_wh, seed=int(rng.integers(2**31)), country=country)
+    seed = int(rng.integers(2**31))
+    return scene(texts, size_wh, seed=seed, country=country, format_names=names)
 
 
 def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene:

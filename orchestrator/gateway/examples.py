@@ -77,6 +77,7 @@ READING = {
     "character_scores": [0.99, 1.0, 1.0, 0.98, 1.0, 0.99, 1.0, 1.0],
     "candidates": [{"text": "A123BC77", "score": 0.97}, {"text": "A128BC77", "score": 0.01}],
     "format": "ru_car",
+    "region": {"code": "77", "name": "Moscow"},
 }
 PLATE = READING | {
     "xyxy": [412.0, 300.5, 520.0, 326.5],

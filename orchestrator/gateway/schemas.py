@@ -6,6 +6,7 @@ A picture that failed among others has a `problem` where those have what was fou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -31,6 +32,13 @@ class Candidate(Model):
 
     text: str = Field(description="Latin look-alikes", examples=["A123BC77"])
     score: Score = Field(description="Probability of the whole text, in [0, 1]", examples=[0.97])
+
+
+class Region(Model):
+    """Where a plate is registered."""
+
+    code: str = Field(description="As the plate bears it", examples=["77"])
+    name: str = Field(description="Of the region", examples=["Moscow"])
 
 
 class Reading(Model):
@@ -59,6 +67,10 @@ class Reading(Model):
     )
     format: str = Field(
         description='Name of the plate format of `text`, "" for none', examples=["ru_car"]
+    )
+    region: Region | None = Field(
+        description="Whose code `text` bears; null where it bears none, or none that exists",
+        examples=[{"code": "77", "name": "Moscow"}],
     )
 
 
@@ -174,6 +186,7 @@ def reading_of(plate: plates.Plate) -> dict[str, Any]:
         "character_scores": plate.character_scores,
         "candidates": tuple({"text": text, "score": score} for text, score in plate.candidates),
         "format": plate.format,
+        "region": asdict(plate.region) if plate.region else None,
     }
 
 

@@ -67,6 +67,7 @@ def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
         "character_scores": [],
         "candidates": [],
         "format": "ru_car",
+        "region": None,
     }
 
 

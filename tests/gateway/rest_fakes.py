@@ -9,7 +9,7 @@ import numpy as np
 from orchestrator.contract import OF_A_READING, OUTPUTS, PLATE_READER, to_arrays
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.tensors import to_tensor
-from orchestrator.plates import Plate, Plates
+from orchestrator.plates import Plate, PlateRegion, Plates
 
 # every number is one that float32 holds exactly
 PLATE = Plate(
@@ -22,6 +22,7 @@ PLATE = Plate(
     candidates=(("A123BC77", 0.875), ("A128BC77", 0.0625)),
     corners=((10.0, 20.0), (110.0, 21.0), (110.5, 45.0), (11.0, 44.0)),
     format="ru_car",
+    region=PlateRegion("77", "Moscow"),
 )
 UNREAD = Plate(xyxy=(1.0, 2.0, 3.0, 4.0), corners=((1.0, 2.0), (3.0, 2.0), (3.0, 4.0), (1.0, 4.0)))
 PLATE_AS_JSON = {
@@ -31,6 +32,7 @@ PLATE_AS_JSON = {
     "character_scores": [1.0, 0.5, 0.25, 0.125, 1.0, 0.5, 0.25, 0.125],
     "candidates": [{"text": "A123BC77", "score": 0.875}, {"text": "A128BC77", "score": 0.0625}],
     "format": "ru_car",
+    "region": {"code": "77", "name": "Moscow"},
     "xyxy": [10.0, 20.0, 110.5, 45.0],
     "detection_score": 0.75,
     "corners": [[10.0, 20.0], [110.0, 21.0], [110.5, 45.0], [11.0, 44.0]],

@@ -27,7 +27,10 @@ from tests.gateway.rest_fakes import PLATE, PLATE_AS_JSON, UNREAD, FakeInfer, pi
 LIMITS = Limits(pictures=3)
 READING_AS_JSON = {
     name: PLATE_AS_JSON[name]
-    for name in ("text", "text_score", "raw_text", "character_scores", "candidates", "format")
+    for name in (
+        *("text", "text_score", "raw_text", "character_scores"),
+        *("candidates", "format", "region"),
+    )
 }
 FILE = picture_file()
 THREE = form(part(FILE), part(FILE), part(FILE))

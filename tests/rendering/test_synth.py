@@ -161,6 +161,15 @@ def test_a_scene_is_the_same_for_the_same_seed() -> None:
     assert (scene([], (64, 48), seed=3).picture == scene([], (64, 48), seed=3).picture).all()
 
 
+def test_of_formats_that_say_the_same_the_one_that_is_named_is_drawn() -> None:
+    names = "ru_military_square", "ru_tractor"
+    dark, light = (scene(["1234/AB77"], (320, 240), format_names=[name]) for name in names)
+    x0, y0, x1, y1 = dark.xyxy[0].astype(int)
+    assert np.median(dark.picture[y0:y1, x0:x1]) < 90
+    x0, y0, x1, y1 = light.xyxy[0].astype(int)
+    assert np.median(light.picture[y0:y1, x0:x1]) > 170
+
+
 def test_a_crowded_scene_has_readable_plates() -> None:
     rng = np.random.default_rng(0)
     texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(40)]

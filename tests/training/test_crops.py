@@ -79,7 +79,7 @@ def test_a_table_that_is_not_there_is_named_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("size_wh", "lines"),
-    [pytest.param((110, 56), 1, id="wide"), pytest.param((110, 80), 2, id="square")],
+    [pytest.param((110, 50), 1, id="wide"), pytest.param((110, 80), 2, id="square")],
 )
 def test_a_text_of_one_line_or_two_has_as_many_as_the_plates_shape_says(
     tmp_path: Path, size_wh: tuple[int, int], lines: int
@@ -89,6 +89,14 @@ def test_a_text_of_one_line_or_two_has_as_many_as_the_plates_shape_says(
     cv2.imwrite(str(tmp_path / "1.png"), np.zeros((*size_wh[::-1], 3), np.uint8))
     (crop,), _ = read_crops(tmp_path, table, 7, formats)
     assert crop.lines == lines
+
+
+def test_a_draft_is_of_one_line_however_narrow_the_plate_is_seen(tmp_path: Path) -> None:
+    formats = Formats("01A", (PlateFormat("wide", ("LDD",)), PlateFormat("square", ("L/DD",))))
+    table = write_labels(tmp_path, "1.png,A01,9", header="crop,draft_text,votes_of_9")
+    cv2.imwrite(str(tmp_path / "1.png"), np.zeros((80, 110, 3), np.uint8))
+    (crop,), _ = read_crops(tmp_path, table, 7, formats)
+    assert crop.lines == 1
 
 
 def data_of(folder: Path, *rows: str, validation: Path | None = None) -> ReaderData:
