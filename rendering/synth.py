@@ -88,6 +88,12 @@ class Batch(NamedTuple):
         crops, texts, corners = zip(*parts, strict=True)
         return cls(np.stack(crops), list(texts), np.stack(corners))
 
+    @property
+    def readable(self) -> Batch:
+        """Those with a text: without the flat crops of plates of two lines."""
+        kept = [index for index, text in enumerate(self.texts) if text]
+        return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
+
 
 @dataclass(frozen=True)
 class Photo:

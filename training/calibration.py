@@ -126,7 +126,7 @@ def choose_plates(
         log.info("calibrating on %d held-out real crops", count)
         cuts = [_cut_off(rng, crop) for _ in range(CUTS) for crop in held_out]
         again = [see_again(rng, crop) for _ in range(SEEN_AGAIN) for crop in held_out]
-        return Batch.of([one for one in (*cuts, *again) if one.text])
+        return Batch.of([*cuts, *again]).readable
     few = f"only {count} real crops were held out" if count else "no real crops were held out"
     if source is None:
         log.warning(
@@ -135,7 +135,7 @@ def choose_plates(
         )  # fmt: skip
         return None
     log.info("calibrated on %d rendered plates, since %s", RENDERED, few)
-    return make_batch(source, RENDERED, seed + SEED, workers)
+    return make_batch(source, RENDERED, seed + SEED, workers).readable
 
 
 def _cut_off(rng: np.random.Generator, crop: RealCrop) -> Sample:

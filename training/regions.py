@@ -21,9 +21,9 @@ from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.formats import Formats
 from orchestrator.grammar import Grammar
+from orchestrator.looks import Infer, read, straighten
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.pipeline import Infer, read, straighten
 from rendering.camera import shrink
 from rendering.commands import Command, at_least
 from training.calibration import SURE, choose_plates

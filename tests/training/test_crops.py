@@ -78,25 +78,36 @@ def test_a_table_that_is_not_there_is_named_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size_wh", "lines"),
-    [pytest.param((110, 50), 1, id="wide"), pytest.param((110, 80), 2, id="square")],
-)
-def test_a_text_of_one_line_or_two_has_as_many_as_the_plates_shape_says(
-    tmp_path: Path, size_wh: tuple[int, int], lines: int
+    ("written", "lines"),
+    [pytest.param("A01", 1, id="one"), pytest.param("A/01", 2, id="told"),
+     pytest.param("0A1", 2, id="of two alone")],
+)  # fmt: skip
+def test_a_text_of_one_line_or_two_has_one_unless_a_break_is_told(
+    tmp_path: Path, written: str, lines: int
 ) -> None:
-    formats = Formats("01A", (PlateFormat("wide", ("LDD",)), PlateFormat("square", ("L/DD",))))
-    table = write_labels(tmp_path, "1.png,A01")
-    cv2.imwrite(str(tmp_path / "1.png"), np.zeros((*size_wh[::-1], 3), np.uint8))
-    (crop,), _ = read_crops(tmp_path, table, 7, formats)
-    assert crop.lines == lines
-
-
-def test_a_draft_is_of_one_line_however_narrow_the_plate_is_seen(tmp_path: Path) -> None:
-    formats = Formats("01A", (PlateFormat("wide", ("LDD",)), PlateFormat("square", ("L/DD",))))
-    table = write_labels(tmp_path, "1.png,A01,9", header="crop,draft_text,votes_of_9")
+    wide, square = PlateFormat("wide", ("LDD",)), PlateFormat("square", ("L/DD", "D/LD"))
+    formats = Formats("01A", (wide, square))
+    table = write_labels(tmp_path, f"1.png,{written}")
     cv2.imwrite(str(tmp_path / "1.png"), np.zeros((80, 110, 3), np.uint8))
     (crop,), _ = read_crops(tmp_path, table, 7, formats)
-    assert crop.lines == 1
+    assert (crop.text, crop.lines) == (written.replace("/", ""), lines)
+
+
+def test_corners_are_read_where_the_table_has_them(tmp_path: Path) -> None:
+    rows = ("1.png,A111AA11,1 2 101 3 100 22 2 21", "2.png,B222BB22,")
+    table = write_labels(tmp_path, *rows, header="crop,text,corners")
+    told, untold = read_crops(tmp_path, table, 7, RUSSIAN)[0]
+    assert told.quad.tolist() == [[1, 2], [101, 3], [100, 22], [2, 21]]
+    height, width = untold.picture.shape[:2]
+    low, high = untold.quad[0].tolist(), untold.quad[2].tolist()
+    assert low == pytest.approx([width * 0.05 / 1.1, height * 0.2 / 1.4])
+    assert high == pytest.approx([width * 1.05 / 1.1, height * 1.2 / 1.4])
+
+
+def test_corners_that_are_no_eight_numbers_are_refused(tmp_path: Path) -> None:
+    table = write_labels(tmp_path, "1.png,A111AA11,1 2 3", header="crop,text,corners")
+    with pytest.raises(SettingsError, match="wanted a CSV of crop,text"):
+        read_crops(tmp_path, table, 7, RUSSIAN)
 
 
 def data_of(folder: Path, *rows: str, validation: Path | None = None) -> ReaderData:
