@@ -4,10 +4,8 @@ import numpy as np
 
 from orchestrator.formats import russian
 from rendering.synth import Sample
-from training.checks import cut_exactly
-from training.crops import RealCrop
 from training.pools import Kind, Pools, to_input, to_targets
-from training.sources import UNKNOWN_CORNERS, cut_real
+from training.sources import UNKNOWN_CORNERS
 
 ALPHABET = russian().alphabet
 
@@ -70,12 +68,3 @@ def test_two_workers_make_what_this_process_makes() -> None:
 def test_pools_of_workers_that_begin_later_give_what_they_would_have_given() -> None:
     whole = drawn(Pools(KINDS, size=6), 5)
     assert drawn(Pools(KINDS, size=6, step=3, workers=2), 2) == whole[3:]
-
-
-def test_a_real_crop_is_cut_differently_each_time() -> None:
-    rng = np.random.default_rng(0)
-    crop = RealCrop("1_1.png", rng.integers(0, 255, (56, 220, 3), np.uint8), "A123BC77")
-    first, second = cut_real(rng, crop), cut_real(rng, crop)
-    assert first.shape == second.shape == (24, 94, 3)
-    assert (first != second).any()
-    assert cut_exactly([crop]).shape == (1, 24, 94, 3)
