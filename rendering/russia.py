@@ -99,8 +99,8 @@ def _draw_long(field: Field, style: Style, look: Look, number: str, code: str) -
 def _draw_american(field: Field, style: Style, look: Look, number: str, code: str) -> None:
     """The whole number above, the code with RUS and the flag beside it below."""
     draw_row(field, style, plain(number), Row(14, US_MM[0] - 14, 84, 76))
-    draw_code(field, code, 138 + style.shift_mm, 143, 58)
-    draw_country(field, 242, 143, 22, flag=look.has_flag and style.flag)
+    draw_code(field, code, 128 + style.shift_mm, 143, 58)
+    draw_country(field, 246, 143, 20, flag=look.has_flag and style.flag)
 
 
 def _draw_offroad(field: Field, style: Style, number: str) -> None:
@@ -119,8 +119,8 @@ def _draw_square(
     """Two lines of equal height; at the right of the lower one the code over RUS."""
     above, below = number.split(BREAK)
     width, height = size_mm
-    tall = min(76, 0.45 * height, 0.31 * width)
-    draw_row(field, style, above, Row(10, width - 10, 0.26 * height + 0.5 * tall, tall))
+    tall = min(76, 0.43 * height, 0.31 * width)
+    draw_row(field, style, above, Row(10, width - 10, 0.265 * height + 0.5 * tall, tall))
     border = (0.54 if len(code) == 2 else 0.46) * width
     bottom = 0.745 * height + 0.5 * LETTER * tall
     draw_row(field, style, below, Row(10, border - 4, bottom, tall))
