@@ -48,6 +48,13 @@ def evaluate(
     against: Annotated[
         list[Path] | None, typer.Option(help="Other report.json to compare with; repeatable.")
     ] = None,
+    conditions: Annotated[
+        bool,
+        typer.Option("--conditions", help="Read SCENES far, turned, dark, smeared ..., too."),
+    ] = False,
+    every: Annotated[
+        int, typer.Option(min=1, help="Only each so manieth picture of each data set.")
+    ] = 1,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first pictures of each data set.")
     ] = None,
@@ -78,6 +85,7 @@ def evaluate(
     """
     with show_errors(verbose=verbose):
         check_packages("torch", "matplotlib")
+        from evaluation.datasets import Selection
         from evaluation.recognizers import RecognizerOptions, parse_assignments
         from evaluation.run import Task, run
 
@@ -107,7 +115,8 @@ def evaluate(
             out=out,
             name=name or options.name,
             against=tuple(against or ()),
-            limit=limit,
+            selection=Selection(every, limit),
+            conditions=conditions,
         )
         typer.echo(run(task, options))
         typer.echo(f"\nreport in {out}", err=True)

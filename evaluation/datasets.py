@@ -6,14 +6,19 @@ import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from evaluation.yolo_labels import Box, label_file, label_folder, read_labels, to_pixels
 from orchestrator.errors import DataError
 from orchestrator.formats import russian
 from orchestrator.picture_files import SUFFIXES
 
+T = TypeVar("T")
+
 STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
 SIDES = ("x0", "y0", "x1", "y1")
+Point = tuple[float, float]
+"""x, y in pixels."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,9 @@ class LabelledPlate:
     region: Box
     format: str = ""
 
-    def holds(self, xyxy: Box) -> bool:
-        """Tell whether the centre of a box lies in the region."""
-        x, y = (xyxy[0] + xyxy[2]) / 2, (xyxy[1] + xyxy[3]) / 2
+    def holds(self, point: Point) -> bool:
+        """Tell whether a point lies in the region."""
+        x, y = point
         return self.region[0] <= x <= self.region[2] and self.region[1] <= y <= self.region[3]
 
 
@@ -66,13 +71,35 @@ class BoxedPicture:
         return [to_pixels(box, size_wh) for box in self.relative]
 
 
-def read_scenes(folder: Path, limit: int | None = None, alphabet: str | None = None) -> list[Scene]:
+@dataclass(frozen=True)
+class Selection:
+    """Which pictures of a data set to take, by name.
+
+    Attributes:
+        every: Take only each so manieth one, the first included.
+        limit: At most so many of these, the first; all when None.
+    """
+
+    every: int = 1
+    limit: int | None = None
+
+    def of(self, items: Sequence[T]) -> list[T]:
+        """Return the selected ones, in order."""
+        return list(items[:: self.every][: self.limit])
+
+
+ALL = Selection()
+
+
+def read_scenes(
+    folder: Path, selection: Selection = ALL, alphabet: str | None = None
+) -> list[Scene]:
     """Read `labels.csv` of a folder with `images/`.
 
     Args:
         folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1, and
             format where it is known).
-        limit: At most so many pictures, the first by name.
+        selection: Which of its pictures.
         alphabet: Characters of the texts; those of Russian plates when None.
 
     Raises:
@@ -87,11 +114,12 @@ def read_scenes(folder: Path, limit: int | None = None, alphabet: str | None = N
         plates.setdefault(row["image"], []).append(_plate(where, row, alphabet))
     if not plates:
         raise DataError(f"{labels}: wanted labelled plates, got none")
-    return [Scene(images / name, tuple(plates[name])) for name in sorted(plates)][:limit]
+    names = selection.of(sorted(plates))
+    return [Scene(images / name, tuple(plates[name])) for name in names]
 
 
 def read_boxes(
-    folder: Path, split: str, *, ignore: Path | None = None, limit: int | None = None
+    folder: Path, split: str, *, ignore: Path | None = None, selection: Selection = ALL
 ) -> list[BoxedPicture]:
     """Read one split of a YOLO data set; a picture without a label file has no plates.
 
@@ -100,7 +128,7 @@ def read_boxes(
         split: For example `val`.
         ignore: CSV of plates without a label (image, x0, y0, x1, y1); `ignore.csv` in the folder,
             where there is one, when None.
-        limit: At most so many pictures, the first by name.
+        selection: Which of its pictures.
 
     Raises:
         DataError: Something is missing or malformed; the message names the file and the line.
@@ -111,7 +139,7 @@ def read_boxes(
     ignored = _ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
     pictures = [
         BoxedPicture(path, read_labels(label_file(path)), tuple(ignored.get(path.name, ())))
-        for path in paths[:limit]
+        for path in selection.of(paths)
     ]
     if not any(picture.relative for picture in pictures):
         raise DataError(f"{labels}: wanted labels of {len(pictures)} pictures, got no box")

@@ -39,8 +39,16 @@ def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram,
     return left, Diagram(title, "text threshold", "", (chosen, *both), (0.0, 1.0), PERCENT)
 
 
-def draw_reliability(bins: Sequence[ScoreBin], ece: float | None) -> tuple[Diagram, Diagram]:
-    """Draw the accuracy of each bin of scores, and how many readings it holds."""
+def draw_reliability(
+    bins: Sequence[ScoreBin], ece: float | None, of: str = ""
+) -> tuple[Diagram, Diagram]:
+    """Draw the accuracy of each bin of scores, and how many readings it holds.
+
+    Args:
+        bins: Of equal width.
+        ece: Their expected calibration error.
+        of: What was read, in the title.
+    """
     width, lows = 1 / len(bins), [one.low for one in bins]
     full = [(one.score, one.accuracy) for one in bins if one.score is not None]
     means = Line([x for x, _ in full], [y or 0.0 for _, y in full], "mean score", ACCENT, "o")
@@ -49,7 +57,8 @@ def draw_reliability(bins: Sequence[ScoreBin], ece: float | None) -> tuple[Diagr
         Line((0, 1), (0, 1), "scores that mean what they say", FAINT, "--"),
         means,
     )
-    title = "Reliability of text scores" + (f": ECE {ece:.3f}" if ece is not None else "")
+    named = f"Reliability of text scores{f', {of}' if of else ''}"
+    title = named if ece is None else f"{named}: ECE {ece:.3f}"
     counts = Bars(lows, [one.count for one in bins], width, colour=FAINT, counted=True)
     return (
         Diagram(title, "", "part that is right", marks, (0.0, 1.0), FROM_0_TO_1),

@@ -69,7 +69,7 @@ def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
         by_tilt_deg=_bin(found, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
         by_format=_count_formats(outcomes),
         coverage=_measure_showing(found),
-        calibration=_measure_calibration(found),
+        calibration=measure_calibration(found),
         verdicts=tuple(map(_verdict, outcomes)),
     )
 
@@ -161,7 +161,8 @@ def _measure_showing(found: Sequence[Outcome]) -> Showing:
     )
 
 
-def _measure_calibration(found: Sequence[Outcome]) -> Calibration:
+def measure_calibration(found: Sequence[Outcome]) -> Calibration:
+    """Measure whether the text scores of found plates mean what they say."""
     scores, right = scores_of(found)
     bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
     return Calibration(

@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
-from evaluation.datasets import BoxedPicture, LabelledPlate, Scene
+from evaluation.conditions import AS_IT_IS, Condition
+from evaluation.datasets import BoxedPicture, LabelledPlate, Point, Scene
 from evaluation.detection import Detected
 from evaluation.recognizers import Answer
+from evaluation.yolo_labels import Box
 from orchestrator.errors import DataError, PictureError
 from orchestrator.images import read_picture
 from orchestrator.plates import Plate, Plates
@@ -74,25 +77,49 @@ class Outcome:
         return math.degrees(math.atan2(y, x))
 
 
-def judge(scene: Scene, answer: Answer) -> list[Outcome]:
+def judge(
+    scene: Scene, answer: Answer, to_source: Callable[[Point], Point] = lambda point: point
+) -> list[Outcome]:
     """Find the answer for each labelled plate of a picture.
 
     Of several answers in one region, the one with the right text counts, else the best detection.
+
+    Args:
+        scene: The labelled picture.
+        answer: For the picture, or for what was made of it.
+        to_source: Maps points of what was recognised to those of the labelled picture.
     """
     free_texts = answer.free_texts or (None,) * len(answer.plates)
     plates = list(zip(answer.plates, free_texts, strict=True))
+    centres = [to_source(centre_of(plate.xyxy)) for plate in answer.plates]
     outcomes = []
     for label in scene.plates:
-        inside = [pair for pair in plates if label.holds(pair[0].xyxy)]
+        inside = [one for one, at in zip(plates, centres, strict=True) if label.holds(at)]
         right = [pair for pair in inside if pair[0].text == label.text]
         plate, free_text = next(iter(right + inside), (None, None))
         outcomes.append(Outcome(scene.path, label, plate, free_text))
     return outcomes
 
 
-def judge_scenes(scenes: Iterable[Scene], read: Callable[[Tensor], Answer]) -> list[Outcome]:
-    """Read every scene."""
-    return [outcome for scene in scenes for outcome in judge(scene, read(open_picture(scene.path)))]
+def centre_of(xyxy: Box) -> Point:
+    """Return the centre of a box."""
+    return (xyxy[0] + xyxy[2]) / 2, (xyxy[1] + xyxy[3]) / 2
+
+
+def judge_scenes(
+    scenes: Iterable[Scene],
+    read: Callable[[Tensor], Answer],
+    condition: Condition = AS_IT_IS,
+) -> list[Outcome]:
+    """Read every scene as it is seen under a condition."""
+    return [outcome for scene in scenes for outcome in _judge_view(scene, read, condition)]
+
+
+def _judge_view(
+    scene: Scene, read: Callable[[Tensor], Answer], condition: Condition
+) -> list[Outcome]:
+    view = condition.view(open_picture(scene.path).numpy())
+    return judge(scene, read(torch.from_numpy(view.bgr)), view.to_source)
 
 
 def detect_all(

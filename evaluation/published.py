@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.results import Decoding, DetectionResult, OperatingPoint, Report, Verdicts
+from evaluation.results import (
+    ConditionsResult,
+    Decoding,
+    DetectionResult,
+    OperatingPoint,
+    Report,
+    Verdicts,
+)
 from evaluation.scores import Coverage
 from orchestrator.networks.weights import WEIGHTS
 
@@ -57,6 +64,7 @@ class PublishedRun:
         text_threshold: Least score of a text that was shown.
         reading: Where the scenes were read.
         detection: Where detection was measured.
+        conditions: Where the scenes were read under conditions.
     """
 
     engines: Mapping[str, str]
@@ -65,6 +73,7 @@ class PublishedRun:
     text_threshold: float
     reading: PublishedReading | None
     detection: PublishedDetection | None
+    conditions: ConditionsResult | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ def publish_run(report: Report) -> PublishedRun:
         text_threshold=report.settings.text_threshold,
         reading=_publish_reading(report),
         detection=_publish_detection(report.detection),
+        conditions=report.conditions,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from textwrap import fill
 
+from evaluation.condition_tables import compare_conditions, compare_curves
 from evaluation.pairing import interpret
 from evaluation.published import (
     AS_LABELLED,
@@ -196,6 +197,22 @@ def write_reader(published: Published) -> str:
     return _paragraphs(format_markdown(header, rows), _write_test(published))
 
 
+def write_conditions(published: Published) -> str:
+    """Write how ours and the predecessor's pair read the scenes made worse."""
+    ours, theirs = (published.runs[name].conditions for name in (OURS, PREDECESSOR))
+    if ours is None or theirs is None:
+        return "Not measured yet with these weights.\n"
+    text = (
+        f"The {ours.mean.std.plates // len(ours.each)} standard plates of the scenes under "
+        f"{len(ours.each)} conditions, behind the same detector. The text scores' expected "
+        f"calibration error is {format_number(ours.each[0].ece)} on the scenes as they are, and "
+        f"{format_number(ours.mean.ece)} over all conditions together."
+    )
+    both = {"ours": ours, "the predecessor's pair": theirs}
+    after = "The part that is read where the scenes are scaled down, turned and smeared:"
+    return _paragraphs(text, compare_conditions(both), after, compare_curves(both))
+
+
 def _write_test(published: Published) -> str:
     test = published.against_predecessor
     return (
@@ -263,5 +280,6 @@ PARTS = {
     "labels": write_labels,
     "engines": write_engines,
     "reader": write_reader,
+    "conditions": write_conditions,
 }
 """Who writes each part."""

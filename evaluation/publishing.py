@@ -71,12 +71,14 @@ class Plan:
         reads: Whether it reads the scenes.
         detects: Whether detection is measured.
         ignores: Whether detection sets plates aside that nobody labelled.
+        conditions: Whether it reads the scenes under conditions.
     """
 
     options: RecognizerOptions
     reads: bool = True
     detects: bool = True
     ignores: bool = True
+    conditions: bool = False
 
 
 def plan_runs(ancestor: Path) -> dict[str, Plan]:
@@ -93,11 +95,11 @@ def plan_runs(ancestor: Path) -> dict[str, Plan]:
         for side in SIDES_PX
     }
     return {
-        OURS: Plan(small),
+        OURS: Plan(small, conditions=True),
         FLOAT32: Plan(floats),
         TORCHSCRIPT: Plan(replace(small, engine=Engine.TORCHSCRIPT)),
         AS_LABELLED: Plan(small, reads=False, ignores=False),
-        PREDECESSOR: Plan(theirs, detects=False),
+        PREDECESSOR: Plan(theirs, detects=False, conditions=True),
         PREDECESSOR_ALL: Plan(replace(theirs, parameters={"text_threshold": 0.0}), detects=False),
         **sides,
     }
@@ -134,6 +136,7 @@ def _run(name: str, plan: Plan, sources: Sources) -> Report:
         detection=sources.detection if plan.detects else None,
         ignore=sources.unlabelled if plan.ignores else nothing,
         name=name,
+        conditions=plan.conditions,
     )
     typer.echo(f"{name}: {run(task, plan.options).splitlines()[0]}", err=True)
     return read_report(Report, out / "report.json")

@@ -163,6 +163,65 @@ class ReadingResult:
 
 
 @dataclass(frozen=True)
+class ConditionResult:
+    """Standard plates under one condition, or under several together.
+
+    Attributes:
+        name: Of the condition.
+        std: What became of the plates.
+        ece: Expected calibration error of the text scores, bins of equal width.
+        ece_equal_mass: The same, bins of equally many readings.
+    """
+
+    name: str
+    std: Verdicts
+    ece: float | None
+    ece_equal_mass: float | None
+
+
+@dataclass(frozen=True)
+class RatePoint:
+    """A point of a curve: plates of one width, turn or smear, and what part of them is read.
+
+    Attributes:
+        bin: What it is a point of, `20-25` or `-15`.
+        x: Pixels or degrees; of a bin the mean.
+        plates: Labelled.
+        read: Shown with the wanted text.
+        rate: Read of labelled.
+        low: Where the true rate begins with 95 % confidence.
+        high: Where it ends.
+    """
+
+    bin: str
+    x: float
+    plates: int
+    read: int
+    rate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class ConditionsResult:
+    """How standard plates are read under conditions.
+
+    Attributes:
+        each: Of the table, in its order.
+        mean: All of these together; each weighs the same.
+        by_width_px: By width of the plate in the picture scaled down.
+        by_turn_deg: By how far the picture is turned, anticlockwise.
+        by_smear_px: By length of the smear, pixels of the picture.
+    """
+
+    each: tuple[ConditionResult, ...]
+    mean: ConditionResult
+    by_width_px: tuple[RatePoint, ...]
+    by_turn_deg: tuple[RatePoint, ...]
+    by_smear_px: tuple[RatePoint, ...]
+
+
+@dataclass(frozen=True)
 class OperatingPoint:
     """Detection at one threshold; what nothing defines is None."""
 
@@ -205,6 +264,7 @@ class DataSets:
     detection: str | None
     split: str | None
     limit: int | None
+    every: int = 1
 
 
 @dataclass(frozen=True)
@@ -221,6 +281,7 @@ class Report:
         seconds: How long it took.
         reading: Where there were scenes.
         detection: Where there were boxes.
+        conditions: Where they were asked for.
     """
 
     name: str
@@ -232,3 +293,4 @@ class Report:
     seconds: float
     reading: ReadingResult | None = None
     detection: DetectionResult | None = None
+    conditions: ConditionsResult | None = None

@@ -11,7 +11,9 @@ from typing import TypeVar
 
 import typer
 
-from evaluation.datasets import BoxedPicture, Scene, read_boxes, read_scenes
+from evaluation.condition_files import write_conditions
+from evaluation.condition_measurement import ByCondition, judge_conditions, measure_conditions
+from evaluation.datasets import ALL, BoxedPicture, Scene, Selection, read_boxes, read_scenes
 from evaluation.detection import Detected
 from evaluation.detection_files import write_detection
 from evaluation.measurement import measure_detection, measure_reading
@@ -40,7 +42,8 @@ class Task:
         ignore: CSV of its plates without a label.
         name: Of the report.
         against: Other reports to compare with.
-        limit: At most so many pictures of each data set.
+        selection: Which pictures of each data set.
+        conditions: Read the scenes under conditions, too.
     """
 
     out: Path
@@ -50,7 +53,18 @@ class Task:
     ignore: Path | None = None
     name: str = "ours"
     against: tuple[Path, ...] = ()
-    limit: int | None = None
+    selection: Selection = ALL
+    conditions: bool = False
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What became of everything that was looked at; empty where it was not asked for."""
+
+    boxed: Sequence[BoxedPicture]
+    outcomes: Sequence[Outcome]
+    detected: Sequence[Detected]
+    by_condition: ByCondition
 
 
 def run(task: Task, options: RecognizerOptions) -> str:
@@ -66,21 +80,38 @@ def run(task: Task, options: RecognizerOptions) -> str:
     prepare_folder(task.out)
     with open_recognizer(options) as recognizer:
         started = time.monotonic()
-        outcomes = judge_scenes(_watch(scenes, "reading"), recognizer.read)
-        detected = detect_all(_watch(boxed, "detecting"), recognizer.detect)
+        judged = _judge(task, scenes, boxed, recognizer)
         seconds = round(time.monotonic() - started, 1)
-    report = _report(task, recognizer, outcomes, detected, seconds)
+    report = _report(task, recognizer, judged, seconds)
     comparison = _compare(report, others)
     with explain_write_errors(task.out):
-        write_report(report, task.out / "report.json")
+        _write(report, judged, task.out)
         if others:
             (task.out / "comparison.md").write_text(comparison, encoding="utf-8")
-            write_changes(report, others, outcomes, task.out)
-        if report.reading:
-            write_reading(report.reading, outcomes, report.settings.text_threshold, task.out)
-        if report.detection:
-            write_detection(report.detection, detected, [one.path for one in boxed], task.out)
+            write_changes(report, others, judged.outcomes, task.out)
     return "\n\n".join(filter(None, (summarize(report), comparison.rstrip())))
+
+
+def _judge(
+    task: Task, scenes: Sequence[Scene], boxed: Sequence[BoxedPicture], recognizer: Recognizer
+) -> _Judged:
+    return _Judged(
+        boxed=boxed,
+        outcomes=judge_scenes(_watch(scenes, "reading"), recognizer.read),
+        detected=detect_all(_watch(boxed, "detecting"), recognizer.detect),
+        by_condition=judge_conditions(scenes, recognizer.read, _watch) if task.conditions else {},
+    )
+
+
+def _write(report: Report, judged: _Judged, folder: Path) -> None:
+    write_report(report, folder / "report.json")
+    if report.reading:
+        write_reading(report.reading, judged.outcomes, report.settings.text_threshold, folder)
+    if report.conditions:
+        write_conditions(report.conditions, judged.by_condition, folder)
+    if report.detection:
+        paths = [one.path for one in judged.boxed]
+        write_detection(report.detection, judged.detected, paths, folder)
 
 
 def _read_other(path: Path, name: str) -> Report:
@@ -100,17 +131,19 @@ def _compare(report: Report, others: Sequence[Report]) -> str:
 def _read_data(task: Task, alphabet: str) -> tuple[list[Scene], list[BoxedPicture]]:
     if not task.scenes and not task.detection:
         raise DataError("data: wanted a folder of scenes or --detection, got neither")
-    scenes = read_scenes(task.scenes, task.limit, alphabet) if task.scenes else []
+    if task.conditions and not task.scenes:
+        raise DataError("conditions: wanted a folder of scenes, got none")
+    of = task.selection
+    scenes = read_scenes(task.scenes, of, alphabet) if task.scenes else []
     if not task.detection:
         return scenes, []
-    return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, limit=task.limit)
+    return scenes, read_boxes(task.detection, task.split, ignore=task.ignore, selection=of)
 
 
 def _report(
     task: Task,
     recognizer: Recognizer,
-    outcomes: Sequence[Outcome],
-    detected: Sequence[Detected],
+    judged: _Judged,
     seconds: float,
 ) -> Report:
     threshold = recognizer.settings.detection_threshold
@@ -124,11 +157,13 @@ def _report(
             scenes=task.scenes.resolve().name if task.scenes else None,
             detection=task.detection.resolve().name if task.detection else None,
             split=task.split if task.detection else None,
-            limit=task.limit,
+            limit=task.selection.limit,
+            every=task.selection.every,
         ),
         seconds=seconds,
-        reading=measure_reading(outcomes) if outcomes else None,
-        detection=measure_detection(detected, threshold) if detected else None,
+        reading=measure_reading(judged.outcomes) if judged.outcomes else None,
+        detection=measure_detection(judged.detected, threshold) if judged.detected else None,
+        conditions=measure_conditions(judged.by_condition) if judged.by_condition else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from evaluation.condition_tables import compare_conditions, compare_curves, summarize_conditions
 from evaluation.reading import Confusion
 from evaluation.results import (
     PRECISION,
@@ -86,9 +87,16 @@ def _covered(reading: ReadingResult) -> float | None:
 
 
 def write_comparison(reports: Sequence[Report]) -> str:
-    """Write the headline figures of reports as a Markdown table, a column each."""
+    """Write the headline figures of reports as a Markdown table, a column each.
+
+    Where several have conditions, the tables of these follow.
+    """
     header = ("", *(report.name for report in reports))
-    return format_markdown(header, compare(ROWS, reports))
+    conditions = {report.name: report.conditions for report in reports if report.conditions}
+    headline = format_markdown(header, compare(ROWS, reports))
+    if len(conditions) < 2:
+        return headline
+    return "\n".join((headline, compare_conditions(conditions), compare_curves(conditions)))
 
 
 def summarize(report: Report) -> str:
@@ -97,6 +105,8 @@ def summarize(report: Report) -> str:
     parts = [f"{report.way}, {engines or 'engines unknown'}"]
     if report.reading:
         parts += _summarize_reading(report.reading)
+    if report.conditions:
+        parts += summarize_conditions(report.conditions)
     if report.detection:
         parts += _summarize_detection(report.detection)
     return "\n\n".join(parts)

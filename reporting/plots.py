@@ -71,6 +71,7 @@ class Diagram:
         y_limits: Of the y axis; None: what fits.
         x_ticks: Places on the x axis, which they make logarithmic.
         x_names: What stands at 0, 1, 2 ... of the x axis instead of numbers.
+        x_names_deg: How far they are turned, anticlockwise.
         is_log: The y axis is logarithmic.
     """
 
@@ -82,6 +83,7 @@ class Diagram:
     y_limits: tuple[float, float | None] | None = None
     x_ticks: tuple[float, ...] = ()
     x_names: tuple[str, ...] = ()
+    x_names_deg: float = 0.0
     is_log: bool = False
 
 
@@ -139,7 +141,11 @@ def _scale(axes: Axes, diagram: Diagram) -> None:
         axes.set_xscale("log", base=2)
         axes.set_xticks(diagram.x_ticks, [f"{tick:g}" for tick in diagram.x_ticks])
     if diagram.x_names:
-        axes.set_xticks(range(len(diagram.x_names)), diagram.x_names)
+        side = "right" if diagram.x_names_deg else "center"
+        axes.set_xticks(
+            range(len(diagram.x_names)), diagram.x_names, rotation=diagram.x_names_deg, ha=side,
+            rotation_mode="anchor",
+        )  # fmt: skip
     if diagram.is_log:
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

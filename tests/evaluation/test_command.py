@@ -8,6 +8,7 @@ import cv2
 import pytest
 from typer.testing import CliRunner
 
+from evaluation.conditions import CONDITIONS, EVERY_CONDITION
 from evaluation.measurement import measure_detection, measure_reading
 from evaluation.reading_files import write_reading
 from evaluation.results import Decoding, Report
@@ -121,6 +122,9 @@ class TestRenderedScenes:
     ("arguments", "message"),
     [
         pytest.param((), "data: wanted a folder of scenes or --detection", id="no data"),
+        pytest.param(
+            ("--detection", "x", "--conditions"), "conditions: wanted a folder", id="no scenes"
+        ),
         pytest.param(("nowhere",), "nowhere/images: wanted a folder, got none", id="no folder"),
         pytest.param(("x", "--url", "x:1", "--engine", "openvino"), "url: a running", id="engine"),
         pytest.param(("x", "--url", "x:1", "--triton"), "url: a running server", id="both"),
@@ -130,6 +134,69 @@ def test_errors_are_one_sentence(arguments: tuple[str, ...], message: str) -> No
     result = evaluate(*arguments)
     assert result.exit_code == 2
     assert result.output.startswith(f"plates: {message}")
+
+
+@pytest.fixture(scope="module")
+def under_conditions(data: Path, tmp_path_factory):
+    """Every second picture, which is the first street."""
+    out = tmp_path_factory.mktemp("conditions")
+    arguments = (data, "--conditions", "--every", 2, "--threads", 1, "--engine", "openvino")
+    return evaluate(*arguments, "--out", out), out
+
+
+class TestConditions:
+    def test_the_table_tells_of_every_condition(self, under_conditions) -> None:
+        result, out = under_conditions
+        assert result.exit_code == 0, result.output
+        report = read_report(Report, out / "report.json")
+        assert report.conditions is not None
+        assert report.data.every == 2
+        assert [one.std.plates for one in report.conditions.each] == [2] * len(CONDITIONS)
+        first = report.conditions.each[0]
+        assert (first.name, first.std.read, first.std.missed) == ("as it is", 1, 1)
+        assert "conditions, 2 standard plates in each" in result.stdout
+        assert "28 of 28, smeared 21 px" in result.stderr
+
+    def test_tables_are_files(self, under_conditions) -> None:
+        _, out = under_conditions
+        rows = rows_of(out / "conditions.csv")
+        assert [row["condition"] for row in rows] == [
+            *(condition.name for condition in CONDITIONS), "mean of 16",
+        ]  # fmt: skip
+        assert (rows[0]["read"], rows[0]["read_rate"]) == ("1", "0.5")
+        plates = rows_of(out / "condition_plates.csv")
+        assert len(plates) == 2 * len(EVERY_CONDITION)
+        assert (plates[0]["condition"], plates[0]["wanted"], plates[0]["verdict"]) == (
+            "as it is", "A123BC77", "read",
+        )  # fmt: skip
+        curves = {row["curve"] for row in rows_of(out / "condition_curves.csv")}
+        assert curves == {"width of the plate, px", "turn, degrees", "smear, px"}
+        assert rows_of(out / "condition_reliability.csv")[-1]["high"] == "1.0"
+
+    def test_plots_are_pictures(self, under_conditions) -> None:
+        _, out = under_conditions
+        names = ("condition_curves", "condition_errors", "condition_reliability")
+        assert all(cv2.imread(str(out / f"{name}.png")) is not None for name in names)
+
+    def test_another_evaluation_stands_beside_it(
+        self, under_conditions, data: Path, tmp_path: Path
+    ) -> None:
+        _, out = under_conditions
+        result = evaluate(
+            data, "--conditions", "--every", 2, "--threads", 1, "--out", tmp_path,
+            "--stn", WEIGHTS / "stn.pth", "--lprnet", WEIGHTS / "lprnet.pth", "--name", "other",
+            "--engine", "openvino", "--against", out / "report.json",
+        )  # fmt: skip
+        table = (tmp_path / "comparison.md").read_text()
+        assert "|  | other: read | other: wrong of shown | other: ECE | ours: read |" in table
+        assert "| as it is | 50.0 % | 0.0 % |" in table
+        assert "| smear, px | 0 | 3 |" in table
+        assert table.rstrip() in result.stdout
+
+    def test_a_report_without_conditions_has_no_files_of_them(self, done) -> None:
+        _, out = done
+        assert read_report(Report, out / "report.json").conditions is None
+        assert list(out.glob("condition*")) == []
 
 
 def test_another_setting_is_measured_with(data: Path, tmp_path: Path) -> None:

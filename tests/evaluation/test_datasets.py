@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import LabelledPlate, read_boxes, read_scenes
+from evaluation.datasets import LabelledPlate, Selection, read_boxes, read_scenes
 from orchestrator.errors import DataError
 
 HEADER = "image,text,type,x0,y0,x1,y1\n"
@@ -36,16 +36,16 @@ def yolo(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("box", "inside"),
+    ("point", "inside"),
     [
-        pytest.param((20, 20, 40, 30), True, id="within"),
-        pytest.param((0, 0, 20, 20), True, id="centre on the corner"),
-        pytest.param((0, 0, 19, 20), False, id="centre left of it"),
-        pytest.param((20, 10, 40, 131), False, id="centre below it"),
+        pytest.param((30, 25), True, id="within"),
+        pytest.param((10, 10), True, id="on the corner"),
+        pytest.param((9.5, 10), False, id="left of it"),
+        pytest.param((30, 70.5), False, id="below it"),
     ],
 )
-def test_a_region_holds_boxes_with_their_centre_in_it(box, inside: bool) -> None:
-    assert LabelledPlate("A001AA77", "std", (10, 10, 110, 70)).holds(box) is inside
+def test_a_region_holds_the_points_in_it(point, inside: bool) -> None:
+    assert LabelledPlate("A001AA77", "std", (10, 10, 110, 70)).holds(point) is inside
 
 
 def test_scenes_come_by_name_with_their_plates(scenes) -> None:
@@ -69,7 +69,22 @@ def test_a_column_of_formats_is_read_where_there_is_one(scenes) -> None:
 
 def test_a_limit_takes_the_first_pictures(scenes) -> None:
     folder = scenes(HEADER + "b.jpg,A001AA77,std,1,2,3,4\na.jpg,A002AA77,std,1,2,3,4\n")
-    assert [scene.path.name for scene in read_scenes(folder, 1)] == ["a.jpg"]
+    assert [scene.path.name for scene in read_scenes(folder, Selection(limit=1))] == ["a.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "selected"),
+    [
+        pytest.param(Selection(), "abcdefg", id="all"),
+        pytest.param(Selection(every=3), "adg", id="every third"),
+        pytest.param(Selection(every=3, limit=2), "ad", id="the first two of these"),
+        pytest.param(Selection(every=9), "a", id="more than there are"),
+    ],
+)
+def test_a_selection_takes_each_so_manieth_and_then_the_first(
+    selection: Selection, selected: str
+) -> None:
+    assert selection.of("abcdefg") == list(selected)
 
 
 def test_columns_may_come_in_another_order_and_with_a_byte_order_mark(scenes) -> None:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.condition_measurement import measure_conditions
+from evaluation.conditions import AS_IT_IS
+from evaluation.outcomes import READ, WRONG
 from evaluation.published import FIGURES, OURS, PREDECESSOR, UNLABELLED, Published
 from evaluation.published_pages import PAGES, PART, PARTS, render
 from orchestrator.errors import DataError
@@ -13,6 +16,7 @@ from orchestrator.formats import russian
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, sha256
 from reporting.files import read_report
+from tests.evaluation.judged import judged, outcome
 
 README, CARDS = PAGES
 HISTORY = re.compile(r"^### History\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
@@ -82,6 +86,20 @@ def test_another_figure_is_another_page(published: Published) -> None:
     text = README.read_text(encoding="utf-8")
     test = replace(published.against_predecessor, won=77)
     assert "ours reads 77 that" in render(text, replace(published, against_predecessor=test))
+
+
+def test_conditions_stand_beside_the_predecessors(published: Published) -> None:
+    runs = {
+        OURS: replace(published.runs[OURS], conditions=measure_conditions(judged({}))),
+        PREDECESSOR: replace(
+            published.runs[PREDECESSOR],
+            conditions=measure_conditions(judged({AS_IT_IS: [outcome(READ), outcome(WRONG)]})),
+        ),
+    }
+    text = render(CARDS.read_text(encoding="utf-8"), replace(published, runs=published.runs | runs))
+    assert "The 2 standard plates of the scenes under 16 conditions" in text
+    assert "| as it is | 100.0 % | 0.0 % | 0.100 | 50.0 % | 50.0 % | 0.400 |" in text
+    assert "| the predecessor's pair | 50.0 % | 100.0 % |" in text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluation.published import AS_LABELLED, OURS, PREDECESSOR, PREDECESSOR_ALL, Published
+from evaluation.published_pages import write_conditions
 from evaluation.publishing import Sources, app, measure
 from orchestrator.networks.weights import WEIGHTS
 from reporting.files import read_report, write_report
@@ -28,6 +29,12 @@ def test_every_run_has_what_the_pages_show(published: Published) -> None:
     both = {OURS, "float32", "torchscript", "640", "800"}
     assert read == both | {PREDECESSOR, PREDECESSOR_ALL}
     assert found == both | {AS_LABELLED}
+
+
+def test_ours_and_the_predecessors_pair_are_read_under_conditions(published: Published) -> None:
+    judged = {name for name, run in published.runs.items() if run.conditions}
+    assert judged == {OURS, PREDECESSOR}
+    assert "| as it is | 100.0 % | 0.0 % |" in write_conditions(published)
 
 
 def test_runs_differ_by_what_their_names_say(published: Published) -> None:
