@@ -52,8 +52,10 @@ def to_picture(
     if box.scale <= MOST_SHRUNK:
         least = min(least, FAINT)
     some = found[found[:, 4] >= max(least, TINY)]
-    if len(some):
-        check_boxes(some, box, size_wh)
+    sure = some[some[:, 4] >= settings.detection_threshold]
+    if len(sure):
+        check_boxes(sure, box, size_wh)
+    some = some[(some[:, 0] < some[:, 2]) & (some[:, 1] < some[:, 3])]
     return Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4])
 
 
