@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,22 +31,13 @@ from orchestrator.frames import (
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.picture_files import Bgr
 from rendering.camera import (
-    CAR_PLATE,
     Quad,
-    cloud,
-    photograph,
-    random_colour,
-    random_view,
-    shrink,
-    soil,
-    warp,
 )
 from rendering.commands import Command, at_least, check_sheet
-from rendering.country import Country, FlatPlate, country_of, russia
-from rendering.glyphs import glyph_mask
+from rendering.country import Country, country_of
 from rendering.painting import GlyphSource
+from rendering.photos import Photo, photograph_plate
 from rendering.russia import load_font
-from rendering.video import as_frame
 from reporting.sheets import add_caption, arrange, write_png
 
 Crop = NDArray[np.uint8]
@@ -56,16 +46,8 @@ Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
 Frame = Tensor
 """float32 [2, 3], see `orchestrator.frames`."""
-FILMED = 0.06
-"""Of the plates: frames of a video; each takes as long as two others."""
 ASLANT_DEG = 8.0
 """Plates that are turned more are looked at twice by the service."""
-FONT_SHARE = 0.35
-"""Of the plates, drawn with the font's characters when a font is given."""
-WIDTHS_PX = (28.0, 300.0)
-"""Of photographed plates of 520 x 112 mm, from far to near."""
-LINE_PX = 112
-"""Of a flat plate's picture: what a line is shrunk to before it is photographed, to save time."""
 
 
 class Sample(NamedTuple):
@@ -93,99 +75,6 @@ class Batch(NamedTuple):
         """Those with a text: without the flat crops of plates of two lines."""
         kept = [index for index, text in enumerate(self.texts) if text]
         return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
-
-
-@dataclass(frozen=True)
-class Photo:
-    """A plate and what is round it.
-
-    Attributes:
-        picture: (H, W, 3) uint8 BGR.
-        quad: Corners of the plate, clockwise from top-left, pixels.
-        text: What the plate says.
-        format: Name of its plate format.
-        lines: Of the text, 1 or 2.
-    """
-
-    picture: Bgr
-    quad: Quad
-    text: str
-    format: str
-    lines: int = 1
-
-
-def photograph_plate(
-    rng: np.random.Generator,
-    format_name: str | None = None,
-    font: GlyphSource | None = None,
-    *,
-    country: Country | None = None,
-) -> Photo:
-    """Photograph one random plate on a bumper.
-
-    Args:
-        rng: Everything random comes from it.
-        format_name: Of the plate; by the formats' shares when None.
-        font: Source of the characters of some of the plates.
-        country: Of the plate; Russia when None.
-    """
-    glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
-    plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
-    picture, quad = _photograph(rng, plate)
-    return Photo(picture, quad, plate.text, plate.format, plate.lines)
-
-
-def _photograph(rng: np.random.Generator, flat: FlatPlate) -> tuple[Bgr, Quad]:
-    """Photograph a plate; returns the picture and the plate's corners in it."""
-    factor = LINE_PX * flat.lines / flat.picture.shape[0]
-    plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
-    if rng.random() < 0.6:
-        plate = soil(rng, plate)
-    # A line of text is as high in pixels as one of a car's plate that fills WIDTHS_PX.
-    share = flat.proportion * flat.lines / CAR_PLATE
-    view = random_view(rng, (WIDTHS_PX[0] * share, WIDTHS_PX[1] * share))
-    quad = view.quad(flat.proportion)
-    span = quad.max(axis=0) - quad.min(axis=0)
-    margin = max(0.12 * span[0] + 0.45 * span[1], 0.8 * span[1]) + 2
-    quad = quad - quad.min(axis=0) + margin
-    size_wh = np.ceil(span + 2 * margin).astype(int)
-    behind = bumper(rng, (int(size_wh[1]), int(size_wh[0])))
-    _holder(rng, behind, quad)
-    seen = photograph(rng, warp(plate, behind, quad))
-    return as_frame(rng, seen) if rng.random() < FILMED else seen, quad
-
-
-def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
-    """What is behind the plate: paint with edges of panels and soft reflections."""
-    behind = np.full((*size_hw, 3), random_colour(rng), np.float32)
-    behind += (cloud(rng, size_hw, 4)[:, :, None] - 0.5) * rng.uniform(0, 120)
-    for _ in range(rng.integers(0, 4)):
-        row = int(rng.integers(0, size_hw[0]))
-        tilt = int(rng.normal(0, 0.05 * size_hw[1]))
-        width = int(rng.integers(1, 2 + size_hw[0] // 4))
-        cv2.line(behind, (0, row), (size_hw[1], row + tilt), random_colour(rng), width)
-    return behind.clip(0, 255).astype(np.uint8)
-
-
-def _holder(rng: np.random.Generator, behind: Bgr, quad: Quad) -> None:
-    """Paint the frame that holds the plate: none, plain, or with a dealer's name below."""
-    if rng.random() < 0.35:
-        return
-    centre, height = quad.mean(axis=0), np.linalg.norm(quad[3] - quad[0])
-    rim = rng.uniform(0.03, 0.1) * height
-    outwards = np.sign(quad - centre) * rim
-    colour = random_colour(rng) if rng.random() < 0.3 else (int(rng.integers(10, 60)),) * 3
-    frame = quad + outwards
-    if rng.random() < 0.55:  # deeper below, for the name
-        frame[2:] += (quad[2:] - quad[1::-1]) * rng.uniform(0.06, 0.2)
-    cv2.fillConvexPoly(behind, np.round(frame * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
-    if height < 12:
-        return
-    ink = random_colour(rng)
-    for x in np.arange(0.15, 0.8, rng.uniform(0.02, 0.05)):
-        if rng.random() < 0.7:
-            foot = np.round(quad[3] + (quad[2] - quad[3]) * x + (quad[3] - quad[0]) * 0.09)
-            cv2.circle(behind, foot.astype(int).tolist(), max(1, int(height / 30)), ink, -1)
 
 
 def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:

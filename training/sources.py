@@ -19,8 +19,9 @@ from orchestrator.picture_files import Bgr
 from rendering.camera import Quad, compress, photograph, shrink
 from rendering.country import Country, country_of
 from rendering.painting import GlyphSource
+from rendering.photos import Photo, bumper
 from rendering.russia import load_font
-from rendering.synth import Photo, Sample, bumper, cut_sample, render_sample
+from rendering.synth import Sample, cut_sample, render_sample
 from training.crops import RealCrop
 
 Source = Callable[[np.random.Generator], Sample]

@@ -13,7 +13,7 @@ from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READ
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.images import crop_boxes
 from orchestrator.plates import Plate
-from rendering.synth import Photo, photograph_plate
+from rendering.photos import Photo, photograph_plate
 from tests.samples import STREET, TEXTS
 
 TILE_WH = (320, 160)

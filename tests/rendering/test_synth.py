@@ -5,15 +5,14 @@ from orchestrator.formats import COUNTRIES, lines_of, russian
 from rendering.camera import View, compress, photograph, random_view, soil, warp
 from rendering.country import country_of, russia
 from rendering.glyphs import GLYPHS, glyph_mask, line, outline
+from rendering.photos import Photo, photograph_plate
 from rendering.scenery import scene
 from rendering.synth import (
-    Photo,
     corners_in_crop,
     cut,
     cut_sample,
     draw_sheet,
     jitter_box,
-    photograph_plate,
     render_sample,
     render_samples,
 )
