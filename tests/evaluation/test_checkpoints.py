@@ -7,6 +7,8 @@ import torch
 from evaluation.checkpoints import assemble, read_checkpoint
 from orchestrator.errors import WeightsError
 from orchestrator.formats import russian
+from orchestrator.networks.alphabets import NEVER, UNTOLD
+from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.stn import STN
@@ -114,3 +116,11 @@ def test_an_8_bit_file_that_is_not_the_listed_one_is_refused(tmp_path: Path, nam
     folder.mkdir()
     with pytest.raises(WeightsError, match=f"{name}: wanted SHA-256"):
         assemble({}, base, folder)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_reader_from_before_diplomats_never_reads_their_letter(saved, told: bool) -> None:
+    old = LPRNet(len(UNTOLD) + 1).state_dict()
+    state = read_checkpoint("lprnet", saved(with_alphabet(old, UNTOLD) if told else old))
+    assert state["container.bias"].shape == (russian().classes,)
+    assert state["container.bias"][russian().alphabet.index("D")] == NEVER
