@@ -20,7 +20,7 @@ from orchestrator.detections import WIDEST_SQUARE
 from orchestrator.errors import ModelError
 from orchestrator.formats import Formats
 from orchestrator.frames import (
-    LOOK_MARGIN_XY,
+    LOOK_MARGINS_XY,
     compose,
     cut_frame,
     frames_of,
@@ -97,9 +97,9 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     again = choose_again(first, reader)
     if not again:
         return first
-    frames = grow_frames(first.frames[[one.plate for one in again]], LOOK_MARGIN_XY)
-    cuts = [cut_frame(picture, frame, one.lines) for frame, one in zip(frames, again, strict=True)]
-    second = _look(torch.cat(cuts), frames, [one.lines for one in again], reader)
+    grown = [grow_frames(first.frames[one.plate], LOOK_MARGINS_XY[one.lines]) for one in again]
+    cuts = [cut_frame(picture, frame, one.lines) for frame, one in zip(grown, again, strict=True)]
+    second = _look(torch.cat(cuts), torch.stack(grown), [one.lines for one in again], reader)
     return _best_of(first, second, again, reader.formats)
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from orchestrator.frames import (
-    LOOK_MARGIN_XY,
+    LOOK_MARGINS_XY,
     cut_frame,
     frames_round,
     grow_frames,
@@ -92,12 +92,13 @@ def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
     return box.reshape(4)
 
 
-def jitter_frame(rng: np.random.Generator, quad: Quad) -> Frame:
+def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
     """Frame round the corners as STN finds it, off by what it is off, with the room of a look.
 
     Args:
         rng: Everything random comes from it.
         quad: Corners, clockwise from top-left, pixels.
+        lines: Of the plate.
     """
     frame = frames_round(torch.from_numpy(quad)[None])
     width, height = sizes_of(frame)[0].tolist()
@@ -109,7 +110,7 @@ def jitter_frame(rng: np.random.Generator, quad: Quad) -> Frame:
         [np.sin(angle) * width / height, along * np.cos(angle), down],
         [0, 0, 1],
     ])  # fmt: skip
-    return grow_frames(frame @ torch.from_numpy(off), LOOK_MARGIN_XY)[0].float()
+    return grow_frames(frame @ torch.from_numpy(off), LOOK_MARGINS_XY[lines])[0].float()
 
 
 def cut_sample(
@@ -135,7 +136,7 @@ def cut_sample(
         if is_known:
             corners = corners_in_crop(picture, box, quad)
         return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
-    looked = jitter_frame(rng, quad)
+    looked = jitter_frame(rng, quad, photo.lines)
     crop = _to_bytes(cut_frame(torch.from_numpy(picture), looked, photo.lines)[0])
     if is_known and photo.lines == 1:
         inverse = np.linalg.inv(looked[:, :2].numpy())
