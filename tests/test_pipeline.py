@@ -1,7 +1,9 @@
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 import torch
+from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ParameterError, PictureError, SettingsError
@@ -129,6 +131,41 @@ def test_a_region_outside_the_picture_is_refused() -> None:
 def test_too_large_a_picture_is_refused() -> None:
     with pytest.raises(PictureError, match="wanted 1 to 1000 pixels, got 640x480"):
         recognize(picture(), ScriptedInfer(rows()), Settings(max_pixels=1000))
+
+
+class CloserInfer(ScriptedInfer):
+    """A detector that answers each call with other rows."""
+
+    def __init__(self, *answers: Tensor, texts: tuple[str, ...] = ()) -> None:
+        super().__init__(answers[0], texts)
+        self.answers, self.nets = list(answers), []
+
+    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        if model == "yolo":
+            self.yolo = self.answers.pop(0)
+            self.nets.append(tuple(tensors["input__0"].shape[1:3]))
+        return super().__call__(model, tensors)
+
+
+def test_a_faint_find_in_a_large_picture_is_looked_at_as_it_is() -> None:
+    # 1920x1080 is halved to 960x540 and padded to 960x544: 2 rows above. The tile begins at 60, 110.
+    faint, near = (100.0, 102.0, 120.0, 108.0, 0.1), (140.0, 92.0, 182.0, 103.0, 0.8)
+    infer = CloserInfer(rows(faint), rows(near), texts=("A001AA77",))
+    (plate,) = recognize(picture(1080, 1920), infer)
+    assert infer.nets == [(544, 960), (192, 320)]
+    assert plate.xyxy == pytest.approx((200, 202, 242, 213))
+    assert plate.detection_score == pytest.approx(0.8)
+
+
+def test_a_faint_find_that_is_none_from_close_by_is_no_plate() -> None:
+    infer = CloserInfer(rows((100.0, 102.0, 120.0, 108.0, 0.1)), rows())
+    assert len(recognize(picture(1080, 1920), infer)) == 0
+
+
+def test_a_picture_that_is_hardly_shrunk_is_looked_at_once() -> None:
+    infer = CloserInfer(rows((100.0, 102.0, 120.0, 108.0, 0.1)))
+    assert len(recognize(picture(900, 1200), infer)) == 0
+    assert len(infer.nets) == 1
 
 
 def test_the_picture_is_left_alone() -> None:

@@ -73,8 +73,8 @@ class ReaderSchedule:
     real_share: float = 0.4
     rate: float = 1e-3
     warm_up: int = 300
-    stn_rate: float = 0.05
-    corner_weight: float = 0.5
+    stn_rate: float = 0.3
+    corner_weight: float = 1.0
     dropout: float = 0.1
     pool: int = 4000
     typical: int = 1500
@@ -267,16 +267,15 @@ class Augmentation:
         weather: Part of them that get night, blur, motion, noise or coarse compression; our own.
     """
 
-    weather: float = 0.0
-
+    weather: float = 0.35
     hsv_h: float = 0.015
     hsv_s: float = 0.6
     hsv_v: float = 0.4
-    degrees: float = 4.0
+    degrees: float = 13.0
     translate: float = 0.1
-    scale: float = 0.5
-    shear: float = 2.0
-    perspective: float = 0.0002
+    scale: float = 0.7
+    shear: float = 5.0
+    perspective: float = 0.0003
     flipud: float = 0.0
     fliplr: float = 0.5
     mosaic: float = 1.0
