@@ -21,7 +21,7 @@ and more when they are seen from above; those of one line about 4.6, and less wh
 askew."""
 CORNER_PX = 2.0
 """No plate lies within so little of the letterbox; boxes in parts of it, from 0 to 1, all do."""
-MOST_SHRUNK = 0.75
+MOST_SHRUNK = 0.7
 """Pictures that were shrunk to so little of their size, or less, are looked at more closely."""
 FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
 """Where: round what has at least the first score and less than the second, or is narrower in the

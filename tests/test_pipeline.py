@@ -148,7 +148,7 @@ class CloserInfer(ScriptedInfer):
 
 
 def test_a_faint_find_in_a_large_picture_is_looked_at_as_it_is() -> None:
-    # 1920x1080 is halved to 960x540 and padded to 960x544: 2 rows above. The tile begins at 60, 110.
+    # 1920x1080 becomes 960x540 and is padded to 960x544: 2 rows above. The tile begins at 60, 110.
     faint, near = (100.0, 102.0, 120.0, 108.0, 0.1), (140.0, 92.0, 182.0, 103.0, 0.8)
     infer = CloserInfer(rows(faint), rows(near), texts=("A001AA77",))
     (plate,) = recognize(picture(1080, 1920), infer)
