@@ -32,9 +32,12 @@ class Picture:
 
 
 def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
-    """Draw a street with so many plates, the same one every time; they are its name without one."""
+    """Draw a street with so many ordinary plates, the same one every time.
+
+    Their number is its name without one.
+    """
     rng = np.random.default_rng((SEED, count))
-    texts = [random_text(rng, russian())[0] for _ in range(count)]
+    texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(count)]
     drawn = scene(texts, size_wh, seed=SEED)
     name = name or (f"{count} plates" if count != 1 else "1 plate")
     return replace(encode(name, drawn.picture), plates=count)

@@ -7,7 +7,7 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 PLATES = Path(sys.executable).with_name("plates")
 STREET = PROJECT / "tests" / "data" / "street.jpg"
-TEXTS = ["A123BC77", "TO05577", "M456OP199"]
+TEXTS = ["TO05577", "A123BC77", "M456OP199"]
 """On the street, best detection first."""
 
 

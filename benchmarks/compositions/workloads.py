@@ -18,6 +18,8 @@ from rendering.pages import Page
 
 BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
 SMALL_WH, LARGE_WH = (640, 480), (2560, 1920)
+STREET_WH = (1344, 1008)
+"""Of large streets: at larger ones the service alone looks more closely."""
 OCR_REPOSITORY = Path(__file__).resolve().parents[2] / "examples" / "ocr" / "model_repository"
 
 
@@ -71,7 +73,7 @@ class Workload:
 
 def draw_streets() -> list[Picture]:
     """Draw two plates in a small and in a large picture, and none in a large one."""
-    sizes = {"small": (2, SMALL_WH), "large": (2, LARGE_WH), "large, no plate": (0, LARGE_WH)}
+    sizes = {"small": (2, SMALL_WH), "large": (2, STREET_WH), "large, no plate": (0, STREET_WH)}
     return [render(count, size_wh, name) for name, (count, size_wh) in sizes.items()]
 
 

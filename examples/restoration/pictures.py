@@ -29,8 +29,8 @@ class Pair(NamedTuple):
 
 
 def render_pair(rng: np.random.Generator) -> Pair:
-    """Render a plate on a car's paint, 100 to 170 pixels wide, and blur it."""
-    plate = russia().random_plate(rng)
+    """Render an ordinary plate on a car's paint, 100 to 170 pixels wide, and blur it."""
+    plate = russia().random_plate(rng, "ru_car")
     yaw, pitch, roll = rng.normal(0, (12, 8, 3)).tolist()
     quad = View(yaw, pitch, roll, rng.uniform(100, 170)).quad() + np.array(SIZE_WH) / 2
     paint = np.full((*SIZE_WH[::-1], 3), random_colour(rng), np.float32)

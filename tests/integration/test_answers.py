@@ -80,7 +80,7 @@ def test_who_looks_more_closely_finds_smaller_plates(client: PlateClient) -> Non
     small = cv2.resize(street, (320, 240), interpolation=cv2.INTER_AREA)
     far = cv2.copyMakeBorder(small, 800, 880, 1000, 1240, cv2.BORDER_REFLECT)
     roi = (1000, 800, 1320, 1040)
-    found = [len(client.recognize(far, detector_side_px=side)) for side in (640, 1920)]
+    found = [len(client.recognize(far, detector_side_px=side)) for side in (320, 1920)]
     assert found[0] < found[1]
     assert len(client.recognize(far, roi=roi)) == 3
 

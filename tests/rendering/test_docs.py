@@ -34,7 +34,7 @@ def test_the_renderer_of_the_page_has_some_sixty_lines(atlantis: Path) -> None:
 
 
 def test_samples_of_atlantis_have_its_formats(country: Country) -> None:
-    batch = render_samples(30, 0, country=country)
+    batch = render_samples(40, 0, country=country).readable
     formats = country.formats
     assert {formats.format_of(text, 1) for text in batch.texts} == {"long"}
     assert {formats.format_of(text, 2) for text in batch.texts} == {"square"}
