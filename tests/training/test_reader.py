@@ -224,7 +224,7 @@ def test_the_figures_of_the_start_are_those_of_the_weights_given(tmp_path: Path,
     rendered = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1].split(",")
     assert rendered[:5] == ["0", "", "", "rendered", "40"]
     assert rendered[5] == rendered[6]
-    assert float(rendered[6]) > 0.8
+    assert float(rendered[6]) > 0.45
 
 
 def test_dropped_labels_are_in_the_run(tmp_path: Path, data: ReaderData) -> None:
