@@ -6,10 +6,8 @@ Example:
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import cv2
 import numpy as np
@@ -21,7 +19,7 @@ from rendering.cars import PLATE_WIDTH, draw_car, with_plate
 from rendering.country import Country, russia
 from rendering.glyphs import glyph_mask
 from rendering.painting import weigh
-from rendering.scenery import Scene
+from rendering.scenery import Scene, write_one
 from rendering.surroundings import LANE_M, draw_surroundings
 from rendering.texts import plain
 from rendering.video import as_frame
@@ -223,16 +221,5 @@ def _record(rng: np.random.Generator, light: Light, *, is_grey: bool) -> Bgr:
     return compress(picture, int(rng.integers(35, 96)))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Picture of a road with given plates.")
-    parser.add_argument("--out", type=Path, required=True, help="picture to write")
-    parser.add_argument("--texts", nargs="+", default=["A123BC77", "M456OP199"])
-    parser.add_argument("--size", type=int, nargs=2, default=(1280, 720), help="width height")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    drawn = road(options.texts, tuple(options.size), seed=options.seed)
-    cv2.imwrite(str(options.out), drawn.picture)
-
-
 if __name__ == "__main__":
-    main()
+    write_one(road, "Picture of a road with given plates.", (1280, 720), least="+")

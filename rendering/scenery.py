@@ -5,7 +5,7 @@ Example:
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -210,16 +210,19 @@ def _trees(rng: np.random.Generator, street: Light, ground: int) -> None:
             cv2.circle(street, np.round(blob).astype(int).tolist(), round(size / 5), shade, -1)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Street picture with given plates.")
+def write_one(
+    draw: Callable[..., Scene], description: str, size_wh: tuple[int, int], least: str = "*"
+) -> None:
+    """Write one picture as the command line asks; `least` is argparse's number of texts."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=Path, required=True, help="picture to write")
-    parser.add_argument("--texts", nargs="*", default=["A123BC77", "M456OP199"])
-    parser.add_argument("--size", type=int, nargs=2, default=(1280, 960), help="width height")
+    parser.add_argument("--texts", nargs=least, default=["A123BC77", "M456OP199"])
+    parser.add_argument("--size", type=int, nargs=2, default=size_wh, help="width height")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    drawn = scene(options.texts, tuple(options.size), seed=options.seed)
+    drawn = draw(options.texts, tuple(options.size), seed=options.seed)
     cv2.imwrite(str(options.out), drawn.picture)
 
 
 if __name__ == "__main__":
-    main()
+    write_one(scene, "Street picture with given plates.", (1280, 960))

@@ -29,6 +29,7 @@ from orchestrator.frames import (
     tilts_of,
 )
 from orchestrator.images import MARGIN_XY, crop_boxes, crop_plates
+from orchestrator.looks import ASLANT_DEG
 from orchestrator.picture_files import Bgr
 from rendering.camera import (
     Quad,
@@ -44,10 +45,9 @@ Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
 Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
+UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
 Frame = Tensor
 """float32 [2, 3], see `orchestrator.frames`."""
-ASLANT_DEG = 8.0
-"""Plates that are turned more are looked at twice by the service."""
 
 
 class Sample(NamedTuple):
@@ -130,7 +130,7 @@ def cut_sample(
     frame = frames_round(torch.from_numpy(quad)[None])
     if photo.lines == 2 or float(tilts_of(frame)[0]) > ASLANT_DEG:
         again = 0.7
-    corners = np.full((4, 2), np.nan, np.float32)
+    corners = UNKNOWN_CORNERS
     if rng.random() >= again:
         box = jitter_box(rng, quad)
         if is_known:

@@ -18,11 +18,11 @@ from orchestrator.ctc import decode
 from orchestrator.formats import Formats
 from orchestrator.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
-from rendering.synth import Batch, Sample, cut
+from rendering.synth import UNKNOWN_CORNERS, Batch, Sample, cut
 from training.crops import RealCrop, inner_box
 from training.makers import make_batch
 from training.pools import to_input
-from training.sources import UNKNOWN_CORNERS, Source, see_again
+from training.sources import Source, see_again
 
 log = logging.getLogger(__name__)
 

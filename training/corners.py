@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
+from orchestrator.frames import corners_of
 from orchestrator.networks.stn import STN
 from rendering.synth import Batch
 from training.averages import average_weights
@@ -35,13 +36,12 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
         theta: (B, 2, 3).
         corners: (B, 4, 2), -1 and 1 at the edges of the crop; plates with NaN do not count.
     """
-    square = theta.new_tensor([[-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
     known = ~corners.isnan().flatten(1).any(1)
     if not known.any():
         return 0 * theta.sum()  # with a gradient, of nothing
     middle = corners[known].mean(dim=1, keepdim=True)
     wanted = middle + (corners[known] - middle) * ROOM
-    return F.l1_loss(square @ theta[known].transpose(1, 2), wanted)
+    return F.l1_loss(corners_of(theta[known]), wanted)
 
 
 def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) -> None:

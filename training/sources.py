@@ -27,7 +27,6 @@ from training.crops import RealCrop
 Source = Callable[[np.random.Generator], Sample]
 LEAST_PX = 34
 """Width of the smallest crops that real ones are shrunk to, margins included."""
-UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ from orchestrator.networks.stn import STN
 from orchestrator.pipeline import Infer, Tensors, recognize
 from rendering.camera import Quad, View, warp
 from rendering.country import russia
-from rendering.synth import render_samples
+from rendering.synth import UNKNOWN_CORNERS, render_samples
 from training.corners import ROOM, corner_loss, teach_corners
 from training.pools import to_input
 from training.recipes import CornerSchedule
-from training.sources import UNKNOWN_CORNERS
 
 WIDTH_PX = 180.0
 

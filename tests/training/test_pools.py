@@ -3,9 +3,8 @@ from contextlib import closing
 import numpy as np
 
 from orchestrator.formats import russian
-from rendering.synth import Sample
+from rendering.synth import UNKNOWN_CORNERS, Sample
 from training.pools import Kind, Pools, to_input, to_targets
-from training.sources import UNKNOWN_CORNERS
 
 ALPHABET = russian().alphabet
 
