@@ -42,6 +42,8 @@ ASLANT_DEG = 8.0
 """Plates that are turned more are cut again along their edges."""
 SURE = 0.9
 """Plates that are read with a lower score are looked at once more."""
+NOTHING = 0.001
+"""What is read with a lower score is no plate, or none that another look makes readable."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,13 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
 
 
 def choose_again(looks: Looks, reader: Reader) -> list[Again]:
-    """Return which plates to look at once more: aslant, unsure, or maybe of two lines."""
+    """Return which plates to look at once more: aslant, unsure, or maybe of two lines.
+
+    An upright box in which nothing was read is no plate, as is half of what detectors find.
+    """
     aslant = (tilts_of(looks.frames) > ASLANT_DEG).tolist()
-    flat = [
-        Again(plate, 1)
-        for plate, is_aslant in enumerate(aslant)
-        if is_aslant or (reader.reads and looks.readings[plate].score < SURE)
-    ]
+    unsure = [NOTHING <= reading.score < SURE for reading in looks.readings] or aslant
+    flat = [Again(plate, 1) for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
     if not (reader.reads and reader.formats.layouts(2)):
         return flat
     sizes = sizes_of(looks.frames)

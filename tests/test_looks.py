@@ -42,8 +42,10 @@ def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT
     ("frames", "logit", "again"),
     [
         pytest.param(UPRIGHT, 20.0, [], id="upright and sure"),
-        pytest.param(UPRIGHT, 3.0, [Again(0, 1)], id="unsure"),
+        pytest.param(UPRIGHT, 4.0, [Again(0, 1)], id="unsure"),
+        pytest.param(UPRIGHT, 1.0, [], id="no plate"),
         pytest.param(ASLANT, 20.0, [Again(0, 1)], id="aslant"),
+        pytest.param(ASLANT, 1.0, [Again(0, 1)], id="aslant and maybe no plate"),
     ],
 )
 def test_plates_aslant_and_unsure_ones_are_looked_at_again(
@@ -80,7 +82,7 @@ def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_the_second_look_sa
 
 @pytest.mark.parametrize(("second", "kept"), [(20.0, "B002BB"), (2.0, "A001AA")])
 def test_of_two_looks_the_surer_reading_counts(second: float, kept: str) -> None:
-    infer = ScriptedInfer(rows(), ("A001AA", "B002BB"), logits=(3.5, second))
+    infer = ScriptedInfer(rows(), ("A001AA", "B002BB"), logits=(4.0, second))
     looks = look_at(picture(), BOX, reader_of(infer))
     assert looks.readings[0].candidates[0][0] == kept
     assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
