@@ -216,7 +216,7 @@ def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
         sigma = float(rng.uniform(0.3, 0.45 + width / 240))
         light = cv2.GaussianBlur(light, (0, 0), sigma).astype(np.float32)
     if 0.4 < kind < 0.7:
-        length = int(rng.integers(2, 3 + int(width) // 26))
+        length = 2 + int(rng.random() ** 2 * width / 9)
         angle = float(rng.normal(0, 6) if rng.random() < 0.7 else rng.uniform(0, 180))
         light = cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)
     return light

@@ -88,7 +88,7 @@ def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:
 def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
     """See a real plate from elsewhere, from further away and in other light."""
     picture, quad = crop.picture, crop.quad
-    if rng.random() < 0.5 and picture.shape[1] > LEAST_PX:
+    if rng.random() < 0.6 and picture.shape[1] > LEAST_PX:
         size_w = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(picture.shape[1]))))
         factor = size_w / picture.shape[1]
         picture, quad = shrink(picture, factor), quad * factor
