@@ -2,12 +2,12 @@
 
 A detector's box is upright, and leaves few pixels to a plate that lies aslant in it. Such plates
 are cut again along their own edges, and so are those that may have two lines and those that are
-not read surely.
+not read surely. What all looks at a plate say of its characters is averaged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,6 +42,8 @@ ASLANT_DEG = 8.0
 """Plates that are turned more are cut again along their edges."""
 SURE = 0.9
 """Plates that are read with a lower score are looked at once more."""
+SHARPNESS = 1.25
+"""Multiplies the mean logits of several looks, which are flatter than they are often right."""
 NOTHING = 0.001
 """What is read with a lower score is no plate, or none that another look makes readable."""
 
@@ -77,14 +79,14 @@ class Looks:
 
 
 class Again(NamedTuple):
-    """A plate to look at once more, cut as one of so many lines."""
+    """Plates to cut again: `flat` ones in one line, `square` ones unfolded from two."""
 
-    plate: int
-    lines: int
+    flat: list[int]
+    square: list[int]
 
 
 def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
-    """Look at the plates in boxes, and once more where that pays.
+    """Look at the plates in boxes, and again where that pays.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
@@ -94,57 +96,93 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     Raises:
         ModelError: A network answered with tensors of another shape, or not with finite numbers.
     """
-    frames = frames_of(crop_boxes(picture, xyxy))
-    first = _look(crop_plates(picture, xyxy), frames, [1] * len(xyxy), reader)
+    boxes = frames_of(crop_boxes(picture, xyxy))
+    frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
+    first = Looks(frames, _decode(logits, 1, reader))
     again = choose_again(first, reader)
-    if not again:
+    cuts = [
+        (grow_frames(frames[plate], margin_xy), lines)
+        for lines, plates in enumerate(again, start=1)
+        for plate in plates
+        for margin_xy in LOOK_MARGINS_XY[lines]
+    ]
+    if not cuts:
         return first
-    grown = [grow_frames(first.frames[one.plate], LOOK_MARGINS_XY[one.lines]) for one in again]
-    cuts = [cut_frame(picture, frame, one.lines) for frame, one in zip(grown, again, strict=True)]
-    second = _look(torch.cat(cuts), torch.stack(grown), [one.lines for one in again], reader)
-    return _best_of(first, second, again, reader.formats)
+    crops = torch.cat([cut_frame(picture, frame, lines) for frame, lines in cuts])
+    frames_again, logits_again = _look(crops, torch.stack([frame for frame, _ in cuts]), reader)
+    return Looks(
+        _join_frames(frames, frames_again, again),
+        _join_readings(first, logits, logits_again, again, reader) if reader.reads else (),
+    )
 
 
-def choose_again(looks: Looks, reader: Reader) -> list[Again]:
-    """Return which plates to look at once more: aslant, unsure, or maybe of two lines.
+def choose_again(looks: Looks, reader: Reader) -> Again:
+    """Choose plates aslant, unsure ones, and those maybe of two lines.
 
     An upright box in which nothing was read is no plate, as is half of what detectors find.
     """
     aslant = (tilts_of(looks.frames) > ASLANT_DEG).tolist()
     unsure = [NOTHING <= reading.score < SURE for reading in looks.readings] or aslant
-    flat = [Again(plate, 1) for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
+    flat = [plate for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
     if not (reader.reads and reader.formats.layouts(2)):
-        return flat
+        return Again(flat, [])
     sizes = sizes_of(looks.frames)
-    square = (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist()
-    return [*flat, *(Again(plate, 2) for plate in square)]
+    return Again(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
 
 
-def _look(crops: Tensor, frames: Tensor, lines: Sequence[int], reader: Reader) -> Looks:
-    """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3]."""
+def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
+    """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
+
+    Returns:
+        Where their plates lie, [N, 2, 3], and logits [N, classes, 18]; none where nobody asked.
+    """
     straight, theta = straighten(crops, reader.infer)
-    frames = compose(frames, theta)
-    if not reader.reads:
-        return Looks(frames, ())
-    logits = read(straight, reader.infer).cpu().numpy()
-    return Looks(frames, tuple(read_lines(logits, lines, reader.formats, reader.temperature)))
+    logits = read(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
+    return compose(frames, theta), logits
 
 
-def _best_of(first: Looks, second: Looks, again: Sequence[Again], formats: Formats) -> Looks:
-    """Keep the surer reading of each plate; and of those that lie aslant, where they lie.
+def _decode(
+    logits: Tensor, lines: int, reader: Reader, sharpness: float = 1.0
+) -> tuple[Reading, ...]:
+    temperature = reader.temperature / sharpness
+    counts = [lines] * len(logits)
+    return tuple(read_lines(logits.numpy(), counts, reader.formats, temperature))
+
+
+def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
+    """Return where plates lie: those aslant where both cuts along their edges say, on average.
 
     What STN says of an unfolded crop is no place in the picture.
     """
-    frames, readings = first.frames.clone(), list(first.readings)
-    has_flat_plates = bool(formats.layouts(1))
-    aslant = (tilts_of(first.frames) > ASLANT_DEG).tolist()
-    for (plate, lines), frame in zip(again, second.frames, strict=True):
-        if lines == 1 and aslant[plate]:
-            frames[plate] = frame
-    for (plate, lines), reading in zip(again, second.readings, strict=bool(readings)):
-        if reading.score > readings[plate].score or (lines == 2 and not has_flat_plates):
+    first = frames[chosen.flat]
+    means = _of_flat(again, chosen).mean(dim=1)
+    is_aslant = tilts_of(first) > ASLANT_DEG
+    joined = frames.clone()
+    joined[chosen.flat] = torch.where(is_aslant[:, None, None], means, first)
+    return joined
+
+
+def _join_readings(
+    first: Looks, logits: Tensor, again: Tensor, chosen: Again, reader: Reader
+) -> tuple[Reading, ...]:
+    """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
+    readings = list(first.readings)
+    of_flat = _of_flat(again, chosen)
+    means = torch.cat((logits[chosen.flat, None], of_flat), dim=1).mean(dim=1)
+    for plate, reading in zip(chosen.flat, _decode(means, 1, reader, SHARPNESS), strict=True):
+        readings[plate] = reading
+    unfolded = again[of_flat.shape[:2].numel() :]
+    for plate, reading in zip(chosen.square, _decode(unfolded, 2, reader), strict=True):
+        if reading.score > readings[plate].score or not reader.formats.layouts(1):
             readings[plate] = reading
-    return Looks(frames, tuple(readings))
+    return tuple(readings)
+
+
+def _of_flat(again: Tensor, chosen: Again) -> Tensor:
+    """Return what is known of the flat plates' cuts, [plates, cuts, ...]."""
+    count = len(LOOK_MARGINS_XY[1])
+    parts = again[: count * len(chosen.flat)]
+    return parts.reshape(len(chosen.flat), count, *again.shape[1:])
 
 
 def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:

@@ -110,7 +110,8 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         [np.sin(angle) * width / height, along * np.cos(angle), down],
         [0, 0, 1],
     ])  # fmt: skip
-    return grow_frames(frame @ torch.from_numpy(off), LOOK_MARGINS_XY[lines])[0].float()
+    room_x, room_y = np.mean(LOOK_MARGINS_XY[lines], axis=0).tolist()
+    return grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
 
 
 def cut_sample(

@@ -42,50 +42,63 @@ def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT
     ("frames", "logit", "again"),
     [
         pytest.param(UPRIGHT, 20.0, [], id="upright and sure"),
-        pytest.param(UPRIGHT, 4.0, [Again(0, 1)], id="unsure"),
+        pytest.param(UPRIGHT, 4.0, [0], id="unsure"),
         pytest.param(UPRIGHT, 1.0, [], id="no plate"),
-        pytest.param(ASLANT, 20.0, [Again(0, 1)], id="aslant"),
-        pytest.param(ASLANT, 1.0, [Again(0, 1)], id="aslant and maybe no plate"),
+        pytest.param(ASLANT, 20.0, [0], id="aslant"),
+        pytest.param(ASLANT, 1.0, [0], id="aslant and maybe no plate"),
     ],
 )
 def test_plates_aslant_and_unsure_ones_are_looked_at_again(
-    frames: Tensor, logit: float, again: list[Again]
+    frames: Tensor, logit: float, again: list[int]
 ) -> None:
-    assert choose_again(seen(frames, "A001AA", logit), reader_of(ScriptedInfer(rows()))) == again
+    looks = seen(frames, "A001AA", logit)
+    assert choose_again(looks, reader_of(ScriptedInfer(rows()))) == Again(again, [])
 
 
 def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plates() -> None:
     square = torch.tensor([[[50.0, 0, 150], [0, 25, 112]]])
     infer = ScriptedInfer(rows())
     looks = seen(square, "A001AA77", formats=russian())
-    assert choose_again(looks, reader_of(infer, russian())) == [Again(0, 2)]
-    assert choose_again(seen(square, "A001AA"), reader_of(infer)) == []
+    assert choose_again(looks, reader_of(infer, russian())) == Again([], [0])
+    assert choose_again(seen(square, "A001AA"), reader_of(infer)) == Again([], [])
 
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
     reader = reader_of(ScriptedInfer(rows()), russian(), reads=False)
-    assert choose_again(Looks(UPRIGHT, ()), reader) == []
-    assert choose_again(Looks(ASLANT, ()), reader) == [Again(0, 1)]
+    assert choose_again(Looks(UPRIGHT, ()), reader) == Again([], [])
+    assert choose_again(Looks(ASLANT, ()), reader) == Again([0], [])
 
 
-def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_the_second_look_says() -> None:
-    scene = picture()
-    infer = ThetasInTurn(rows(), ("A001AA", "B002BB"), theta=TILTED, logits=(4.0, 20.0))
-    looks = look_at(scene, BOX, reader_of(infer))
+def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() -> None:
+    infer = ThetasInTurn(rows(), ("A001AA",), theta=TILTED)
+    looks = look_at(picture(), BOX, reader_of(infer))
     assert infer.called == ["stn", "lprnet", "stn", "lprnet"]
-    assert looks.readings[0].candidates[0][0] == "B002BB"
-    # The crop 92, 94 to 208, 131 tilted by theta, and grown by the room of a second look.
+    assert infer.batches == [1, 1, 2, 2]
+    # The crop 92, 94 to 208, 131 tilted by theta, and grown by the rooms of the cuts, on average.
     across, along = torch.tensor([58.0, 18.5]) * 1.12, torch.tensor([-5.8, 18.5]) * 1.4
     wanted = torch.stack((across, along, torch.tensor([150.0, 112.5])), dim=1)
     assert torch.allclose(looks.frames[0], wanted, atol=0.01)
 
 
-@pytest.mark.parametrize(("second", "kept"), [(20.0, "B002BB"), (2.0, "A001AA")])
-def test_of_two_looks_the_surer_reading_counts(second: float, kept: str) -> None:
-    infer = ScriptedInfer(rows(), ("A001AA", "B002BB"), logits=(4.0, second))
+@pytest.mark.parametrize(
+    ("logits", "kept"),
+    [
+        pytest.param((4.0, 9.0, 9.0), "B002BB", id="two against one"),
+        pytest.param((4.0, 0.5, 0.5), "A001AA", id="one surer than two"),
+    ],
+)
+def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], kept: str) -> None:
+    infer = ScriptedInfer(rows(), ("A001AA", "B002BB", "B002BB"), logits=logits)
     looks = look_at(picture(), BOX, reader_of(infer))
     assert looks.readings[0].candidates[0][0] == kept
     assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
+
+
+def test_three_looks_that_agree_make_a_plate_surer_than_one() -> None:
+    infer = ScriptedInfer(rows(), ("A001AA",) * 3, logits=(4.0,) * 3)
+    (one,) = seen(UPRIGHT, "A001AA", 4.0).readings
+    (reading,) = look_at(picture(), BOX, reader_of(infer)).readings
+    assert one.score < reading.score < 1
 
 
 def test_a_theta_that_is_no_number_is_refused() -> None:
