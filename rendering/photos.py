@@ -59,6 +59,7 @@ def photograph_plate(
     font: GlyphSource | None = None,
     *,
     country: Country | None = None,
+    widths_px: tuple[float, float] = WIDTHS_PX,
 ) -> Photo:
     """Photograph one random plate on a bumper.
 
@@ -67,22 +68,25 @@ def photograph_plate(
         format_name: Of the plate; by the formats' shares when None.
         font: Source of the characters of some of the plates.
         country: Of the plate; Russia when None.
+        widths_px: Least and greatest width of a plate of 520 x 112 mm.
     """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
     plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
-    picture, quad = _photograph(rng, plate)
+    picture, quad = _photograph(rng, plate, widths_px)
     return Photo(picture, quad, plate.text, plate.format, plate.lines)
 
 
-def _photograph(rng: np.random.Generator, flat: FlatPlate) -> tuple[Bgr, Quad]:
+def _photograph(
+    rng: np.random.Generator, flat: FlatPlate, widths_px: tuple[float, float]
+) -> tuple[Bgr, Quad]:
     """Photograph a plate; returns the picture and the plate's corners in it."""
     factor = LINE_PX * flat.lines / flat.picture.shape[0]
     plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
     if rng.random() < 0.6:
         plate = soil(rng, plate)
-    # A line of text is as high in pixels as one of a car's plate that fills WIDTHS_PX.
+    # A line of text is as high in pixels as one of a car's plate of these widths.
     share = flat.proportion * flat.lines / CAR_PLATE
-    view = random_view(rng, (WIDTHS_PX[0] * share, WIDTHS_PX[1] * share))
+    view = random_view(rng, (widths_px[0] * share, widths_px[1] * share))
     quad = view.quad(flat.proportion)
     span = quad.max(axis=0) - quad.min(axis=0)
     margin = max(0.12 * span[0] + 0.45 * span[1], 0.8 * span[1]) + 2

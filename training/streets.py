@@ -1,8 +1,8 @@
 """Rendered street pictures with their plates as a YOLO data set, mixed into detector training.
 
 Photos hold one to three plates each, nearly all of them white; parked cars hold up to forty, of
-every format of a country, and roads a few small ones, aslant, as cameras above gates and beside
-lanes see them by any light and weather.
+every format of a country, roads a few small ones, aslant, as cameras above gates and beside lanes
+see them by any light and weather, and plates seen from near fill their pictures.
 
     python -m training.streets --out RENDERED --count 140 --seed 1
     plates train detector --extra RENDERED/images/train ...
@@ -20,6 +20,7 @@ import numpy as np
 from evaluation.yolo_labels import label_folder, write_labels
 from rendering.commands import Command, at_least, share
 from rendering.country import Country, country_of, russia
+from rendering.photos import photograph_plate
 from rendering.roads import SIZES_WH as ROAD_SIZES_WH
 from rendering.roads import road
 from rendering.scenery import Scene, scene
@@ -35,6 +36,8 @@ MOST_ON_A_ROAD = 6
 """Plates."""
 ROADS = 0.5
 """Of the pictures."""
+NEAR_PX = (320.0, 700.0)
+"""Width of plates that fill their pictures."""
 
 
 def draw_street(rng: np.random.Generator, country: Country | None = None) -> Scene:
@@ -57,8 +60,22 @@ def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene
     return road(texts, size_wh, seed=int(rng.integers(2**31)), country=country)
 
 
+def draw_near(rng: np.random.Generator, country: Country | None = None) -> Scene:
+    """Draw a random plate that fills most of its picture; a Russian one without a country."""
+    name = str(rng.choice((country or russia()).drawn))
+    photo = photograph_plate(rng, name, country=country, widths_px=NEAR_PX)
+    box = np.concatenate([photo.quad.min(axis=0), photo.quad.max(axis=0)])
+    xyxy, quads = box[None].astype(np.float32), photo.quad[None].astype(np.float32)
+    return Scene(photo.picture, xyxy, (photo.text,), quads)
+
+
 def draw_streets(
-    count: int, seed: int, country: Country | None = None, *, roads: float = ROADS
+    count: int,
+    seed: int,
+    country: Country | None = None,
+    *,
+    roads: float = ROADS,
+    near: float = 0.0,
 ) -> Iterator[Scene]:
     """Draw `count` pictures, the same for the same seed; Russian ones without a country.
 
@@ -67,10 +84,18 @@ def draw_streets(
         seed: Each picture has its own generator from it.
         country: Of the plates.
         roads: Share of the pictures, 0 to 1; the others are parked cars.
+        near: Share of the pictures, 0 to 1, that hold one plate seen from near instead.
     """
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
-        is_road = int((index + 1) * roads) > int(index * roads)
-        yield (draw_road if is_road else draw_street)(rng, country)
+        if _is_due(index, near):
+            yield draw_near(rng, country)
+        else:
+            yield (draw_road if _is_due(index, roads) else draw_street)(rng, country)
+
+
+def _is_due(index: int, share: float) -> bool:
+    """Tell whether a picture is one of a share that is spread evenly."""
+    return int((index + 1) * share) > int(index * share)
 
 
 def write_data(folder: Path, scenes: Iterable[Scene]) -> None:
@@ -96,12 +121,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command.add_argument(
         "--roads", type=share, default=ROADS, help="share of roads; the others are parked cars"
     )
+    command.add_argument(
+        "--near", type=share, default=0.0, help="share of single plates that fill their pictures"
+    )
     command.run(_act, arguments)
 
 
 def _act(given: argparse.Namespace) -> None:
     country = country_of(given.formats)
-    streets = draw_streets(given.count, given.seed, country, roads=given.roads)
+    streets = draw_streets(given.count, given.seed, country, roads=given.roads, near=given.near)
     write_data(given.out, streets)
 
 

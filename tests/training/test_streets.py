@@ -56,6 +56,16 @@ def test_every_second_picture_is_a_road_and_the_others_stay_what_they_are_withou
     assert not np.array_equal(mixed[1], parked[1])
 
 
+def test_plates_seen_from_near_fill_most_of_their_pictures() -> None:
+    parked, near = draw_streets(2, seed=3, roads=0, near=0.5)
+    assert np.array_equal(parked.picture, next(draw_streets(2, seed=3, roads=0)).picture)
+    x0, y0, x1, y1 = near.xyxy[0]
+    height, width = near.picture.shape[:2]
+    assert 0 < x0 < x1 < width
+    assert 0 < y0 < y1 < height
+    assert x1 - x0 > width / 3
+
+
 def test_a_share_above_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["--out", "streets", "--roads", "1.5"])
