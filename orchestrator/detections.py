@@ -76,23 +76,19 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
 
 
 def tiles_round(
-    found: Detections, scale: float, size_wh: tuple[int, int], settings: Settings
+    found: Detections, scale: float, size_wh: tuple[int, int]
 ) -> list[tuple[int, int, int, int]]:
     """Return the parts of a picture, xyxy, to look at as they are: round faint or small finds.
-
-    What overlaps a better find is that one found again, and needs no tile.
 
     Args:
         found: In the whole picture.
         scale: That it was shrunk by.
         size_wh: Of the picture, pixels.
-        settings: Of which overlaps.
     """
     tiles: list[tuple[int, int, int, int]] = []
-    kept = nms(found.xyxy, found.scores, settings.iou_threshold)
-    boxes, scores = found.xyxy[kept].tolist(), found.scores[kept].tolist()
-    for (x0, y0, x1, y1), score in zip(boxes, scores, strict=True):
-        is_clear = score >= CLEAR and (x1 - x0) * scale >= SMALL_PX
+    for index in found.scores.argsort(descending=True).tolist():
+        x0, y0, x1, y1 = found.xyxy[index].tolist()
+        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
         if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
             continue
         tiles.append(_tile_round(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))

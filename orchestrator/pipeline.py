@@ -115,7 +115,7 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     if scale > MOST_SHRUNK:
         return best_of([found], settings)
     closer = []
-    for x0, y0, x1, y1 in tiles_round(found, scale, (width, height), settings):
+    for x0, y0, x1, y1 in tiles_round(found, scale, (width, height)):
         near, _ = detect(picture[y0:y1, x0:x1], infer, settings)
         closer.append(replace(near, xyxy=near.xyxy + torch.tensor([x0, y0, x0, y0])))
     return best_of([found, *closer], settings)

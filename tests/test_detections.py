@@ -148,24 +148,18 @@ def test_faint_finds_count_only_where_the_picture_was_shrunk_much() -> None:
 def test_tiles_lie_round_faint_and_small_finds() -> None:
     wide_and_clear = (400.0, 202.0, 480.0, 222.0, 0.9)
     small, faint = (100.0, 102.0, 120.0, 108.0, 0.9), (700.0, 302.0, 780.0, 322.0, 0.1)
-    tiles = tiles_round(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080), Settings())
+    tiles = tiles_round(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
     assert tiles == [(60, 110, 380, 302), (1320, 524, 1640, 716)]
 
 
 def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> None:
     beside = [(2.0 + 20 * i, 4.0, 16.0 + 20 * i, 8.0, 0.9 - i / 100) for i in range(3)]
-    assert tiles_round(faint_in(*beside), 0.5, (1920, 1080), Settings()) == [(0, 0, 320, 192)]
-
-
-def test_a_clear_plate_found_again_faintly_needs_no_tile() -> None:
-    clear = (400.0, 202.0, 500.0, 227.0, 0.9)
-    again = [(400.0 + i, 202.0, 500.0 + i, 227.0, 0.1 + i / 100) for i in range(1, 6)]
-    assert tiles_round(faint_in(clear, *again), 0.5, (1920, 1080), Settings()) == []
+    assert tiles_round(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
 
 
 def test_there_are_four_tiles_at_most() -> None:
     apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
-    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080), Settings())) == 4
+    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 4
 
 
 def test_what_a_closer_look_finds_better_stays() -> None:
