@@ -17,11 +17,12 @@ from torch import Tensor
 from evaluation.checkpoints import assemble
 from evaluation.running import name_engines
 from orchestrator.client import PlateClient
-from orchestrator.contract import FROM_DETECTION, OUTPUT, READER
+from orchestrator.contract import FROM_DETECTION
 from orchestrator.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.formats import RUSSIA, Formats, read_formats
 from orchestrator.grammar import Grammar
+from orchestrator.looks import Reader, look_at
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
@@ -44,8 +45,8 @@ class Answer:
 
     Attributes:
         plates: As a client sees them.
-        free_texts: Each plate's best reading by beam search without plate formats, of the crop
-            whose reading the plate has; empty where the reader's logits cannot be had.
+        free_texts: Each plate's best reading by beam search without plate formats, of what its
+            text was read from; empty where the reader's logits cannot be had.
     """
 
     plates: Plates
@@ -193,16 +194,11 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
     """Return a recognizer that runs the service's pipeline with the networks given."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
 
+    reader = Reader(infer, formats, settings.temperature)
+
     def read(picture: Tensor) -> Answer:
-        heard: list[Tensor] = []
-
-        def listen(name: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-            answer = infer(name, tensors)
-            heard.extend([answer[OUTPUT]] if name == READER else [])
-            return answer
-
-        plates = recognize(picture, listen, settings, formats=formats)
-        return Answer(plates, _free_texts(heard, plates, formats, settings.temperature))
+        plates = recognize(picture, infer, settings, formats=formats)
+        return Answer(plates, _free_texts(picture, plates, reader) if plates else ())
 
     def detect(picture: Tensor) -> Plates:
         return recognize(picture, infer, everything, outputs=FROM_DETECTION)
@@ -210,26 +206,13 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
     return Recognizer("in process", settings, read, detect)
 
 
-def _free_texts(
-    heard: list[Tensor], plates: Plates, formats: Formats, temperature: float
-) -> tuple[str, ...]:
-    """Read each plate without formats, from the crop whose reading it has.
-
-    Args:
-        heard: Logits of all crops that were read; some plates are cut more than once.
-        plates: What the pipeline made of them.
-        formats: What the plates may say.
-        temperature: Divides the logits.
-    """
-    if not heard:
-        return ()
-    logits = torch.cat(heard).cpu().numpy()
-    readings = decode(logits, Grammar.free(formats.alphabet), temperature=temperature)
-    texts = {
-        (one.raw_text, one.character_scores): next((text for text, _ in one.candidates), "")
-        for one in readings
-    }
-    return tuple(texts[plate.raw_text, plate.character_scores] for plate in plates)
+def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
+    """Look at plates that were found, N at least 1, and read them without formats."""
+    boxes = torch.tensor([plate.xyxy for plate in plates], dtype=torch.float32)
+    logits = look_at(picture, boxes, reader).logits.numpy()
+    free = Grammar.free(reader.formats.alphabet)
+    readings = decode(logits, free, temperature=reader.temperature)
+    return tuple(next((text for text, _ in one.candidates), "") for one in readings)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ not read surely. What all looks at a plate say of its characters is averaged.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -72,10 +72,12 @@ class Looks:
     Attributes:
         frames: float32 [N, 2, 3], where they are.
         readings: What they say, N; none where nobody asked.
+        logits: float32 [N, classes, 18], from which that was read; empty where nobody asked.
     """
 
     frames: Tensor
     readings: tuple[Reading, ...]
+    logits: Tensor
 
 
 class Again(NamedTuple):
@@ -98,7 +100,7 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     """
     boxes = frames_of(crop_boxes(picture, xyxy))
     frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
-    first = Looks(frames, _decode(logits, 1, reader))
+    first = Looks(frames, _decode(logits, 1, reader), logits)
     again = choose_again(first, reader)
     cuts = [
         (grow_frames(frames[plate], margin_xy), lines)
@@ -110,10 +112,8 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
         return first
     crops = torch.cat([cut_frame(picture, frame, lines) for frame, lines in cuts])
     frames_again, logits_again = _look(crops, torch.stack([frame for frame, _ in cuts]), reader)
-    return Looks(
-        _join_frames(frames, frames_again, again),
-        _join_readings(first, logits, logits_again, again, reader) if reader.reads else (),
-    )
+    joined = replace(first, frames=_join_frames(frames, frames_again, again))
+    return _read_again(joined, logits_again, again, reader) if reader.reads else joined
 
 
 def choose_again(looks: Looks, reader: Reader) -> Again:
@@ -141,12 +141,9 @@ def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor
     return compose(frames, theta), logits
 
 
-def _decode(
-    logits: Tensor, lines: int, reader: Reader, sharpness: float = 1.0
-) -> tuple[Reading, ...]:
-    temperature = reader.temperature / sharpness
+def _decode(logits: Tensor, lines: int, reader: Reader) -> tuple[Reading, ...]:
     counts = [lines] * len(logits)
-    return tuple(read_lines(logits.numpy(), counts, reader.formats, temperature))
+    return tuple(read_lines(logits.numpy(), counts, reader.formats, reader.temperature))
 
 
 def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
@@ -162,20 +159,20 @@ def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
     return joined
 
 
-def _join_readings(
-    first: Looks, logits: Tensor, again: Tensor, chosen: Again, reader: Reader
-) -> tuple[Reading, ...]:
+def _read_again(first: Looks, again: Tensor, chosen: Again, reader: Reader) -> Looks:
     """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
-    readings = list(first.readings)
+    readings, logits = list(first.readings), first.logits.clone()
     of_flat = _of_flat(again, chosen)
     means = torch.cat((logits[chosen.flat, None], of_flat), dim=1).mean(dim=1)
-    for plate, reading in zip(chosen.flat, _decode(means, 1, reader, SHARPNESS), strict=True):
+    logits[chosen.flat] = SHARPNESS * means
+    for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
         readings[plate] = reading
     unfolded = again[of_flat.shape[:2].numel() :]
-    for plate, reading in zip(chosen.square, _decode(unfolded, 2, reader), strict=True):
+    in_two_lines = zip(chosen.square, _decode(unfolded, 2, reader), unfolded, strict=True)
+    for plate, reading, seen in in_two_lines:
         if reading.score > readings[plate].score or not reader.formats.layouts(1):
-            readings[plate] = reading
-    return tuple(readings)
+            readings[plate], logits[plate] = reading, seen
+    return replace(first, readings=tuple(readings), logits=logits)
 
 
 def _of_flat(again: Tensor, chosen: Again) -> Tensor:

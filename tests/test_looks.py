@@ -34,8 +34,8 @@ def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = Tr
 
 
 def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT) -> Looks:
-    logits = logits_of(text, logit)[None].numpy()
-    return Looks(frames, tuple(read_lines(logits, [1], formats, 1.0)))
+    logits = logits_of(text, logit)[None]
+    return Looks(frames, tuple(read_lines(logits.numpy(), [1], formats, 1.0)), logits)
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plat
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
     reader = reader_of(ScriptedInfer(rows()), russian(), reads=False)
-    assert choose_again(Looks(UPRIGHT, ()), reader) == Again([], [])
-    assert choose_again(Looks(ASLANT, ()), reader) == Again([0], [])
+    assert choose_again(Looks(UPRIGHT, (), torch.empty(0)), reader) == Again([], [])
+    assert choose_again(Looks(ASLANT, (), torch.empty(0)), reader) == Again([0], [])
 
 
 def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() -> None:
@@ -94,7 +94,7 @@ def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], ke
     assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
 
 
-def test_three_looks_that_agree_make_a_plate_surer_than_one() -> None:
+def test_looks_that_agree_make_a_plate_surer_than_one() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",) * 3, logits=(4.0,) * 3)
     (one,) = seen(UPRIGHT, "A001AA", 4.0).readings
     (reading,) = look_at(picture(), BOX, reader_of(infer)).readings
