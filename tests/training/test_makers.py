@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import SettingsError
-from rendering.synth import Sample, render_sample
+from rendering.synth import UNKNOWN_CORNERS, Sample, render_sample
 from training.makers import choose_workers, make_batch, make_samples
-from training.sources import UNKNOWN_CORNERS
 
 
 def process_named(rng: np.random.Generator) -> Sample:
