@@ -41,7 +41,7 @@ Where it has an attribute `formats`, as that of `load_networks` has, its weights
 ASLANT_DEG = 8.0
 """Plates that are turned more are cut again along their edges."""
 SURE = 0.9
-"""Plates that are read with a lower score are looked at once more."""
+"""Plates that are read with a lower score are looked at again."""
 SHARPNESS = 1.25
 """Multiplies the mean logits of several looks, which are flatter than they are often right."""
 NOTHING = 0.001
