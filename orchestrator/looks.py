@@ -152,7 +152,7 @@ def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
     What STN says of an unfolded crop is no place in the picture.
     """
     first = frames[chosen.flat]
-    means = _of_flat(again, chosen).mean(dim=1)
+    means = _by_plate(again, chosen)[0].mean(dim=1)
     is_aslant = tilts_of(first) > ASLANT_DEG
     joined = frames.clone()
     joined[chosen.flat] = torch.where(is_aslant[:, None, None], means, first)
@@ -162,12 +162,12 @@ def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
 def _read_again(first: Looks, again: Tensor, chosen: Again, reader: Reader) -> Looks:
     """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
     readings, logits = list(first.readings), first.logits.clone()
-    of_flat = _of_flat(again, chosen)
-    means = torch.cat((logits[chosen.flat, None], of_flat), dim=1).mean(dim=1)
-    logits[chosen.flat] = SHARPNESS * means
+    of_flat, of_square = _by_plate(again, chosen)
+    looks = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
+    logits[chosen.flat] = SHARPNESS * looks.mean(dim=1)
     for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
         readings[plate] = reading
-    unfolded = again[of_flat.shape[:2].numel() :]
+    unfolded = SHARPNESS * of_square.mean(dim=1)
     in_two_lines = zip(chosen.square, _decode(unfolded, 2, reader), unfolded, strict=True)
     for plate, reading, seen in in_two_lines:
         if reading.score > readings[plate].score or not reader.formats.layouts(1):
@@ -175,11 +175,13 @@ def _read_again(first: Looks, again: Tensor, chosen: Again, reader: Reader) -> L
     return replace(first, readings=tuple(readings), logits=logits)
 
 
-def _of_flat(again: Tensor, chosen: Again) -> Tensor:
-    """Return what is known of the flat plates' cuts, [plates, cuts, ...]."""
-    count = len(LOOK_MARGINS_XY[1])
-    parts = again[: count * len(chosen.flat)]
-    return parts.reshape(len(chosen.flat), count, *again.shape[1:])
+def _by_plate(again: Tensor, chosen: Again) -> tuple[Tensor, Tensor]:
+    """Return what is known of the cuts of flat plates and of square ones, [plates, cuts, ...]."""
+    sizes = [
+        (len(plates), len(LOOK_MARGINS_XY[lines])) for lines, plates in enumerate(chosen, start=1)
+    ]
+    flat, square = again.split([plates * cuts for plates, cuts in sizes])
+    return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
 
 
 def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:

@@ -23,10 +23,12 @@ SQUARE_BOX = (300.0, 100.0, 360.0, 140.0, 0.8)
 @pytest.mark.parametrize(
     ("formats", "read", "free_texts"),
     [
-        # The flat crops of both boxes, and the unfolded one of the square one.
-        pytest.param(BOTH, ("A001AA", "", "123ABC"), ("A001AA", "123ABC"), id="two lines"),
-        pytest.param(BOTH, ("A001AA", "B002BB", "77"), ("A001AA", "B002BB"), id="one line"),
-        pytest.param(SQUARE_ONLY, ("A001AA", "B", "77"), ("A001AA", "77"), id="in no format"),
+        # The flat crops of both boxes, and the unfolded ones of the square one.
+        pytest.param(BOTH, ("A001AA", "", *["123ABC"] * 3), ("A001AA", "123ABC"), id="two lines"),
+        pytest.param(BOTH, ("A001AA", "B002BB", *["77"] * 3), ("A001AA", "B002BB"), id="one line"),
+        pytest.param(
+            SQUARE_ONLY, ("A001AA", "B", *["77"] * 3), ("A001AA", "77"), id="in no format"
+        ),
         pytest.param(LONG_ONLY, ("A001AA", "B"), ("A001AA", "B"), id="a country of one line"),
     ],
 )
@@ -39,7 +41,7 @@ def test_a_plate_is_read_freely_from_what_its_text_was_read_from(
 
 
 def test_a_plate_of_two_lines_is_judged() -> None:
-    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", "123ABC") * 2)
+    infer = ScriptedInfer(rows(WIDE_BOX, SQUARE_BOX), ("A001AA", "", *["123ABC"] * 3) * 2)
     answer = recognize_here(infer, Settings(), BOTH).read(picture())
     label = LabelledPlate("123ABC", "std", (290.0, 90.0, 370.0, 150.0))
     (outcome,) = judge(Scene(Path("a.jpg"), (label,)), answer)
