@@ -193,7 +193,6 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
     """Return a recognizer that runs the service's pipeline with the networks given."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
-
     reader = Reader(infer, formats, settings.temperature)
 
     def read(picture: Tensor) -> Answer:

@@ -1,4 +1,4 @@
-"""Looks at plates: where STN says that they are and what LPRNet reads; at some of them once more.
+"""Looks at plates: where STN says that they are and what LPRNet reads; at some of them again.
 
 A detector's box is upright, and leaves few pixels to a plate that lies aslant in it. Such plates
 are cut again along their own edges, and so are those that may have two lines and those that are
@@ -102,12 +102,7 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
     first = Looks(frames, _decode(logits, 1, reader), logits)
     again = choose_again(first, reader)
-    cuts = [
-        (grow_frames(frames[plate], margin_xy), lines)
-        for lines, plates in enumerate(again, start=1)
-        for plate in plates
-        for margin_xy in LOOK_MARGINS_XY[lines]
-    ]
+    cuts = _plan_cuts(frames, again)
     if not cuts:
         return first
     crops = torch.cat([cut_frame(picture, frame, lines) for frame, lines in cuts])
@@ -128,6 +123,16 @@ def choose_again(looks: Looks, reader: Reader) -> Again:
         return Again(flat, [])
     sizes = sizes_of(looks.frames)
     return Again(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
+
+
+def _plan_cuts(frames: Tensor, again: Again) -> list[tuple[Tensor, int]]:
+    """Return the frame [2, 3] of each cut along a plate's edges, and of how many lines it is."""
+    return [
+        (grow_frames(frames[plate], margin_xy), lines)
+        for lines, plates in enumerate(again, start=1)
+        for plate in plates
+        for margin_xy in LOOK_MARGINS_XY[lines]
+    ]
 
 
 def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:

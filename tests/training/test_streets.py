@@ -56,7 +56,7 @@ def test_every_second_picture_is_a_road_and_the_others_stay_what_they_are_withou
     assert not np.array_equal(mixed[1], parked[1])
 
 
-def test_plates_seen_from_near_fill_most_of_their_pictures() -> None:
+def test_plates_seen_from_near_are_large_in_their_pictures() -> None:
     parked, near = draw_streets(2, seed=3, roads=0, near=0.5)
     assert np.array_equal(parked.picture, next(draw_streets(2, seed=3, roads=0)).picture)
     x0, y0, x1, y1 = near.xyxy[0]
