@@ -35,8 +35,8 @@ from evaluation.run import Task, run
 from orchestrator.cli.flags import show_errors
 from orchestrator.contract import READER, RECTIFIER
 from orchestrator.errors import DataError
-from orchestrator.formats import russian
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
 from reporting.files import prepare_folder, read_report, write_report
@@ -154,11 +154,7 @@ def list_weights() -> dict[str, str]:
 
 def count_parameters() -> dict[str, int]:
     """Return how many numbers training fits, by network."""
-    formats = russian()
-    return {
-        name: sum(tensor.numel() for tensor in network.build(formats).parameters())
-        for name, network in NETWORKS.items()
-    }
+    return {name: sum(tensor.numel() for tensor in load(name).parameters()) for name in NETWORKS}
 
 
 def _compare(ours: Report, theirs: Report) -> PublishedTest:

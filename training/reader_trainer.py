@@ -30,9 +30,9 @@ MOST_DECAY = 0.998
 class Reader(nn.Module):
     """STN and LPRNet in a row."""
 
-    def __init__(self, classes: int, dropout: float = 0.5) -> None:
+    def __init__(self, classes: int, dropout: float = 0.5, width: int = 1) -> None:
         super().__init__()
-        self.stn, self.lprnet = STN(), LPRNet(classes, dropout)
+        self.stn, self.lprnet = STN(width), LPRNet(classes, dropout, width)
         for module in self.modules():
             if isinstance(module, ChannelStridePool):
                 module.register_forward_pre_hook(_keep_gradient_layout)
@@ -106,7 +106,7 @@ class ReaderTrainer:
         torch.manual_seed(schedule.seed)
         self.schedule, self.formats, self.device = schedule, formats, device
         self.step = 0
-        self.reader = Reader(formats.classes, schedule.dropout)
+        self.reader = Reader(formats.classes, schedule.dropout, schedule.width)
         self.reader.to(device)
         self.reader.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         lprnet = list(self.reader.lprnet.parameters())

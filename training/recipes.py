@@ -57,6 +57,7 @@ class ReaderSchedule:
         stn_rate: Part of the rate that STN gets, which has learned the corners before.
         corner_weight: Weight of the corners' loss beside the reading's.
         dropout: Part of LPRNet's features that a step leaves out, twice.
+        width: Of both networks, in that of the published ones.
         pool: Samples of a kind in memory; each is used about six times.
         typical: Samples that batch normalisation takes its final statistics from.
         checked: Rendered plates that every checkpoint is measured on.
@@ -76,6 +77,7 @@ class ReaderSchedule:
     stn_rate: float = 0.3
     corner_weight: float = 1.0
     dropout: float = 0.1
+    width: int = 2
     pool: int = 4000
     typical: int = 1500
     checked: int = 600
@@ -94,6 +96,7 @@ class ReaderSchedule:
         check_range("stn_rate", self.stn_rate, 0, 1)
         check_range("corner_weight", self.corner_weight, 0, 1000)
         check_range("dropout", self.dropout, 0, 0.9)
+        check_range("width", self.width, 1, 16)
         check_range("pool", self.pool, 1, 10_000_000)
         check_range("typical", self.typical, 1, 1_000_000)
         check_range("checked", self.checked, 1, 1_000_000)

@@ -1,4 +1,4 @@
-"""Weights that a training of the reader starts from, those of another alphabet included."""
+"""Weights that a training of the reader starts from: of narrower ones and other alphabets, too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
 from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
@@ -26,8 +27,9 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
     """Take the weights of a folder, `stn.pth` and `lprnet.pth`, for a training.
 
     Of weights for another alphabet, the rows of the characters that both know and of the blank are
-    taken; the others stay fresh. The folder's alphabet is that of its `formats.toml`, without
-    one that of `lprnet.pth`, which older ones do not have: it is `UNTOLD` then.
+    taken; the others stay fresh. Those of narrower networks are grown. The folder's alphabet is
+    that of its `formats.toml`, without one that of `lprnet.pth`, which older ones do not have: it
+    is `UNTOLD` then.
 
     Args:
         stn: Gets the weights.
@@ -38,7 +40,7 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
     Raises:
         WeightsError: A file cannot be read, or is of another network or alphabet.
     """
-    _take(stn, read_state(folder / NETWORKS[RECTIFIER].weights), folder)
+    _take(stn, grow(read_state(folder / NETWORKS[RECTIFIER].weights), stn.state_dict()), folder)
     state = read_state(folder / NETWORKS[READER].weights)
     theirs = _agree(folder, pop_alphabet(state))
     rows = len(state.get("container.bias", ()))
@@ -51,7 +53,34 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
         state = adapt(state, lprnet.state_dict(), theirs, alphabet)
         fresh = "".join(char for char in alphabet if char not in theirs)
         log.info("start: another alphabet, fresh weights for %s", fresh or "no character")
-    _take(lprnet, state, folder)
+    _take(lprnet, grow(state, lprnet.state_dict()), folder)
+
+
+def grow(state: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Spread the weights of a narrower network over a wider one, which computes the same.
+
+    What is new listens to everything at random, and nothing old listens to it yet.
+    Source: Chen et al. 2016, "Net2Net: Accelerating Learning via Knowledge Transfer".
+
+    Args:
+        state: Weights to take.
+        fresh: Weights of the wider network: what its new channels begin with.
+    """
+    return {
+        name: _spread(tensor, fresh[name]) if name in fresh else tensor
+        for name, tensor in state.items()
+    }
+
+
+def _spread(tensor: Tensor, fresh: Tensor) -> Tensor:
+    """Put a tensor into the first rows and columns of `fresh`, zeros beside it."""
+    wider = [new - old for new, old in zip(fresh.shape, tensor.shape, strict=False)]
+    if tensor.ndim != fresh.ndim or min(wider, default=0) < 0 or any(wider[2:]):
+        return tensor  # of another network: told of when it is taken
+    if not any(wider):
+        return tensor
+    beside = [0, 0] * (tensor.ndim - 2) + [0, wider[1]] if tensor.ndim > 1 else [0, 0]
+    return torch.cat((F.pad(tensor, beside), fresh[len(tensor) :]))
 
 
 def _agree(folder: Path, written: str | None) -> str:

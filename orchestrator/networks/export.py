@@ -45,7 +45,7 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
     if name == DETECTOR and is_archive(weights / NETWORKS[name].weights):
         return load_detector(weights / NETWORKS[name].weights)
     if not EXPORTED[name].weights:
-        return EXPORTED[name].build(formats or russian()).eval()
+        return EXPORTED[name].build(formats or russian(), 1).eval()
     plates, state = _agree(weights, formats), load_state(name, weights)
     file, alphabet = weights / NETWORKS[name].weights, pop_alphabet(state)
     if alphabet is not None and alphabet != plates.alphabet:
@@ -53,7 +53,7 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
             f"{file}: wanted plate formats in the alphabet that it was trained for, {alphabet}, "
             f"got {plates.alphabet}"
         )
-    network = EXPORTED[name].build(plates)
+    network = EXPORTED[name].build_for(state, plates)
     try:
         network.load_state_dict(state)
     except RuntimeError as error:

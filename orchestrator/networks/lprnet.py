@@ -13,9 +13,9 @@ from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 class SmallBasicBlock(nn.Module):
     """A bottleneck of 1x1, 3x1, 1x3 and 1x1 convolutions that keeps the size of its input."""
 
-    def __init__(self, channels_in: int, channels_out: int) -> None:
+    def __init__(self, channels_in: int, channels_out: int, width: int = 1) -> None:
         super().__init__()
-        inner = channels_out // 4
+        inner = width * channels_out // 4
         self.block = nn.Sequential(
             nn.Conv2d(channels_in, inner, 1),
             nn.ReLU(),
@@ -59,23 +59,24 @@ class LPRNet(nn.Module):
     Args:
         classes: Characters of the alphabet, and the CTC blank, which is the last.
         dropout: While training.
+        width: Channels within the basic blocks, in those of the published network.
     """
 
-    def __init__(self, classes: int, dropout: float = 0.5) -> None:
+    def __init__(self, classes: int, dropout: float = 0.5, width: int = 1) -> None:
         super().__init__()
         self.backbone = nn.Sequential(
             nn.Conv2d(3, 64, 3),  # 0
             nn.BatchNorm2d(64),
             nn.ReLU(),  # 2: 22 x 92
             ChannelStridePool(1, 1),
-            SmallBasicBlock(64, 128),  # 4
+            SmallBasicBlock(64, 128, width),  # 4
             nn.BatchNorm2d(128),
             nn.ReLU(),  # 6: 20 x 90
             ChannelStridePool(2, 2),
-            SmallBasicBlock(64, 256),  # 8
+            SmallBasicBlock(64, 256, width),  # 8
             nn.BatchNorm2d(256),
             nn.ReLU(),  # 10: 18 x 44
-            SmallBasicBlock(256, 256),
+            SmallBasicBlock(256, 256, width),
             nn.BatchNorm2d(256),
             nn.ReLU(),  # 13: 18 x 44
             ChannelStridePool(4, 2),

@@ -6,7 +6,7 @@ A step is served like a network and has no weights: tensor arithmetic, always as
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,10 @@ from orchestrator.formats import Formats
 from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+
+CHANNELS, WIDEST = 32, 16
+"""Of `Network.channels` in the published network, and most times as many in a wider one."""
 
 
 @dataclass(frozen=True)
@@ -25,8 +28,8 @@ class Network:
 
     Attributes:
         name: Of the model, and of the module that defines the network.
-        build: Makes it, without weights, for a country's plates; imports PyTorch, which takes
-            seconds.
+        build: Makes it, without weights, for a country's plates and of a width; imports PyTorch,
+            which takes seconds.
         weights: Name of its file in a folder of weights; empty for a step. The detector's may be a
             TorchScript archive, see `detectors`.
         dtype: Of its input, as NumPy and PyTorch call it.
@@ -35,10 +38,11 @@ class Network:
         outputs: Names of its outputs, in order.
         answers_on_cpu: Its caller works on the answers there: Triton writes them there at once.
         is_quick: One instance is enough for any number of callers.
+        channels: Bias of a layer that a wider network has more channels in; empty: there is none.
     """
 
     name: str
-    build: Callable[[Formats], nn.Module]
+    build: Callable[[Formats, int], nn.Module]
     weights: str
     dtype: str
     dims: tuple[int, ...]
@@ -46,27 +50,34 @@ class Network:
     outputs: tuple[str, ...] = (OUTPUT,)
     answers_on_cpu: bool = False
     is_quick: bool = False
+    channels: str = ""
+
+    def build_for(self, state: Mapping[str, Tensor], formats: Formats) -> nn.Module:
+        """Make the network as wide as weights are, without them."""
+        bias = state.get(self.channels)
+        width = len(bias) // CHANNELS if bias is not None and bias.ndim else 1
+        return self.build(formats, min(max(width, 1), WIDEST))
 
 
-def _yolo(formats: Formats) -> nn.Module:
+def _yolo(formats: Formats, width: int) -> nn.Module:
     from orchestrator.networks.yolo import Yolo
 
     return Yolo()
 
 
-def _stn(formats: Formats) -> nn.Module:
+def _stn(formats: Formats, width: int) -> nn.Module:
     from orchestrator.networks.stn import STN
 
-    return STN()
+    return STN(width)
 
 
-def _lprnet(formats: Formats) -> nn.Module:
+def _lprnet(formats: Formats, width: int) -> nn.Module:
     from orchestrator.networks.lprnet import LPRNet
 
-    return LPRNet(formats.classes)
+    return LPRNet(formats.classes, width=width)
 
 
-def _crop_preparation(formats: Formats) -> nn.Module:
+def _crop_preparation(formats: Formats, width: int) -> nn.Module:
     from orchestrator.networks.plate_reader_prepare import CropPreparation
 
     return CropPreparation()
@@ -93,6 +104,7 @@ NETWORKS = {
             example=(2, 3, 24, 94),
             outputs=(OUTPUT, THETA),
             is_quick=True,
+            channels="localization.0.bias",
         ),
         Network(
             name=READER,
@@ -102,6 +114,7 @@ NETWORKS = {
             dims=(-1, 3, 24, 94),
             example=(2, 3, 24, 94),
             answers_on_cpu=True,
+            channels="backbone.4.block.0.bias",
         ),
     )
 }

@@ -17,21 +17,27 @@ class STN(nn.Module):
     Input: (B, 3, 24, 94) float32 RGB, ``(x - 127.5) / 128``.
     Output: the rectified crops, same shape, and theta, (B, 2, 3) float32: the affine transform from
     the rectified crop to the input crop, in coordinates from -1 to 1, x first.
+
+    Args:
+        width: Channels of its layers, in 32.
     """
 
     centres: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = 1) -> None:
         super().__init__()
+        channels = 32 * width
         self.localization = nn.Sequential(
-            nn.Conv2d(3, 32, 3),
+            nn.Conv2d(3, channels, 3),
             nn.MaxPool2d(2),
             nn.ReLU(),  # 11 x 46
-            nn.Conv2d(32, 32, 5),
+            nn.Conv2d(channels, channels, 5),
             nn.MaxPool2d(3),
             nn.ReLU(),  # 2 x 14
         )
-        self.fc_loc = nn.Sequential(nn.Linear(32 * 2 * 14, 32), nn.ReLU(), nn.Linear(32, 6))
+        self.fc_loc = nn.Sequential(
+            nn.Linear(channels * 2 * 14, channels), nn.ReLU(), nn.Linear(channels, 6)
+        )
         self.register_buffer("centres", pixel_centres(24, 94), persistent=False)
         self._start_as_identity()
 

@@ -86,7 +86,7 @@ def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None
 
 @pytest.fixture
 def reader() -> dict[str, torch.Tensor]:
-    return NETWORKS["lprnet"].build(russian()).state_dict()
+    return NETWORKS["lprnet"].build(russian(), 1).state_dict()
 
 
 def test_an_assembled_reader_says_its_alphabet(saved, reader, tmp_path: Path) -> None:

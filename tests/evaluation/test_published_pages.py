@@ -12,7 +12,7 @@ from evaluation.outcomes import READ, WRONG
 from evaluation.published import FIGURES, OURS, PREDECESSOR, UNLABELLED, Published
 from evaluation.published_pages import PAGES, PART, PARTS, render
 from orchestrator.errors import DataError
-from orchestrator.formats import russian
+from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, sha256
 from reporting.files import read_report
@@ -70,7 +70,7 @@ def test_figures_come_from_the_list_of_unlabelled_plates_that_lies_here(
 def test_parameters_are_those_of_the_networks(
     published: Published, name: str, millions: float
 ) -> None:
-    network = NETWORKS[name].build(russian())
+    network = load(name)
     count = sum(parameter.numel() for parameter in network.parameters())
     assert published.parameters[name] == count
     assert round(count / 1e6, 2) == millions

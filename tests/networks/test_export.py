@@ -1,17 +1,20 @@
 """What is served is what was trained."""
 
 import resource
+import shutil
 
 import pytest
 import torch
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-from orchestrator.errors import SettingsError
+from orchestrator.errors import SettingsError, WeightsError
+from orchestrator.formats import russian
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load, load_networks, write_network
 from orchestrator.networks.ir import Compiled
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, list_sums
 
 INPUTS = {
     "yolo": lambda g: torch.randint(0, 256, (2, 96, 160, 3), dtype=torch.uint8, generator=g),
@@ -88,3 +91,24 @@ def test_networks_in_process_answer_under_the_names_of_the_models() -> None:
     crops = torch.zeros(2, 3, 24, 94)
     assert set(infer("stn", {"input__0": crops})) == {"output__0", "output__1"}
     assert infer("lprnet", {"input__0": crops})["output__0"].shape == (2, 24, 18)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("name", ["stn", "lprnet"])
+def test_networks_are_as_wide_as_their_weights(name: str, width: int, tmp_path) -> None:
+    wide = NETWORKS[name].build(russian(), width).eval()
+    torch.save(wide.state_dict(), tmp_path / NETWORKS[name].weights)
+    shutil.copy(WEIGHTS / "formats.toml", tmp_path)
+    list_sums(tmp_path)
+    given = INPUTS[name](torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        torch.testing.assert_close(load(name, tmp_path)(given), wide(given))
+
+
+def test_weights_of_no_network_are_refused_whatever_width_they_say(tmp_path) -> None:
+    state = NETWORKS["stn"].build(russian(), 1).state_dict()
+    torch.save({**state, "localization.0.bias": torch.zeros(5000)}, tmp_path / "stn.pth")
+    shutil.copy(WEIGHTS / "formats.toml", tmp_path)
+    list_sums(tmp_path)
+    with pytest.raises(WeightsError, match="wanted weights of STN for these plate formats, got"):
+        load("stn", tmp_path)

@@ -88,6 +88,16 @@ def test_parameters_have_the_names_of_third_party_checkpoints() -> None:
     assert state["container.weight"].shape == (23, 471, 1, 1)
 
 
+def test_a_wider_network_has_more_channels_only_within_its_blocks() -> None:
+    narrow, wide = LPRNet(23).state_dict(), LPRNet(23, width=2).state_dict()
+    assert wide["backbone.4.block.6.weight"].shape == (128, 64, 1, 1)
+    assert wide["backbone.11.block.2.weight"].shape == (128, 128, 3, 1)
+    differ = {name for name in narrow if narrow[name].shape != wide[name].shape}
+    assert {name.rsplit(".", 2)[0] for name in differ} == {
+        "backbone.4.block", "backbone.8.block", "backbone.11.block"
+    }  # fmt: skip
+
+
 def test_channel_stride_pool_keeps_every_nth_channel() -> None:
     features = torch.arange(4.0).view(1, 4, 1, 1).expand(1, 4, 3, 5)
     pooled = ChannelStridePool(2, 2)(features)

@@ -17,7 +17,7 @@ def test_weights_of_a_published_checkpoint_can_be_started_from(tmp_path: Path) -
     for name in ("stn.pth", "lprnet.pth"):
         state = torch.load(WEIGHTS / name, weights_only=True)
         torch.save({"epoch": 3, "net_state_dict": state}, tmp_path / name)
-    fresh = Reader(24)
+    fresh = Reader(24, width=2)
     take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     assert torch.equal(fresh.lprnet.container.weight, state["container.weight"])
 
@@ -30,6 +30,37 @@ def test_a_reader_that_does_not_tell_its_alphabet_is_one_from_before_diplomats(t
     take_weights(fresh.stn, fresh.lprnet, tmp_path, ALPHABET)
     kept = [*range(22), 23]  # all but the D
     assert torch.equal(fresh.lprnet.container.bias[kept], reader.lprnet.container.bias)
+
+
+@torch.no_grad()
+def test_a_wider_reader_starts_as_what_it_starts_from(tmp_path: Path) -> None:
+    narrow, wide = Reader(24).eval(), Reader(24, width=2).eval()
+    torch.nn.init.normal_(narrow.stn.fc_loc[2].weight, std=0.01)  # which begins as the identity
+    torch.save(narrow.stn.state_dict(), tmp_path / "stn.pth")
+    save_lprnet(narrow.lprnet, ALPHABET, tmp_path)
+    take_weights(wide.stn, wide.lprnet, tmp_path, ALPHABET)
+    crops = torch.randn(3, 3, 24, 94)
+    for got, wanted in zip(wide(crops), narrow(crops), strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_what_a_wider_reader_has_more_begins_to_learn_at_once(tmp_path: Path) -> None:
+    narrow, wide = Reader(24), Reader(24, width=2)
+    torch.save(narrow.stn.state_dict(), tmp_path / "stn.pth")
+    save_lprnet(narrow.lprnet, ALPHABET, tmp_path)
+    take_weights(wide.stn, wide.lprnet, tmp_path, ALPHABET)
+    wide(torch.randn(3, 3, 24, 94))[0].square().mean().backward()
+    last = wide.lprnet.backbone[4].block[6].weight
+    assert not last[:, 32:].any()
+    assert last.grad[:, 32:].any()
+
+
+def test_weights_of_a_wider_reader_are_refused(tmp_path: Path) -> None:
+    narrow, wide = Reader(24), Reader(24, width=2)
+    torch.save(wide.stn.state_dict(), tmp_path / "stn.pth")
+    save_lprnet(wide.lprnet, ALPHABET, tmp_path)
+    with pytest.raises(WeightsError, match="wanted weights of STN, got others"):
+        take_weights(narrow.stn, narrow.lprnet, tmp_path, ALPHABET)
 
 
 def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
