@@ -26,7 +26,7 @@ MOST_SHRUNK = 0.7
 FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
 """Where: round what has at least the first score and less than the second, or is narrower in the
 letterbox."""
-TILE_WH, MOST_TILES = (320, 192), 4
+TILE_WH, MOST_TILES = (320, 192), 2
 """Size of the parts that are looked at as they are, and how many of one picture."""
 TINY = torch.finfo(torch.float32).tiny
 """Rows with smaller scores are padding, whatever the threshold."""

@@ -17,7 +17,7 @@ from orchestrator.images import READER_SIZE_WH, normalize_crops, resize_crop, un
 
 FINEST = 4
 """Most samples of a cut per pixel of the reader's crop, each way."""
-LOOK_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08), (0.09, 0.12))}
+LOOK_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
 """Rooms round a plate of so many lines, one of each cut along its frame: STN may be a bit off."""
 SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
 

@@ -87,6 +87,24 @@ class Again(NamedTuple):
     square: list[int]
 
 
+class Cuts(NamedTuple):
+    """Frames of the cuts of the plates to cut again: float32 [plates, cuts of each, 2, 3]."""
+
+    flat: Tensor
+    square: Tensor
+
+    @property
+    def frames(self) -> Tensor:
+        """All of them, [cuts, 2, 3]."""
+        return torch.cat([frames.flatten(0, 1) for frames in self])
+
+    def by_plate(self, answers: Tensor) -> tuple[Tensor, Tensor]:
+        """Return what is known of the cuts, of flat and of square plates: [plates, cuts, ...]."""
+        sizes = [frames.shape[:2] for frames in self]
+        flat, square = answers.split([size.numel() for size in sizes])
+        return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
+
+
 def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     """Look at the plates in boxes, and again where that pays.
 
@@ -102,13 +120,19 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
     frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
     first = Looks(frames, _decode(logits, 1, reader), logits)
     again = choose_again(first, reader)
-    cuts = _plan_cuts(frames, again)
-    if not cuts:
+    if not any(again):
         return first
-    crops = torch.cat([cut_frame(picture, frame, lines) for frame, lines in cuts])
-    frames_again, logits_again = _look(crops, torch.stack([frame for frame, _ in cuts]), reader)
-    joined = replace(first, frames=_join_frames(frames, frames_again, again))
-    return _read_again(joined, logits_again, again, reader) if reader.reads else joined
+    cuts = _plan_cuts(frames, xyxy.cpu(), again)
+    crops = [
+        cut_frame(picture, frame, lines)
+        for lines, of_plates in enumerate(cuts, start=1)
+        for frame in of_plates.flatten(0, 1)
+    ]
+    frames_again, logits_again = _look(torch.cat(crops), cuts.frames, reader)
+    joined = replace(first, frames=_join_frames(frames, cuts.by_plate(frames_again)[0], again.flat))
+    if not reader.reads:
+        return joined
+    return _read_again(joined, cuts.by_plate(logits_again), again, reader)
 
 
 def choose_again(looks: Looks, reader: Reader) -> Again:
@@ -125,14 +149,18 @@ def choose_again(looks: Looks, reader: Reader) -> Again:
     return Again(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
 
 
-def _plan_cuts(frames: Tensor, again: Again) -> list[tuple[Tensor, int]]:
-    """Return the frame [2, 3] of each cut along a plate's edges, and of how many lines it is."""
-    return [
-        (grow_frames(frames[plate], margin_xy), lines)
+def _plan_cuts(frames: Tensor, xyxy: Tensor, again: Again) -> Cuts:
+    """Plan to cut plates along their edges, as STN found them in frames [N, 2, 3].
+
+    STN sees plates of two lines squeezed flat, and finds them less well than the detector does:
+    they are cut along the detector's boxes [N, 4], too.
+    """
+    flat, square = (
+        [grow_frames(frames[plates], margin_xy) for margin_xy in LOOK_MARGINS_XY[lines]]
         for lines, plates in enumerate(again, start=1)
-        for plate in plates
-        for margin_xy in LOOK_MARGINS_XY[lines]
-    ]
+    )
+    boxes = frames_of(xyxy[again.square].tolist())
+    return Cuts(torch.stack(flat, dim=1), torch.stack([*square, boxes], dim=1))
 
 
 def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
@@ -151,23 +179,26 @@ def _decode(logits: Tensor, lines: int, reader: Reader) -> tuple[Reading, ...]:
     return tuple(read_lines(logits.numpy(), counts, reader.formats, reader.temperature))
 
 
-def _join_frames(frames: Tensor, again: Tensor, chosen: Again) -> Tensor:
+def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
     """Return where plates lie: those aslant where both cuts along their edges say, on average.
 
     What STN says of an unfolded crop is no place in the picture.
+
+    Args:
+        frames: [N, 2, 3], of the first look.
+        again: [plates, cuts, 2, 3], of the cuts of the flat ones.
+        flat: Which plates those are.
     """
-    first = frames[chosen.flat]
-    means = _by_plate(again, chosen)[0].mean(dim=1)
-    is_aslant = tilts_of(first) > ASLANT_DEG
+    is_aslant = tilts_of(frames[flat]) > ASLANT_DEG
     joined = frames.clone()
-    joined[chosen.flat] = torch.where(is_aslant[:, None, None], means, first)
+    joined[flat] = torch.where(is_aslant[:, None, None], again.mean(dim=1), frames[flat])
     return joined
 
 
-def _read_again(first: Looks, again: Tensor, chosen: Again, reader: Reader) -> Looks:
+def _read_again(first: Looks, again: tuple[Tensor, Tensor], chosen: Again, reader: Reader) -> Looks:
     """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
     readings, logits = list(first.readings), first.logits.clone()
-    of_flat, of_square = _by_plate(again, chosen)
+    of_flat, of_square = again
     looks = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
     logits[chosen.flat] = SHARPNESS * looks.mean(dim=1)
     for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
@@ -178,15 +209,6 @@ def _read_again(first: Looks, again: Tensor, chosen: Again, reader: Reader) -> L
         if reading.score > readings[plate].score or not reader.formats.layouts(1):
             readings[plate], logits[plate] = reading, seen
     return replace(first, readings=tuple(readings), logits=logits)
-
-
-def _by_plate(again: Tensor, chosen: Again) -> tuple[Tensor, Tensor]:
-    """Return what is known of the cuts of flat plates and of square ones, [plates, cuts, ...]."""
-    sizes = [
-        (len(plates), len(LOOK_MARGINS_XY[lines])) for lines, plates in enumerate(chosen, start=1)
-    ]
-    flat, square = again.split([plates * cuts for plates, cuts in sizes])
-    return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
 
 
 def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:

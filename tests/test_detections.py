@@ -157,9 +157,9 @@ def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> 
     assert tiles_round(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
 
 
-def test_there_are_four_tiles_at_most() -> None:
+def test_there_are_two_tiles_at_most() -> None:
     apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
-    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 4
+    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 2
 
 
 def test_what_a_closer_look_finds_better_stays() -> None:

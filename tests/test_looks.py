@@ -8,6 +8,7 @@ from torch import Tensor
 
 from orchestrator.errors import ModelError
 from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.frames import cut_frame
 from orchestrator.looks import Again, Looks, Reader, choose_again, look_at
 from orchestrator.texts import read_lines
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
@@ -61,6 +62,25 @@ def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plat
     looks = seen(square, "A001AA77", formats=russian())
     assert choose_again(looks, reader_of(infer, russian())) == Again([], [0])
     assert choose_again(seen(square, "A001AA"), reader_of(infer)) == Again([], [])
+
+
+class Remembering(ScriptedInfer):
+    """Keeps what STN was given."""
+
+    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        if model == "stn":
+            self.given = tensors["input__0"].clone()
+        return super().__call__(model, tensors)
+
+
+def test_what_may_have_two_lines_is_cut_along_its_box_too() -> None:
+    infer = Remembering(rows(), ("A001AA77",) * 4)
+    noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(0))
+    street = noise.byte()
+    look_at(street, torch.tensor([[100.0, 100.0, 200.0, 150.0]]), reader_of(infer, russian()))
+    assert infer.batches == [1, 1, 3, 3]
+    box = torch.tensor([[50.0, 0, 150], [0, 25, 125]])
+    assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
 
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
