@@ -9,6 +9,8 @@ from pathlib import Path
 CPU_INFO = Path("/proc/cpuinfo")
 VNNI = {"avx512_vnni", "avx_vnni"}
 """CPU flags of x86's 8-bit dot products; without them INT8 overflows and is hardly faster."""
+BFLOAT16 = {"avx512_bf16", "amx_bf16"}
+"""CPU flags of x86's dot products in bfloat16; without them it is slower than float32."""
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +22,8 @@ class Engine(str, Enum):
         AUTO: TorchScript on a GPU; on a CPU the fastest that keeps the accuracy.
         TORCHSCRIPT: On GPUs and CPUs; what Triton's own PyTorch backend takes.
         OPENVINO: On CPUs, in float32.
-        OPENVINO_INT8: On CPUs, the detector in 8-bit integers, the rest in float32.
+        OPENVINO_INT8: On CPUs, the detector in 8-bit integers, the reader in bfloat16 where the CPU
+            multiplies that, the rest in float32.
     """
 
     AUTO = "auto"
@@ -49,9 +52,18 @@ def choose(engine: Engine, *, on_gpu: bool) -> Engine:
 
 def has_int8() -> bool:
     """Tell whether this CPU multiplies 8-bit integers at full precision."""
+    return not VNNI.isdisjoint(_read_flags())
+
+
+def has_bfloat16() -> bool:
+    """Tell whether this CPU multiplies bfloat16."""
+    return not BFLOAT16.isdisjoint(_read_flags())
+
+
+def _read_flags() -> list[str]:
+    """Return what the CPU says it can do."""
     try:
         lines = CPU_INFO.read_text().splitlines()
     except OSError:
-        return False
-    flags = next((line for line in lines if line.startswith("flags")), "")
-    return not VNNI.isdisjoint(flags.split())
+        return []
+    return next((line for line in lines if line.startswith("flags")), "").split()

@@ -211,7 +211,10 @@ def represent(
     engine: Engine = Engine.OPENVINO,
     formats: Formats | None = None,
 ) -> Any:
-    """Return a network as an `openvino.Model`, in 8-bit integers where asked for and at hand.
+    """Return a network as an `openvino.Model`.
+
+    Where 8-bit integers are asked for, it is in these if they are at hand, else it may run in
+    bfloat16 if it bears that.
 
     Raises:
         SettingsError: It is somebody else's detector, which is run as TorchScript.
@@ -221,7 +224,10 @@ def represent(
 
     quantized.check_ours(name, weights)
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
-    return small or ir.convert(NETWORKS[name], load(name, weights, formats))
+    model = small or ir.convert(NETWORKS[name], load(name, weights, formats))
+    if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
+        ir.allow_bfloat16(model)
+    return model
 
 
 def _torchscript(network: nn.Module, device: torch.device) -> Run:

@@ -38,6 +38,7 @@ class Network:
         outputs: Names of its outputs, in order.
         answers_on_cpu: Its caller works on the answers there: Triton writes them there at once.
         is_quick: One instance is enough for any number of callers.
+        bears_bfloat16: Answers as well in bfloat16, in which it was trained.
         channels: Bias of a layer that a wider network has more channels in; empty: there is none.
     """
 
@@ -50,6 +51,7 @@ class Network:
     outputs: tuple[str, ...] = (OUTPUT,)
     answers_on_cpu: bool = False
     is_quick: bool = False
+    bears_bfloat16: bool = False
     channels: str = ""
 
     def build_for(self, state: Mapping[str, Tensor], formats: Formats) -> nn.Module:
@@ -114,6 +116,7 @@ NETWORKS = {
             dims=(-1, 3, 24, 94),
             example=(2, 3, 24, 94),
             answers_on_cpu=True,
+            bears_bfloat16=True,
             channels="backbone.4.block.0.bias",
         ),
     )

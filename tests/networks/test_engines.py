@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import openvino
 import pytest
 import torch
 
@@ -32,6 +33,46 @@ def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monke
 def test_a_cpu_that_says_nothing_gets_floats(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "none")
     assert choose(Engine.AUTO, on_gpu=False) is Engine.OPENVINO
+
+
+@pytest.mark.parametrize(
+    ("flags", "has"), [("avx512_bf16", True), ("amx_bf16", True), ("avx512_vnni", False)]
+)
+def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, tmp_path, monkeypatch) -> None:
+    (tmp_path / "cpuinfo").write_text(f"model name\t: a CPU\nflags\t\t: fpu {flags}\n")
+    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+    assert engines.has_bfloat16() is has
+
+
+def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
+    """Compile a network for a CPU that has bfloat16 or not; return what it would run in."""
+    asked = {}
+    monkeypatch.setattr(ir, "has_bfloat16", lambda: has_bfloat16)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            openvino.Core,
+            "compile_model",
+            lambda core, model, device, options: asked.update(options),
+        )
+        ir.Compiled(model)
+    return asked["INFERENCE_PRECISION_HINT"]
+
+
+@pytest.mark.parametrize(
+    ("name", "engine", "precision"),
+    [
+        ("lprnet", Engine.OPENVINO_INT8, "bf16"),
+        ("lprnet", Engine.OPENVINO, "f32"),
+        ("stn", Engine.OPENVINO_INT8, "f32"),
+        ("yolo", Engine.OPENVINO_INT8, "f32"),
+    ],
+)
+def test_only_the_reader_runs_in_bfloat16(name, engine, precision, tmp_path, monkeypatch) -> None:
+    model = represent(name, engine=engine)
+    assert precision_of(model, monkeypatch, has_bfloat16=True) == precision
+    assert precision_of(model, monkeypatch, has_bfloat16=False) == "f32"
+    ir.save(model, tmp_path / "model.xml")
+    assert precision_of(tmp_path / "model.xml", monkeypatch, has_bfloat16=True) == precision
 
 
 def test_a_gpu_gets_torchscript_and_what_is_asked_for_is_kept() -> None:
