@@ -42,8 +42,6 @@ ASLANT_DEG = 8.0
 """Plates that are turned more are cut again along their edges."""
 SURE = 0.9
 """Plates that are read with a lower score are looked at again."""
-SHARPNESS = 1.25
-"""Multiplies the mean logits of several looks, which are flatter than they are often right."""
 NOTHING = 0.001
 """What is read with a lower score is no plate, or none that another look makes readable."""
 
@@ -200,10 +198,10 @@ def _read_again(first: Looks, again: tuple[Tensor, Tensor], chosen: Again, reade
     readings, logits = list(first.readings), first.logits.clone()
     of_flat, of_square = again
     looks = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
-    logits[chosen.flat] = SHARPNESS * looks.mean(dim=1)
+    logits[chosen.flat] = looks.mean(dim=1)
     for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
         readings[plate] = reading
-    unfolded = SHARPNESS * of_square.mean(dim=1)
+    unfolded = of_square.mean(dim=1)
     in_two_lines = zip(chosen.square, _decode(unfolded, 2, reader), unfolded, strict=True)
     for plate, reading, seen in in_two_lines:
         if reading.score > readings[plate].score or not reader.formats.layouts(1):

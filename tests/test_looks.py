@@ -114,13 +114,6 @@ def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], ke
     assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
 
 
-def test_looks_that_agree_make_a_plate_surer_than_one() -> None:
-    infer = ScriptedInfer(rows(), ("A001AA",) * 3, logits=(4.0,) * 3)
-    (one,) = seen(UPRIGHT, "A001AA", 4.0).readings
-    (reading,) = look_at(picture(), BOX, reader_of(infer)).readings
-    assert one.score < reading.score < 1
-
-
 def test_a_theta_that_is_no_number_is_refused() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * torch.nan)
     with pytest.raises(ModelError, match=r"^stn: wanted a finite theta, got NaN or infinity$"):
