@@ -50,7 +50,7 @@ def mix(parts: Sequence[Part], out: Path) -> None:
     shares = [part.share for part in parts]
     if min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
         raise SettingsError(f"shares: wanted positive ones that add up to 1, got {shares}")
-    out.mkdir(parents=True, exist_ok=True)
+    means = {}
     for name in (RECTIFIER, READER):
         file = NETWORKS[name].weights
         states = [read_state(part.folder / file) for part in parts]
@@ -58,8 +58,12 @@ def mix(parts: Sequence[Part], out: Path) -> None:
         if len(alphabets) > 1:
             raise WeightsError(f"{file}: wanted one alphabet, got {sorted(map(str, alphabets))}")
         mean, alphabet = _mean(states, parts), alphabets.pop()
-        save_tensors(with_alphabet(mean, alphabet) if alphabet else mean, out / file)
-    shutil.copyfile(choose_formats(parts[0].folder), out / FORMATS_FILE)
+        means[file] = with_alphabet(mean, alphabet) if alphabet else mean
+    formats = choose_formats(parts[0].folder)
+    out.mkdir(parents=True, exist_ok=True)
+    for file, mean in means.items():
+        save_tensors(mean, out / file)
+    shutil.copyfile(formats, out / FORMATS_FILE)
     complete(out)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
+from orchestrator.networks.registry import WIDEST
 from orchestrator.toml_files import check_range
 from training.paces import check_extended, cosine, stretch_at
 
@@ -90,20 +91,19 @@ class ReaderSchedule:
     def __post_init__(self) -> None:
         check_range("steps", self.steps, 1, _MANY)
         check_range("batch", self.batch, 2, 65536)
-        check_range("real_share", self.real_share, 0, 1)
         check_range("rate", self.rate, 1e-9, 1)
         check_range("warm_up", self.warm_up, 0, _MANY)
-        check_range("stn_rate", self.stn_rate, 0, 1)
         check_range("corner_weight", self.corner_weight, 0, 1000)
         check_range("dropout", self.dropout, 0, 0.9)
-        check_range("width", self.width, 1, 16)
+        check_range("width", self.width, 1, WIDEST)
         check_range("pool", self.pool, 1, 10_000_000)
         check_range("typical", self.typical, 1, 1_000_000)
         check_range("checked", self.checked, 1, 1_000_000)
         check_range("save_every", self.save_every, 1, _MANY)
         check_range("seed", self.seed, 0, _SEEDS)
         check_range("workers", self.workers or 0, 0, 256)
-        check_range("extension_rate", self.extension_rate, 0, 1)
+        for share in ("real_share", "stn_rate", "extension_rate"):
+            check_range(share, getattr(self, share), 0, 1)
         check_extended(self.extended, self.steps)
 
     def rate_at(self, step: int) -> float:
@@ -221,14 +221,12 @@ class DetectorSchedule:
         if self.side_px % 32:
             raise SettingsError(f"side_px: wanted a multiple of 32, got {self.side_px}")
         check_range("rate", self.rate, 1e-9, 1)
-        check_range("final_rate", self.final_rate, 0, 1)
         check_range("warmup_epochs", self.warmup_epochs, 0, 100_000)
-        check_range("momentum", self.momentum, 0, 1)
-        check_range("decay", self.decay, 0, 1)
         check_range("frozen_layers", self.frozen_layers, 0, 24)
         check_range("validate_every", self.validate_every, 1, 100_000)
         check_range("seed", self.seed, 0, _SEEDS)
-        check_range("extension_rate", self.extension_rate, 0, 1)
+        for share in ("final_rate", "momentum", "decay", "extension_rate"):
+            check_range(share, getattr(self, share), 0, 1)
         check_extended(self.extended, self.epochs)
 
     def rate_at(self, step: int, per_epoch: int) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from operator import gt
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
 from orchestrator.contract import FORMATS_FILE, READER, RECTIFIER
 from orchestrator.errors import WeightsError
@@ -74,13 +74,14 @@ def grow(state: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor
 
 def _spread(tensor: Tensor, fresh: Tensor) -> Tensor:
     """Put a tensor into the first rows and columns of `fresh`, zeros beside it."""
-    wider = [new - old for new, old in zip(fresh.shape, tensor.shape, strict=False)]
-    if tensor.ndim != fresh.ndim or min(wider, default=0) < 0 or any(wider[2:]):
+    if tensor.ndim != fresh.ndim or tensor.shape[2:] != fresh.shape[2:]:
         return tensor  # of another network: told of when it is taken
-    if not any(wider):
+    if tensor.shape == fresh.shape or any(map(gt, tensor.shape, fresh.shape)):
         return tensor
-    beside = [0, 0] * (tensor.ndim - 2) + [0, wider[1]] if tensor.ndim > 1 else [0, 0]
-    return torch.cat((F.pad(tensor, beside), fresh[len(tensor) :]))
+    grown = fresh.clone()
+    grown[: len(tensor)] = 0
+    grown[tuple(map(slice, tensor.shape))] = tensor
+    return grown
 
 
 def _agree(folder: Path, written: str | None) -> str:
