@@ -47,7 +47,7 @@ class MeasuredServer:
 
     def tell_end(self) -> str:
         """Say why it no longer runs; empty while it does or when it is not ours."""
-        if self.own is None or self.own.is_whole():
+        if self.own is None or self.own.tend():
             return ""
         if self.own.is_running():
             return "one of the server's workers died"

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,9 @@ SHM = Path("/dev/shm")
 PROBE = "probe"
 """Request id of a health check: it is answered like any call and not counted as a picture."""
 
+MARK = re.compile(r"#[0-9a-f]+-[0-9a-f]+$")
+"""What the gateway puts behind a request's id, so that no two are alike."""
+
 PICTURE, ENCODED = "input__0", "encoded_image"
 CROP, LOGITS = "crop", "logits"  # what goes into `plate_reader`, and into its last step
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
@@ -54,6 +58,16 @@ class Output:
     dtype: type[np.generic]
     row_shape: tuple[int, ...]
     row: Callable[[Plate], Any]
+
+
+def mark(request_id: str, number: str) -> str:
+    """Return a request's id with a number behind it, as `unmark` knows it."""
+    return f"{request_id}#{number}"
+
+
+def unmark(request_id: str) -> str:
+    """Return a request's id as its caller sent it."""
+    return MARK.sub("", request_id)
 
 
 def _padded(values: Iterable[Any], length: int, filler: Any) -> list[Any]:

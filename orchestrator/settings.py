@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from orchestrator.errors import ParameterError, SettingsError
+from orchestrator.heartbeat import PARAMETER as HANG_PARAMETER
 from orchestrator.picture_files import shorten
 from orchestrator.toml_files import check_range
 
@@ -69,11 +70,15 @@ class Settings:
     def from_config(cls, parameters: Mapping[str, Mapping[str, str]]) -> Settings:
         """Parse the `parameters` of a Triton model; upper-case names are Triton's own.
 
+        That of the supervisor, how long a step may take, is no setting of a call.
+
         Raises:
             SettingsError: An unknown name, or a value that does not parse or is out of range.
         """
         values = {
-            name: value["string_value"] for name, value in parameters.items() if not name.isupper()
+            name: value["string_value"]
+            for name, value in parameters.items()
+            if not name.isupper() and name != HANG_PARAMETER
         }
         try:
             return cls()._parsed(values, [field.name for field in fields(cls)])

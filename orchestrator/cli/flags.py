@@ -67,13 +67,14 @@ MaxPlatesOption = Annotated[int | None, typer.Option("--max-plates", help="Most 
 
 @contextmanager
 def show_errors(*, verbose: bool) -> Iterator[None]:
-    """Show our errors as one sentence, set up logging, and end on SIGTERM as on Ctrl-C."""
+    """Show our errors as one sentence, set up logging, and end when told to as on Ctrl-C."""
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
     # An export takes its time: who waits is told, though other messages of this kind are not shown.
     logging.getLogger("orchestrator.server.repository").setLevel(logging.INFO)
-    for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs without SIGINT
+    # A shell starts background jobs without SIGINT; a terminal that is closed sends SIGHUP.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
         with needs_told():

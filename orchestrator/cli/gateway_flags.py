@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import ssl
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.tritons import moved_to
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
@@ -97,11 +98,8 @@ class GatewayFlags:
             capacity = triton.capacity()
             calls = CALLS_A_PICTURE * (capacity.pictures if capacity else PICTURES_ON_A_GPU)
             limits = replace(limits, calls=calls)
-        reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(triton.host, triton.host)
         return GatewayOptions(
-            triton_http=str(Address(reached, triton.http_port)),
-            triton_grpc=str(Address(reached, triton.grpc_port)),
-            triton_metrics=f"http://{Address(reached, triton.metrics_port)}/metrics",
+            **asdict(moved_to(triton)),
             http=addresses["gateway"],
             grpc=addresses.get("gateway_grpc"),
             metrics=addresses.get("gateway_metrics"),

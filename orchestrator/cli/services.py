@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +13,13 @@ import typer
 
 from orchestrator.canary import CANARY_FILES, has_canary
 from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.cli.tritons import Tritons
+from orchestrator.gateway.handover import Event, Moved
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.loopback import reach
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
+    from orchestrator.gateway.process import Gateway
     from orchestrator.server.options import ServerOptions
 
 STREET = "tests/data/street.jpg"
@@ -34,8 +37,6 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         PlateError: They cannot be started; the message says why.
     """
     from orchestrator.cli import canaries
-    from orchestrator.gateway import process as gateways
-    from orchestrator.server import process as tritons
     from orchestrator.server.layout import canary_folder
     from orchestrator.server.local import keep_models
     from orchestrator.server.supervisor import Kept, keep_running
@@ -44,13 +45,37 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     if gateway and options.is_made_here:
         canaries.draw_missing(options.weights, options.formats)
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
-        kept = [Kept("Triton", partial(tritons.start, options, lambda *_: models))]
+        front = Front()
+        tritons = Tritons(options, models, front.tell)
+        kept = [Kept("Triton", tritons.start, tritons.renew)]
         if gateway:
             gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
-            kept.append(Kept("the gateway", partial(gateways.start, gateway)))
+            kept.append(Kept("the gateway", partial(front.start, gateway)))
         typer.echo("starting Triton ...", err=True)
         keep_running(kept, tell=lambda: typer.echo(welcome(options, gateway)))
     typer.echo("stopped", err=True)
+
+
+class Front:
+    """The gateway that runs, if there is one."""
+
+    def __init__(self) -> None:
+        self._gateway: Gateway | None = None
+        self._moved: Moved | None = None
+
+    def start(self, options: GatewayOptions) -> Gateway:
+        """Start one, or its successor, in front of the Triton that serves by now."""
+        from orchestrator.gateway.process import start
+
+        self._gateway = start(replace(options, **asdict(self._moved)) if self._moved else options)
+        return self._gateway
+
+    def tell(self, event: Event) -> None:
+        """Let it know of what has happened to Triton."""
+        if isinstance(event, Moved):
+            self._moved = event
+        if self._gateway:
+            self._gateway.tell(event)
 
 
 def _find_canary(folder: Path) -> Path:

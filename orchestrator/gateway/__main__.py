@@ -10,6 +10,7 @@ import sys
 import uvloop
 
 from orchestrator.errors import PlateError
+from orchestrator.gateway.events import STDIN
 from orchestrator.gateway.handover import from_json
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.server import serve
@@ -30,11 +31,17 @@ def main() -> None:
     gc.freeze()  # what was imported stays
     gc.set_threshold(GARBAGE)
     try:
-        options = from_json(sys.stdin.read())
+        options = from_json(read_line())
         allow_files(options)
         uvloop.run(serve(options))
     except PlateError as error:
         sys.exit(f"gateway: {error}")
+
+
+def read_line() -> str:
+    """Return the first line of the standard input, and leave the others there."""
+    with open(STDIN, "rb", buffering=0, closefd=False) as file:  # noqa: PTH123 - no path
+        return file.readline().decode()
 
 
 def allow_files(options: GatewayOptions) -> None:

@@ -54,6 +54,7 @@ class Metrics:
     Attributes:
         connections: Open now; the server sets it.
         connections_dropped: Closed for others, or for sending no request.
+        repeated: Calls that were sent to Triton again; the server counts on.
         audit_lost: Lines of the audit that could not be written.
     """
 
@@ -82,6 +83,12 @@ class Metrics:
         self.connections = self._gauge("connections", "Open connections.")
         self.connections_dropped = self._counter(
             "connections_dropped", "Connections closed for others, or for sending no request."
+        )
+        self.repeated = self._counter(
+            "repeated", "Calls sent again because Triton, or a worker of it, was away."
+        )
+        self._deaths = self._counter(
+            "worker_deaths", "Workers of Triton that died or hung.", "model", "how"
         )
         self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
         self._begin()
@@ -115,6 +122,10 @@ class Metrics:
         self._bytes.inc(entry.bytes)
         if reason == ANSWERED.reason:
             self._seconds.labels(front).observe(entry.ms / 1000)
+
+    def note_death(self, model: str, how: str) -> None:
+        """Count a worker that died: of which model, and by what signal, exit, or hanging."""
+        self._deaths.labels(model, how.split(" ", maxsplit=1)[0]).inc()
 
     def _key_of(self, client: str) -> str:
         name = client.removeprefix(KEY_PREFIX)

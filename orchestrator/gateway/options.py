@@ -30,6 +30,7 @@ class Limits:
         waiting: Calls that wait for their turn.
         wait_s: How long a call may wait for its turn.
         call_s: How long Triton may take.
+        away_s: How long a call is sent again that met no Triton, or a worker that died.
         memory_mb: Bodies of all calls together, MiB.
         client_calls: Calls of one client at once, those that wait included.
         client_rate: Calls of one client a second; as many may come at once after a pause.
@@ -46,8 +47,9 @@ class Limits:
     connections: int = 1000
     calls: int = 0
     waiting: int = 96
-    wait_s: float = 10.0
+    wait_s: float = 20.0
     call_s: float = 60.0
+    away_s: float = 20.0
     memory_mb: int = 256
     client_calls: int = 64
     client_rate: float = 200.0

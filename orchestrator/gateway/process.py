@@ -14,12 +14,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.children import KEEP_FREED, begin_child, ignore_stops, without_secrets
 from orchestrator.errors import ServerError
-from orchestrator.gateway.handover import to_json
+from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
@@ -64,6 +64,13 @@ class Worker:
             return said[-1].removeprefix(SENTENCE)
         return " ".join(said) or f"it left no message (exit status {self.process.returncode})"
 
+    def tell(self, line: str) -> None:
+        """Write a line to its standard input, for as long as it reads there."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):  # it may have ended
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+
     def release(self) -> None:
         """Show what it writes, and what it wrote so far: had it failed, the error would say it."""
         held, self._held = self._held or [], None
@@ -95,8 +102,8 @@ class Gateway:
     workers: Sequence[Worker]
     counts: tempfile.TemporaryDirectory[str]
 
-    def is_whole(self) -> bool:
-        """Tell whether all of its processes run."""
+    def tend(self) -> bool:
+        """Tell whether all of its processes run; where not, it must be started again."""
         return all(worker.is_running() for worker in self.workers)
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -117,6 +124,12 @@ class Gateway:
         self._check_running()
         for worker in self.workers:
             worker.release()
+
+    def tell(self, event: Event) -> None:
+        """Let all of its processes know what has happened."""
+        for place, worker in enumerate(self.workers):
+            told = replace(event, is_counted=not place) if isinstance(event, Died) else event
+            worker.tell(event_to_json(told))
 
     def _check_running(self) -> None:
         for worker in self.workers:
@@ -169,10 +182,9 @@ def launch(command: Sequence[str], options: GatewayOptions, variables: Mapping[s
         start_new_session=True,  # Ctrl-C is ours to handle
         preexec_fn=begin_child,
     )
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError), process.stdin as told:  # it may have ended
-        told.write(to_json(options))
-    return Worker(process)
+    worker = Worker(process)
+    worker.tell(to_json(options))
+    return worker
 
 
 def _addresses(options: GatewayOptions) -> list[Address]:

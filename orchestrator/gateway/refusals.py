@@ -72,6 +72,12 @@ class TooMany(Refusal):
     status, code, reason = 429, "RESOURCE_EXHAUSTED", "rate"
 
 
+class Harmful(Refusal):
+    """The call ends the workers that it is given to."""
+
+    reason = "harmful"
+
+
 class Full(Refusal, Overloaded):
     """No capacity for anybody's call now."""
 

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from orchestrator.errors import ServerError
 from orchestrator.gateway.app import make_app, make_metrics_app
 from orchestrator.gateway.connections import guarded
+from orchestrator.gateway.events import listen
 from orchestrator.gateway.grpc_server import Servicer, make_server
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.service import Service
@@ -48,8 +49,11 @@ async def serve(options: GatewayOptions) -> None:
     if rpc:
         await rpc.start()
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
-    watches = [asyncio.create_task(one.watch()) for one in (service, service.canary)]
+    watches = [
+        asyncio.create_task(one) for one in (service.watch(), service.canary.watch(), listen(service))
+    ]
     await stopped.wait()
+    service.triton.repeats.end()
     for watch in watches:
         watch.cancel()
     for server, _ in servers:

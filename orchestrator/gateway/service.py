@@ -20,6 +20,7 @@ from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.checks import check, check_served
 from orchestrator.gateway.clients import client_at
 from orchestrator.gateway.connections import Connections
+from orchestrator.gateway.handover import Moved
 from orchestrator.gateway.health import Canary
 from orchestrator.gateway.keys import KeyFile, who_calls
 from orchestrator.gateway.metrics import Metrics
@@ -102,6 +103,7 @@ class Service:
         self.admission = Admission(self.limits)
         self.connections = Connections(self.limits.connections)
         self.metrics = Metrics(self.admission.counts)
+        self._moves: set[asyncio.Task[None]] = set()
         self._audit = Audit(options.audit)
         self._keys = KeyFile(options.keys) if options.keys else None
 
@@ -175,11 +177,19 @@ class Service:
         async with self.admission.turn(place):
             return await self.triton.infer(call)
 
+    def move(self, addresses: Moved) -> None:
+        """Send the next calls to another Triton; those under way are answered by the old one."""
+        task = asyncio.create_task(self.triton.move(addresses))
+        self._moves.add(task)
+        task.add_done_callback(self._moves.discard)
+
     async def watch(self) -> None:
         """Keep the metrics true for ever."""
-        dropped = 0
+        dropped = repeated = 0
         while True:
             self.metrics.refresh()
+            self.metrics.repeated.inc(self.triton.repeats.count - repeated)
+            repeated = self.triton.repeats.count
             self.metrics.connections.set(len(self.connections))
             self.metrics.connections_dropped.inc(self.connections.dropped - dropped)
             dropped = self.connections.dropped

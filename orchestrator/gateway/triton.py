@@ -17,8 +17,10 @@ from tritonclient.grpc import service_pb2_grpc
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
 from orchestrator.gateway.checks import OF_TRITON, TIMEOUT
+from orchestrator.gateway.handover import Moved
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
+from orchestrator.gateway.repeats import Repeats
 from orchestrator.loopback import PAST_PROXY, open_url
 
 CHANNEL = [
@@ -45,20 +47,32 @@ class Triton:
     """The server behind the gateway; made inside the loop that uses it."""
 
     def __init__(self, options: GatewayOptions) -> None:
-        self._channel = grpc.aio.insecure_channel(options.triton_grpc, options=CHANNEL)
-        self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         self._options = options
+        self._connect(Moved(options.triton_http, options.triton_grpc, options.triton_metrics))
+        self.repeats = Repeats(self._send, options.limits.away_s)
+
+    def _connect(self, addresses: Moved) -> None:
+        self._addresses = addresses
+        self._channel = grpc.aio.insecure_channel(addresses.triton_grpc, options=CHANNEL)
+        self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         self._kept: dict[object, tuple[float, Any]] = {}
 
+    async def move(self, addresses: Moved) -> None:
+        """Send the next calls to another Triton; return when those under way are answered."""
+        before = self._channel
+        self._connect(addresses)
+        await before.close(self._options.limits.call_s)
+
     async def infer(self, call: Call) -> Answer:
-        """Forward a call that was checked.
+        """Forward a call that was checked, again where a worker dies with it.
 
         Raises:
             PlateError: It was not answered.
         """
-        timeout_s = min(
-            self._options.limits.call_s, float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
-        )
+        asked_s = float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
+        return await self.repeats.infer(call, min(self._options.limits.call_s, asked_s))
+
+    async def _send(self, call: Call, timeout_s: float) -> Answer:
         metadata = tuple(call.trace.items()) or None
         try:
             response = await self._stub.ModelInfer(
@@ -94,7 +108,7 @@ class Triton:
 
     async def page(self, path: str) -> bytes:
         """Return what Triton says over HTTP, JSON, under a path that was checked."""
-        url = f"http://{self._options.triton_http}{path}"
+        url = f"http://{self._addresses.triton_http}{path}"
         content: bytes = await self._keep(path, lambda: asyncio.to_thread(_fetch, url))
         return content
 
@@ -104,7 +118,7 @@ class Triton:
         Raises:
             ServerError: It is away.
         """
-        return await asyncio.to_thread(_fetch, self._options.triton_metrics)
+        return await asyncio.to_thread(_fetch, self._addresses.triton_metrics)
 
     async def close(self) -> None:
         await self._channel.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.children import KEEP_FREED, without_secrets
 from orchestrator.contract import MODEL
+from orchestrator.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.server.capacity import usable_cores
 from orchestrator.server.distribution import OUR_BACKENDS, Distribution
@@ -39,7 +40,7 @@ def command(
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
         "backend-directory": backends,
-        "model-control-mode": "explicit" if options.explicit else "none",
+        "model-control-mode": "explicit",  # so that one model's workers can be replaced
         "strict-readiness": "true",
         "http-address": http,
         "http-port": options.http_port,
@@ -64,7 +65,9 @@ def command(
 
 def _administration(options: ServerOptions) -> Iterator[str]:
     """Keep what is not a caller's from whoever does not know the key."""
-    if options.explicit and holds_plates(options.repository):
+    if not options.explicit:
+        yield "--load-model=*"
+    elif holds_plates(options.repository):
         yield from (f"--load-model={name}" for name in MODELS)
     rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key}"
     yield f"--http-restricted-api={rule}"
@@ -105,5 +108,6 @@ def environment(
         **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
         "PATH": os.pathsep.join([str(programs), given.get("PATH", "")]),
         "OMP_NUM_THREADS": str(threads),
+        HEARTBEATS: runtime.heartbeats,
         **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
     }

@@ -61,6 +61,10 @@ class Log:
         for line in held:
             logger.error("%s", line.rstrip())
 
+    def theirs(self) -> list[str]:
+        """Return the lines that workers wrote, without Triton's own and without failed requests."""
+        return [line.rstrip() for line in self if _is_theirs(line)]
+
     def find_unloaded(self) -> tuple[str, str] | None:
         """Return the first model that could not be loaded and why, on one line.
 
@@ -90,6 +94,11 @@ class Log:
 
     def _found(self, mark: re.Pattern[str]) -> Iterator[re.Match[str]]:
         return filter(None, [mark.search(line.rstrip("\n")) for line in self])
+
+
+def _is_theirs(line: str) -> bool:
+    is_tritons = TRITONS.match(line) or any(part in line for part in NOISE)
+    return bool(line.strip()) and not is_tritons and not line.startswith("{")
 
 
 def _is_telling(line: str) -> bool:

@@ -17,7 +17,9 @@ from pathlib import Path
 from orchestrator.children import begin_child, ignore_stops
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
+from orchestrator.server.care import Care
 from orchestrator.server.command import command, environment
+from orchestrator.server.deaths import Death
 from orchestrator.server.distribution import find_distribution, lay_out_backends
 from orchestrator.server.hidden_key import hide
 from orchestrator.server.layout import lay_out
@@ -25,25 +27,55 @@ from orchestrator.server.log import Log
 from orchestrator.server.models import list_models
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.preflight import check
+from orchestrator.server.priority import begin_slowly, hurry
+from orchestrator.server.replacing import Replacing
 from orchestrator.server.repository import MODELS, check_models, holds_plates
 from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
 
+IDLE_S = 0.5
+"""Without a call in any worker: none is left in Triton's queues."""
+
+Tell = Callable[[Death], None]
+
 logger = logging.getLogger(__name__)
+
+
+def ignore(_death: Death) -> None:
+    """Tell nobody but the log."""
 
 
 @dataclass
 class Server:
-    """A running server; use `start` or `run_server`."""
+    """A running server; use `start` or `run_server`.
+
+    Attributes:
+        options: It was started with.
+        process: Of tritonserver.
+        runtime: What it keeps on disk and in shared memory.
+        models: That it loads at its start.
+        ours: The repository, where nobody but this process writes to it.
+        tell: Is told of each worker that dies.
+        log: What it and its workers write.
+    """
 
     options: ServerOptions
     process: subprocess.Popen[str]
     runtime: Runtime
     models: tuple[str, ...] = MODELS
+    ours: Path | None = None
+    tell: Tell = ignore
     log: Log = field(default_factory=Log)
 
     def __post_init__(self) -> None:
         self._workers = Workers(self.process.pid)
+        self._care = Care(
+            self._workers,
+            Replacing(self.options, self.ours),
+            prefix=self.runtime.heartbeats,
+            log=self.log,
+            tell=self.tell,
+        )
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
@@ -54,13 +86,16 @@ class Server:
     def is_running(self) -> bool:
         return self.process.poll() is None
 
-    def is_whole(self) -> bool:
-        """Tell whether the server runs and none of its workers has died.
+    def tend(self) -> bool:
+        """Replace the workers that died or hang; False when the server must be started again.
 
         Whoever asks now and then sees to it that no region of a new worker stays open to others.
         """
         self.runtime.close_shared_memory()
-        return self.is_running() and not self._workers.dead()
+        if not self.is_running():
+            logger.error("tritonserver ended (%s): %s", self._manner(), self.reason())
+            return False
+        return self._care.look()
 
     def wait_until_ready(self) -> None:
         """Return when every model answers.
@@ -89,9 +124,8 @@ class Server:
     def _trouble(self) -> str:
         """Return why the server will never be ready; empty as long as it may."""
         if dead := self._workers.dead():
-            pid, how = next(iter(dead.items()))
             words = self.log.last_words()
-            whose = self._workers.model(pid) or "a model"
+            whose, how = dead[0].model or "a model", dead[0].end
             return f"the worker of {whose} died while starting ({how}){words and f': {words}'}"
         is_running = self.is_running()
         if not is_running:
@@ -101,8 +135,10 @@ class Server:
             return f"{model}: cannot be loaded: {why or self._worker_died()}"
         if is_running:
             return ""
-        how = manner(self.process.returncode)
-        return f"tritonserver ended while starting ({how}): {self.reason()}"
+        return f"tritonserver ended while starting ({self._manner()}): {self.reason()}"
+
+    def _manner(self) -> str:
+        return manner(self.process.returncode)
 
     def _worker_died(self) -> str:
         words = self.log.last_words()
@@ -119,16 +155,32 @@ class Server:
             self._stop(timeout_s)
 
     def _stop(self, timeout_s: float) -> None:
+        self._care.close()
         if self.is_running():
             self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
+            if not self._wait_for_end(timeout_s):
                 logger.warning("tritonserver did not end within %.0f s; killing it", timeout_s)
         with contextlib.suppress(ProcessLookupError):  # workers of a server that died
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.runtime.remove()
+
+    def _wait_for_end(self, timeout_s: float) -> bool:
+        """Return when it ended or may be killed; False where calls were in work to the last.
+
+        Triton waits ten seconds for callers who keep an idle connection. It need not once every
+        call is answered, unless it has traces to deliver.
+        """
+        now = time.monotonic()
+        deadline, busy = now + timeout_s, now
+        while now < deadline and self.is_running():
+            if self.options.traces or not self._care.is_idle():
+                busy = now
+            if now - busy > IDLE_S:
+                return True
+            time.sleep(0.05)
+            now = time.monotonic()
+        return not self.is_running()
 
 
 LayOut = Callable[[ServerOptions, Path], Path]
@@ -147,12 +199,20 @@ def leave_as_it_lies(options: ServerOptions, target: Path) -> Path:
     return options.repository
 
 
-def start(options: ServerOptions, models: LayOut | None = None) -> Server:
+def start(
+    options: ServerOptions,
+    models: LayOut | None = None,
+    tell: Tell = ignore,
+    *,
+    is_hurried: bool = True,
+) -> Server:
     """Start the server and wait until every model is ready.
 
     Args:
         options: How to start it.
         models: What it serves; ours when None.
+        tell: Is told of each worker that dies once it serves.
+        is_hurried: It may take the cores from another that serves meanwhile.
 
     Raises:
         ServerError: It cannot be started; the message says why.
@@ -168,8 +228,11 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
             backends = lay_out_backends(distribution, runtime.folder, engine)
             variables = environment(options, distribution, runtime)
         line = command(options, distribution, repositories, backends, runtime.shm_prefix)
-        process = _launch(line, variables, runtime.folder)
-        server = Server(options, process, runtime, _loaded_models(options, repositories))
+        begin = begin_child if is_hurried else begin_slowly
+        process = _launch(line, variables, runtime.folder, begin)
+        loaded = _loaded_models(options, repositories)
+        mine = ours if options.is_made_here else None
+        server = Server(options, process, runtime, loaded, mine, tell)
     except BaseException:
         runtime.remove()
         raise
@@ -179,6 +242,7 @@ def start(options: ServerOptions, models: LayOut | None = None) -> Server:
     except BaseException:
         server.stop(timeout_s=1)  # nobody's request is in work yet
         raise
+    hurry(process.pid)
     return server
 
 
@@ -193,7 +257,9 @@ def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tupl
     return tuple(name for folder in repositories for name in list_models(folder))
 
 
-def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subprocess.Popen[str]:
+def _launch(
+    line: list[str], variables: dict[str, str], folder: Path, begin: Callable[[], None]
+) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             line,
@@ -205,7 +271,7 @@ def _launch(line: list[str], variables: dict[str, str], folder: Path) -> subproc
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # Ctrl-C is ours to handle
-            preexec_fn=begin_child,
+            preexec_fn=begin,
         )
     except OSError as error:
         raise ServerError(f"{line[0]}: cannot be run: {error.strerror}") from error

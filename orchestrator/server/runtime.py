@@ -63,6 +63,11 @@ class Runtime:
         """The folder of links to what lies under paths that are not plain."""
         return self.folder / "links"
 
+    @property
+    def heartbeats(self) -> str:
+        """How the paths begin of what the workers write down, see `orchestrator.heartbeat`."""
+        return str(SHM / f"{self.shm_prefix}beat_")
+
     def plain(self, path: Path) -> Path:
         """Return an absolute path to the same, which a worker can read."""
         path = path.absolute()

@@ -1,12 +1,16 @@
-"""Watches services and replaces the one that, or a process of which, dies."""
+"""Watches services, replaces the one that cannot be mended, and restarts them when asked to."""
 
 from __future__ import annotations
 
 import logging
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Any, Protocol
 
 from orchestrator.children import ignore_stops
 from orchestrator.errors import PlateError
@@ -14,6 +18,8 @@ from orchestrator.retries import Retries
 
 AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 """A start may fail for want of memory or a port, which what died has not given back yet."""
+EVERY_S = 0.2
+TERMINAL = Path("/dev/tty")
 
 logger = logging.getLogger(__name__)
 
@@ -21,8 +27,8 @@ logger = logging.getLogger(__name__)
 class Service(Protocol):
     """What runs and can die."""
 
-    def is_whole(self) -> bool:
-        """Tell whether it runs with all of its processes."""
+    def tend(self) -> bool:
+        """Mend what can be mended while it runs; False when it must be started again."""
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End it; calls in work have so long."""
@@ -35,14 +41,19 @@ class Kept:
     Attributes:
         name: What it is called in messages.
         start: Starts it, or its successor, and waits until it is ready.
+        renew: Starts a successor, lets it take over, and stops the service; the successor is
+            given back, or the service itself where there can be none. Nobody renews it without.
     """
 
     name: str
-    start: Callable[[], Service]
+    start: Callable[[], Any]
+    renew: Callable[[Any], Any] | None = None
 
 
 def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) -> None:
     """Start services and replace each that dies, until interrupted; the others are left alone.
+
+    On SIGHUP those that can be renewed are: a restart that no caller notices.
 
     Args:
         kept: In the order in which they are started; they are stopped the other way round,
@@ -56,22 +67,57 @@ def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) 
     try:
         for one in kept:
             running.append(one.start())
-        tell()
-        while True:
-            time.sleep(0.5)
-            for place, one in enumerate(kept):
-                if not running[place].is_whole():
-                    running[place] = _replace(one, running[place])
+        with hear_restarts() as is_asked:
+            tell()
+            while True:
+                time.sleep(EVERY_S)
+                is_renewed = is_asked()
+                for place, one in enumerate(kept):
+                    if is_renewed and one.renew:
+                        running[place] = one.renew(running[place])
+                    elif not running[place].tend():
+                        running[place] = _replace(one, running[place])
     finally:
         with ignore_stops():
             for service in reversed(running):
                 service.stop()
 
 
+@contextmanager
+def hear_restarts() -> Iterator[Callable[[], bool]]:
+    """Heed SIGHUP for the length of a `with` block: give what tells whether it came meanwhile.
+
+    A process with a terminal gets it when that is closed: it ends then, as any other.
+    """
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread() or _has_terminal():
+        yield asked.is_set
+        return
+
+    def is_asked() -> bool:
+        was_set = asked.is_set()
+        asked.clear()
+        return was_set
+
+    before = signal.signal(signal.SIGHUP, lambda *_: asked.set())
+    try:
+        yield is_asked
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def _has_terminal() -> bool:
+    try:
+        TERMINAL.open("rb").close()
+    except OSError:
+        return False
+    return True
+
+
 def _replace(kept: Kept, dead: Service) -> Service:
-    logger.error("%s or one of its processes died; starting again", kept.name)
+    logger.error("%s died; starting again", kept.name)
     dead.stop(timeout_s=1)
-    started = AGAIN.call(kept.start, on_retry=_note_failed_start)
+    started: Service = AGAIN.call(kept.start, on_retry=_note_failed_start)
     logger.warning("%s is ready again", kept.name)
     return started
 

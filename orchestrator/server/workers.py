@@ -5,13 +5,40 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
 REAPING_S = 0.1  # Triton's, for a worker that it has ended
 NAME = 8  # of a worker's arguments: the model's name, device and number
-EXIT_CODE = 49  # of the fields after a process's name
+STATE, PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 0, 1, 11, 12, 49  # fields after the name
+TICKS = os.sysconf("SC_CLK_TCK")
+DEAD, STOPPED = "Z", "T"
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A child process of a server.
+
+    Attributes:
+        pid: Of the process.
+        model: That it serves or served; empty where it was never seen alive.
+        state: One letter of the kernel's.
+        cpu_s: Time that cores have worked for it.
+        end: How it died; empty while it lives.
+    """
+
+    pid: int
+    model: str
+    state: str
+    cpu_s: float
+    end: str = ""
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.state == STOPPED
 
 
 class Workers:
@@ -24,36 +51,52 @@ class Workers:
     def __init__(self, server: int) -> None:
         self._server = server
         self._models: dict[int, str] = {}
+        self._forgotten: set[int] = set()
 
-    def dead(self) -> dict[int, str]:
-        """Return the workers that died, by process, with how they did."""
-        dead = self._zombies()
-        if dead:
-            time.sleep(REAPING_S)
-            still = self._zombies()
-            return {pid: how for pid, how in dead.items() if pid in still}
-        return {}
+    def alive(self) -> list[Worker]:
+        """Return those that run, or are stopped."""
+        return [worker for worker in self._look() if worker.state != DEAD]
 
-    def model(self, pid: int) -> str:
-        """Return the model that a worker serves or served; empty where it was never seen alive."""
-        return self._models.get(pid, "")
+    def dead(self) -> list[Worker]:
+        """Return those that died, by themselves or killed; each until it is forgotten."""
+        if not self._zombies():
+            return []
+        time.sleep(REAPING_S)
+        return self._zombies()
 
-    def _zombies(self) -> dict[int, str]:
-        found = {}
-        for stat in PROC.glob("[0-9]*/stat"):
+    def forget(self, worker: Worker) -> None:
+        """Tell of a dead worker no more: Triton does not reap it before its own end."""
+        self._forgotten.add(worker.pid)
+
+    def _zombies(self) -> list[Worker]:
+        return [w for w in self._look() if w.state == DEAD and w.pid not in self._forgotten]
+
+    def _look(self) -> Iterator[Worker]:
+        for pid in _children(self._server):
             with suppress(OSError):  # it may end while we look
-                fields = stat.read_text(errors="replace").rpartition(")")[2].split()
-                pid = int(stat.parent.name)
-                if int(fields[1]) == self._server:
-                    self._note_model(pid)
-                    if fields[0] == "Z":
-                        found[pid] = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE])))
-        return found
+                stat = (PROC / str(pid) / "stat").read_text(errors="replace")
+                fields = stat.rpartition(")")[2].split()
+                if int(fields[PARENT]) == self._server:
+                    yield self._worker(pid, fields)
 
-    def _note_model(self, pid: int) -> None:
+    def _worker(self, pid: int, fields: list[str]) -> Worker:
+        state = fields[STATE]
         arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
         if len(arguments) > NAME:  # a dead one has none
             self._models[pid] = arguments[NAME].decode(errors="replace").rsplit("_", 2)[0]
+        cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
+        end = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))) if state == DEAD else ""
+        return Worker(pid, self._models.get(pid, ""), state, cpu_s, end)
+
+
+def _children(process: int) -> Iterator[int]:
+    """Return a process's children where the kernel lists them, else all that might be."""
+    if not (PROC / "self" / "task" / str(os.getpid()) / "children").exists():
+        yield from (int(folder.name) for folder in PROC.glob("[0-9]*"))
+        return
+    for children in PROC.glob(f"{process}/task/[0-9]*/children"):
+        with suppress(OSError):  # a thread may end while we look
+            yield from map(int, children.read_text().split())
 
 
 def manner(exit_code: int) -> str:

@@ -10,6 +10,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import triton_python_backend_utils as pb_utils
 
+from orchestrator.heartbeat import Heartbeat
+
 
 class Batch(Protocol):
     """An array of whichever library; rows along the first axis."""
@@ -58,6 +60,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         self.is_open = any(int(size) < 0 for entry in config["input"] for size in entry["dims"])
         self.batch_axes = 1 if int(config["max_batch_size"]) else 0
         self.answered: set[Shapes] = set()
+        self.heartbeat = Heartbeat.of_model(config)
         name = config["default_model_filename"] or default_file
         return Path(args["model_repository"], args["model_version"], name)
 
@@ -78,11 +81,14 @@ class BatchingModel(ABC, Generic[ArrayT]):
         """Return an array as a Triton tensor."""
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
-        try:
-            rows = [self._row(request) for request in requests]
-            return [self._response(answer) for answer in self._infer_batch(rows)]
-        except Exception:  # find the request that is to blame; the others are answered
-            return [self._respond_alone(request) for request in requests]
+        calls = [request.request_id() for request in requests]
+        with self.heartbeat.work(calls):
+            try:
+                rows = [self._row(request) for request in requests]
+                self.heartbeat.take(calls, _told(rows))
+                return [self._response(answer) for answer in self._infer_batch(rows)]
+            except Exception:  # find the request that is to blame; the others are answered
+                return [self._respond_alone(request) for request in requests]
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
         tensors = (pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs)
@@ -109,10 +115,10 @@ class BatchingModel(ABC, Generic[ArrayT]):
         row: tuple[ArrayT, ...] = ()
         try:
             row = self._row(request)
+            self.heartbeat.take([request.request_id()], _told([row]))
             return self._response(self._infer(row))
         except Exception as error:
-            shapes = ", ".join(str(list(array.shape)) for array in row)
-            message = f"cannot infer on {shapes or 'the input'}: {_last_line(error)}"
+            message = f"cannot infer on {_told([row]) or 'the input'}: {_last_line(error)}"
             error_type = pb_utils.TritonError
             return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))
 
@@ -141,6 +147,11 @@ def in_order(names: Sequence[str]) -> list[str]:
     if all(number.isdecimal() for number in numbered.values()):
         return sorted(names, key=lambda name: int(numbered[name]))
     return [*names]
+
+
+def _told(rows: Iterable[Sequence[Batch]]) -> str:
+    """Return the shapes of requests' inputs in words."""
+    return ", ".join(str(list(array.shape)) for row in rows for array in row)
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
+from orchestrator.heartbeat import Heartbeat
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement
@@ -67,7 +68,9 @@ def to_triton(name: str, tensor: Tensor) -> Any:
     return pb_utils.Tensor.from_dlpack(name, tensor.contiguous())
 
 
-def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
+def infer_for(
+    request: Any, models: Mapping[str, Served] = NETWORKS, heartbeat: Heartbeat | None = None
+) -> Infer:
     """Return an `Infer` that calls other models on behalf of one request.
 
     The children inherit the request's id, deadline and trace. A request that its caller has
@@ -76,15 +79,19 @@ def infer_for(request: Any, models: Mapping[str, Served] = NETWORKS) -> Infer:
     Args:
         request: Triton's, of the model that calls.
         models: What may be called, by name.
+        heartbeat: Of the worker, which says so while it waits for another model.
     """
     is_first = True
+    heartbeat = heartbeat or Heartbeat()
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
         if is_first:  # asking takes 0.2 ms: once is enough
             _check_wanted(request)
         is_first = False
-        answer = _child(request, model, models[model], tensors).exec()
+        child = _child(request, model, models[model], tensors)
+        with heartbeat.wait():
+            answer = child.exec()
         answered = _outputs_of(model, answer)
         outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.errors import ModelError
+from orchestrator.heartbeat import Heartbeat
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
@@ -31,17 +32,19 @@ class FunctionModel:
             for tensor in config["output"]
         }
         self.function = self.prepare()
+        self.heartbeat = Heartbeat.of_model(config)
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         return [self._respond(request) for request in requests]
 
     def _respond(self, request: Any) -> Any:
-        try:
-            return pb_utils.InferenceResponse(self._answer(request))
-        except Exception as reason:  # this request fails, the worker goes on
-            error = explain(reason)
-            log_failure(request.request_id(), error)
-            return failed(error)
+        with self.heartbeat.work([request.request_id()]):
+            try:
+                return pb_utils.InferenceResponse(self._answer(request))
+            except Exception as reason:  # this request fails, the worker goes on
+                error = explain(reason)
+                log_failure(request.request_id(), error)
+                return failed(error)
 
     def _answer(self, request: Any) -> list[Any]:
         tensors = [pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs]

@@ -11,6 +11,7 @@ import triton_python_backend_utils as pb_utils
 from orchestrator import contract
 from orchestrator.ctc import decode
 from orchestrator.grammar import Grammar
+from orchestrator.heartbeat import Heartbeat
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import READER_PARAMETERS, Settings
 from orchestrator.texts import with_text
@@ -30,13 +31,15 @@ class TritonPythonModel:
         self.settings = Settings.from_config(config.get("parameters", {}))
         self.formats = formats_beside(args)
         self.grammar = Grammar.of(self.formats)
+        self.heartbeat = Heartbeat.of_model(config)
 
     def execute(self, requests: list[Any]) -> list[Any]:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Any) -> Any:
         try:
-            plates = self._read(request)
+            with self.heartbeat.work([request.request_id()]):
+                plates = self._read(request)
         except Exception as reason:  # this request fails, the worker goes on
             error = explain(reason)
             log_failure(request.request_id(), error)

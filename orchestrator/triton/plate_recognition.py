@@ -13,6 +13,7 @@ from torch import Tensor
 
 from orchestrator import contract
 from orchestrator.errors import PictureError
+from orchestrator.heartbeat import Heartbeat
 from orchestrator.images import decode
 from orchestrator.picture_files import from_base64
 from orchestrator.pipeline import recognize
@@ -25,6 +26,9 @@ from orchestrator.triton.failures import failed
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.warm_up import warm_up
+
+SLOWEST_FILE = 10e6
+"""Bytes of a picture file that are decoded in a second at least; 25 million were seen."""
 
 
 class TritonPythonModel:
@@ -41,10 +45,15 @@ class TritonPythonModel:
         torch.set_flush_denormal(True)
         warm_up(self.settings, self.formats, canary_beside(args).file)
         self.metrics = Metrics(pb_utils.MetricFamily)
+        self.heartbeat = Heartbeat.of_model(config)
 
     @torch.inference_mode()
     def execute(self, requests: list[Any]) -> list[Any]:
-        return [self._answer(request) for request in requests]
+        answers = []
+        for request in requests:
+            with self.heartbeat.work([request.request_id()]):
+                answers.append(self._answer(request))
+        return answers
 
     def _answer(self, request: Any) -> Any:
         names = request.requested_output_names()
@@ -72,7 +81,9 @@ class TritonPythonModel:
         settings = self.settings.updated(json.loads(request.parameters() or "{}"))
         picture = self._picture_of(request, settings).to(self.device)
         watch.lap(PICTURE)
-        infer = watch.time(infer_for(request))
+        height, width = picture.shape[:2]
+        self.heartbeat.take([request.request_id()], f"{width}x{height}")
+        infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, settings: Settings) -> Tensor:
@@ -86,4 +97,6 @@ class TritonPythonModel:
         if contract.PICTURE in sent:
             return to_torch(sent[contract.PICTURE])
         (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
+        told, more_s = f"a file of {len(encoded)} bytes", len(encoded) / SLOWEST_FILE
+        self.heartbeat.take([request.request_id()], told, more_s)
         return decode(from_base64(encoded), max_pixels=settings.max_pixels)

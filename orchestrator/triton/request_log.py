@@ -7,6 +7,7 @@ import os
 import traceback
 from datetime import datetime, timezone
 
+from orchestrator.contract import unmark
 from orchestrator.errors import PlateError
 
 LONGEST = 2000
@@ -32,7 +33,7 @@ def log_failure(request_id: str, error: PlateError) -> None:
     line = {
         "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
         "event": "request failed",
-        "request_id": request_id,
+        "request_id": unmark(request_id),
         "reason": error.reason,
         "message": str(error)[:LONGEST],
     }

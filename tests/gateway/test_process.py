@@ -68,7 +68,7 @@ def exit_codes(gateway: Gateway) -> list[int | None]:
 
 
 def test_as_many_run_as_were_asked_for(gateway: Gateway, tmp_path: Path) -> None:
-    assert gateway.is_whole()
+    assert gateway.tend()
     until(lambda: len(list(tmp_path.iterdir())) == 2, "both to listen")
     assert {int(file.name) for file in tmp_path.iterdir()} == {
         worker.process.pid for worker in gateway.workers
@@ -88,14 +88,14 @@ def test_a_process_has_no_secrets_no_core_dumps_and_a_session(gateway, tmp_path:
 
 def test_a_gateway_ends_when_it_is_stopped(gateway: Gateway) -> None:
     gateway.stop()
-    assert not gateway.is_whole()
+    assert not gateway.tend()
     assert exit_codes(gateway) == [-signal.SIGTERM] * 2
     gateway.stop()  # as often as one likes
 
 
 def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway) -> None:
     gateway.workers[1].process.kill()
-    until(lambda: not gateway.is_whole(), "a dead process to be seen")
+    until(lambda: not gateway.tend(), "a dead process to be seen")
 
 
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:

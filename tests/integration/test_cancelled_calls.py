@@ -106,7 +106,7 @@ def test_calls_cancelled_over_grpc_are_not_carried_on(one_at_a_time, gate) -> No
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1, DROPPED: 1}
-    assert one_at_a_time.is_whole()
+    assert one_at_a_time.tend()
 
 
 def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
@@ -120,7 +120,7 @@ def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 4}
-    assert one_at_a_time.is_whole()
+    assert one_at_a_time.tend()
 
 
 def test_who_waits_too_long_over_grpc_has_given_up(one_at_a_time, gate) -> None:

@@ -124,7 +124,7 @@ def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> 
         load.wait_for("TO05577")
     assert load.errors == []
     assert set(load.texts) == {"", "TO05577"}
-    assert operated.is_whole()
+    assert operated.tend()
 
 
 def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
@@ -132,7 +132,7 @@ def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
         assert post(operated, "stn/unload") == 200
         with pytest.raises(PlateError, match="stn"):
             client.recognize(STREET)
-        assert operated.is_whole()
+        assert operated.tend()
         assert post(operated, "stn/load") == 200
         assert client.recognize(STREET).texts[0] == "TO05577"
 
@@ -168,7 +168,7 @@ def read(file: Path) -> bytes:
 
 
 def test_nobody_else_reads_shared_memory(operated) -> None:
-    assert operated.is_whole()  # as its supervisor asks
+    assert operated.tend()  # as its supervisor asks
     regions = [*SHM.glob(f"{operated.shm_prefix}*")]
     assert regions
     assert {region.stat().st_mode & 0o777 for region in regions} == {0o600}

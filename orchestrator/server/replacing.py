@@ -1,0 +1,101 @@
+"""One model's workers replaced by new ones, while the other models go on."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request
+
+from orchestrator.errors import ServerError
+from orchestrator.loopback import open_url
+from orchestrator.server.options import ServerOptions
+
+AT_ONCE = 8  # models
+
+
+class Replacing:
+    """Loads models anew, each at its own pace.
+
+    Args:
+        options: Of the server.
+        ours: The repository that nobody but this process writes to; None where somebody may.
+    """
+
+    def __init__(self, options: ServerOptions, ours: Path | None) -> None:
+        self._options, self._ours = options, ours
+        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="replacing")
+        self._under_way: dict[str, Future[None]] = {}
+        self._again: set[str] = set()
+
+    def begin(self, model: str, *, has_others: bool) -> None:
+        """Replace a model's workers; once more where they are being replaced already.
+
+        Args:
+            model: Its name.
+            has_others: Some of its workers live, which answer until the new ones do.
+        """
+        if model in self._under_way:
+            self._again.add(model)
+            return
+        self._under_way[model] = self._pool.submit(self._replace, model, has_others)
+
+    def finish(self) -> list[str]:
+        """Return the models that were replaced since the last time.
+
+        Raises:
+            ServerError: One could not be.
+        """
+        done = [model for model, future in self._under_way.items() if future.done()]
+        for model in done:
+            self._under_way.pop(model).result()
+        for model in self._again.intersection(done):
+            self._again.remove(model)
+            self.begin(model, has_others=False)
+        return [model for model in done if model not in self._under_way]
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _replace(self, model: str, has_others: bool) -> None:
+        """Load a model again: it is the same, so Triton has to be given a reason.
+
+        That its files are newer is one, and the old workers answer until the new ones do. Where
+        none answers, or the files are not ours to touch, it is unloaded before.
+        """
+        if not (has_others and self._touch(model)):
+            self._post(f"{model}/unload")
+        self._post(f"{model}/load")
+
+    def _touch(self, model: str) -> bool:
+        files = [*(self._ours / model / "1").iterdir()] if self._ours else []
+        with suppress(OSError):
+            for file in files:
+                os.utime(file)
+            return bool(files)
+        return False
+
+    def _post(self, path: str) -> None:
+        options = self._options
+        request = Request(
+            f"http://{options.http_url}/v2/repository/models/{path}",
+            data=b"{}",
+            headers=options.admin_headers,
+        )
+        try:
+            open_url(request, timeout_s=options.start_timeout_s).close()
+        except HTTPError as error:
+            raise ServerError(f"{path}: {_reason(error)}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ServerError(f"{path}: {error}") from error
+
+
+def _reason(error: HTTPError) -> str:
+    try:
+        return str(json.loads(error.read())["error"])
+    except (OSError, ValueError, LookupError):
+        return str(error)
