@@ -40,7 +40,7 @@ def main() -> None:
 
 def read_line() -> str:
     """Return the first line of the standard input, and leave the others there."""
-    with open(STDIN, "rb", buffering=0, closefd=False) as file:  # noqa: PTH123 - no path
+    with open(STDIN, "rb", buffering=0, closefd=False) as file:
         return file.readline().decode()
 
 

@@ -62,7 +62,7 @@ def event_from_json(text: str) -> Event:
     try:
         table = json.loads(text)
         kind = EVENTS[table.pop("event")]
-    except (ValueError, LookupError, AttributeError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise SettingsError(f"gateway event: wanted JSON of one, got {text[:200]!r}") from error
     return build(kind, table)
 

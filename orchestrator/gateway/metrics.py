@@ -21,7 +21,15 @@ from prometheus_client import (
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from orchestrator.contract import MODEL, PLATE_READER
+from orchestrator.contract import (
+    DECODE,
+    DETECTOR,
+    MODEL,
+    PLATE_READER,
+    PREPARE,
+    READER,
+    RECTIFIER,
+)
 from orchestrator.errors import PlateError
 from orchestrator.gateway.admission import Counts
 from orchestrator.gateway.audit import Entry
@@ -33,6 +41,9 @@ PREFIX = "plates_gateway_"
 FRONTS = ("kserve-http", "kserve-grpc", "rest")
 MODELS = (MODEL, PLATE_READER)
 OTHER = "other"
+OUR_MODELS = (MODEL, DETECTOR, RECTIFIER, READER, PREPARE, DECODE)
+ENDS = ("SIGKILL", "SIGSEGV", "SIGABRT", "hung", "stopped")
+"""How workers mostly end; others are counted as they come."""
 MOST_KEYS = 1000
 """Names of keys that are counted apart; those of more are `other`."""
 SECONDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30)
@@ -106,6 +117,9 @@ class Metrics:
             for model in (*MODELS, OTHER):
                 for reason in self._reasons:
                     self._calls.labels(front, model, reason)
+        for model in OUR_MODELS:
+            for how in ENDS:
+                self._deaths.labels(model, how)
 
     def note(self, front: str, entry: Entry) -> None:
         """Count a call that ended.

@@ -47,9 +47,9 @@ class Limits:
     connections: int = 1000
     calls: int = 0
     waiting: int = 96
-    wait_s: float = 20.0
+    wait_s: float = 30.0
     call_s: float = 60.0
-    away_s: float = 20.0
+    away_s: float = 30.0
     memory_mb: int = 256
     client_calls: int = 64
     client_rate: float = 200.0

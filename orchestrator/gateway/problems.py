@@ -72,6 +72,12 @@ KINDS = {
         "Announce the size by Content-Length, do not compress the body, and name a picture's type "
         "or multipart/form-data as its Content-Type.",
     ),
+    "harmful": Kind(
+        "The call ends the processes that answer it",
+        (400,),
+        "Two of them hung or crashed with it, one after the other, so it is not tried again. "
+        "Nobody else's call was lost. Send another picture, and let the operator have this one.",
+    ),
     "rate": Kind(
         "Too many calls",
         (429,),

@@ -71,6 +71,12 @@ class Worker:
             self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
 
+    def close(self) -> None:
+        """Tell it nothing more."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError):
+            self.process.stdin.close()
+
     def release(self) -> None:
         """Show what it writes, and what it wrote so far: had it failed, the error would say it."""
         held, self._held = self._held or [], None
@@ -144,6 +150,7 @@ class Gateway:
                 worker.process.send_signal(signal.SIGTERM)
             for worker in self.workers:
                 _end(worker.process, deadline - time.monotonic())
+                worker.close()
         self.counts.cleanup()
 
 

@@ -50,7 +50,8 @@ async def serve(options: GatewayOptions) -> None:
         await rpc.start()
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
     watches = [
-        asyncio.create_task(one) for one in (service.watch(), service.canary.watch(), listen(service))
+        asyncio.create_task(one)
+        for one in (service.watch(), service.canary.watch(), listen(service))
     ]
     await stopped.wait()
     service.triton.repeats.end()

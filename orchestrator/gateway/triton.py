@@ -196,7 +196,7 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
         case grpc.StatusCode.NOT_FOUND:
             return NotServed(words)
         case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return Late(f"wanted an answer within {timeout_s:g} s, got none")
+            return Late(f"wanted an answer within {round(timeout_s, 2):g} s, got none")
         case grpc.StatusCode.CANCELLED:
             return Cancelled("the caller has cancelled the call")
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:

@@ -19,7 +19,7 @@ from tests.waiting import until
 
 LISTENS = """
 import json, os, resource, signal, socket, sys
-options = json.load(sys.stdin)
+options = json.loads(sys.stdin.readline())
 servers = []
 for name in ("http", "grpc", "metrics"):
     if options[name]:

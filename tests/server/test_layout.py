@@ -141,7 +141,7 @@ def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_pat
 def test_the_last_step_gets_the_settings_of_readings(source) -> None:
     config = config_of(configure(source, DECODE))
     values = {name: value.string_value for name, value in config.parameters.items()}
-    assert values == {"text_threshold": "0.5"}
+    assert values == {"text_threshold": "0.5", "hang_s": "2.5"}
 
 
 def test_a_target_that_cannot_be_written_is_named(source, tmp_path) -> None:

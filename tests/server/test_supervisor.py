@@ -1,5 +1,7 @@
 """Services are started in order, replaced when they die, and stopped the other way round."""
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -20,7 +22,7 @@ class Fake:
         self.told.append(f"start {self.name}")
         return self
 
-    def is_whole(self) -> bool:
+    def tend(self) -> bool:
         self.deaths -= 1
         return self.deaths < 0
 
@@ -114,3 +116,43 @@ def test_a_service_that_never_starts_again_is_given_up(told, looks, pauses) -> N
     with pytest.raises(ServerError, match="no disk"):
         keep_running([Kept("a", start)])
     assert len(pauses) == 5
+
+
+@pytest.fixture
+def no_terminal(monkeypatch, tmp_path) -> None:
+    """Be a process without a terminal, as a service is."""
+    monkeypatch.setattr(supervisor, "TERMINAL", tmp_path / "none")
+
+
+def renewable(told: list[str]) -> Kept:
+    def renew(old: Fake) -> Fake:
+        told.append(f"renew {old.name}")
+        return Fake("a2", told)
+
+    return Kept("a", Fake("a", told).start, renew)
+
+
+def test_a_service_is_renewed_when_the_process_is_told_to_restart(told, looks, no_terminal) -> None:
+    looks(2)
+    both = [renewable(told), *kept(Fake("b", told))]
+    with pytest.raises(KeyboardInterrupt):
+        keep_running(both, lambda: os.kill(os.getpid(), signal.SIGHUP))
+    assert told == ["start a", "start b", "renew a", "stop b 20", "stop a2 20"]
+
+
+def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> None:
+    (tmp_path / "tty").touch()
+    monkeypatch.setattr(supervisor, "TERMINAL", tmp_path / "tty")
+    before = signal.getsignal(signal.SIGHUP)
+    with supervisor.hear_restarts() as is_asked:
+        assert signal.getsignal(signal.SIGHUP) is before
+        assert not is_asked()
+
+
+def test_a_restart_that_was_asked_for_once_is_made_once(no_terminal) -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    with supervisor.hear_restarts() as is_asked:
+        assert not is_asked()
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert [is_asked(), is_asked()] == [True, False]
+    assert signal.getsignal(signal.SIGHUP) is before

@@ -19,6 +19,10 @@ def run(code: str) -> subprocess.Popen:
     return subprocess.Popen(line, stdout=subprocess.PIPE)
 
 
+def ends(workers: Workers) -> dict[int, str]:
+    return {one.pid: one.end for one in workers.dead()}
+
+
 @pytest.mark.parametrize(
     ("code", "how"),
     [
@@ -31,9 +35,9 @@ def test_a_worker_that_died_is_told_with_how(code: str, how: str) -> None:
     with child.stdout:
         child.stdout.read()  # to its end
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert Workers(os.getpid()).dead()[child.pid] == how
+    assert ends(Workers(os.getpid()))[child.pid] == how
     child.wait()
-    assert child.pid not in Workers(os.getpid()).dead()
+    assert child.pid not in ends(Workers(os.getpid()))
 
 
 def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
@@ -41,19 +45,41 @@ def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
     workers = Workers(os.getpid())
     with child.stdout:
         child.stdout.readline()
-        assert child.pid not in workers.dead()
+        assert {one.pid: one.model for one in workers.alive()}[child.pid] == "stn"
         child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert workers.dead()[child.pid] == "SIGKILL"
-    assert workers.model(child.pid) == "stn"
-    assert workers.model(0) == ""
+    (dead,) = (one for one in workers.dead() if one.pid == child.pid)
+    assert (dead.end, dead.model) == ("SIGKILL", "stn")
+    workers.forget(dead)
+    assert child.pid not in ends(workers)
+    child.wait()
+
+
+def test_a_dead_worker_that_was_never_seen_alive_has_no_model() -> None:
+    child = run("os._exit(1)")
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    (dead,) = (one for one in Workers(os.getpid()).dead() if one.pid == child.pid)
+    assert dead.model == ""
+    with child.stdout:
+        child.wait()
+
+
+def test_a_stopped_worker_is_seen_to_be_stopped() -> None:
+    child = run("import signal; signal.pause()")
+    with child.stdout:
+        child.stdout.readline()
+        os.kill(child.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, child.pid, os.WSTOPPED | os.WNOWAIT)
+        states = {one.pid: one.is_stopped for one in Workers(os.getpid()).alive()}
+        child.kill()
+    assert states[child.pid]
     child.wait()
 
 
 def test_other_processes_are_no_workers() -> None:
     child = run("os._exit(1)")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert Workers(os.getppid()).dead().get(child.pid) is None
+    assert child.pid not in ends(Workers(os.getppid()))
     with child.stdout:
         child.wait()
 

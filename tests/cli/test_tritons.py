@@ -1,0 +1,89 @@
+"""Triton is put in the place of another so that the gateway has one at any time."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from orchestrator.cli.tritons import Tritons, moved_to
+from orchestrator.errors import ServerError
+from orchestrator.gateway.handover import Died, Event
+from orchestrator.heartbeat import Beat, State
+from orchestrator.server import process
+from orchestrator.server.deaths import Death
+from orchestrator.server.options import ServerOptions
+
+OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
+
+
+@dataclass
+class Fake:
+    """A Triton that tells when it stops."""
+
+    name: str
+    told: list[str]
+
+    def stop(self) -> None:
+        self.told.append(f"stop {self.name}")
+
+
+@pytest.fixture
+def told() -> list[str]:
+    """What happens, in order."""
+    return []
+
+
+@pytest.fixture
+def faults(told, monkeypatch) -> list[int]:
+    """Has starts fail by their number, the first being 1, and replaces the real ones."""
+    failing: list[int] = []
+    begun: list[Fake] = []
+
+    def start(options, models, tell, *, is_hurried) -> Fake:
+        begun.append(Fake(f"{len(begun) + 1}", told))
+        told.append(f"start {begun[-1].name}{' here' if options == OPTIONS else ''}")
+        if len(begun) in failing:
+            raise ServerError("no room")
+        return begun[-1]
+
+    monkeypatch.setattr(process, "start", start)
+    return failing
+
+
+def tritons(told: list[str], tmp_path) -> Tritons:
+    def tell(event: Event) -> None:
+        told.append("moved back" if event == moved_to(OPTIONS) else "moved away")
+
+    return Tritons(OPTIONS, tmp_path, tell)
+
+
+def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) -> None:
+    assert tritons(told, tmp_path).renew(Fake("old", told)).name == "2"
+    assert told == [
+        "start 1", "moved away", "stop old", "start 2 here", "moved back", "stop 1",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("failing", "serves", "stopped"),
+    [pytest.param(1, "old", [], id="the first"), pytest.param(2, "1", ["stop old"], id="second")],
+)
+def test_one_serves_whatever_cannot_be_started(
+    told, faults, tmp_path, failing: int, serves: str, stopped: list[str]
+) -> None:
+    faults.append(failing)
+    assert tritons(told, tmp_path).renew(Fake("old", told)).name == serves
+    assert [one for one in told if one.startswith("stop")] == stopped
+
+
+def test_the_gateway_hears_of_a_dead_worker(monkeypatch, tmp_path) -> None:
+    events: list[Event] = []
+    death = Death("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)))
+    monkeypatch.setattr(process, "start", lambda _options, _models, tell, **_: tell(death))
+    Tritons(OPTIONS, tmp_path, events.append).start()
+    assert events == [Died("stn", "SIGSEGV", ("a#1-1",))]
+
+
+def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:
+    everybody = ServerOptions(host="0.0.0.0", http_port=1, grpc_port=2, metrics_port=3)
+    assert moved_to(everybody) == moved_to(OPTIONS)
+    assert moved_to(OPTIONS).triton_metrics == "http://127.0.0.1:3/metrics"

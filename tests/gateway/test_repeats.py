@@ -1,0 +1,173 @@
+"""Calls are sent again while Triton is away, but not those that bring its workers down."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from orchestrator.contract import PROBE, unmark
+from orchestrator.errors import ModelError, RequestError, ServerError
+from orchestrator.gateway.calls import Answer, Call, Tensor
+from orchestrator.gateway.refusals import Harmful
+from orchestrator.gateway.repeats import Repeats, digest_of
+
+AWAY = ServerError("away")
+
+
+def call(picture: bytes = b"picture", **fields: object) -> Call:
+    tensor = Tensor("encoded_image", "BYTES", (1,), picture)
+    return Call("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
+
+
+class Triton:
+    """Fails as often as it was told, then answers; a picture `bad` brings each worker down."""
+
+    def __init__(self, *outcomes: Exception) -> None:
+        self.outcomes = [*outcomes]
+        self.sent: list[str] = []
+        self.within_s: list[float] = []
+        self.now = 0.0
+        self.pauses: list[float] = []
+        self.repeats = Repeats(self.send, 30.0, lambda: self.now, self.sleep)
+
+    async def send(self, call: Call, within_s: float) -> Answer:
+        self.sent.append(call.id)
+        self.within_s.append(within_s)
+        if call.inputs[0].data == b"bad":
+            self.repeats.blame([call.id], "hung for 2.5 s")
+            raise AWAY
+        if self.outcomes:
+            raise self.outcomes.pop(0)
+        return Answer(call.model, "1", call.id, ())
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def ask(self, asked: Call, within_s: float = 60.0) -> Answer:
+        return asyncio.run(self.repeats.infer(asked, within_s))
+
+
+def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
+    triton = Triton()
+    assert triton.ask(call()).id == "gate-7"
+    assert [unmark(one) for one in triton.sent] == ["gate-7"]
+    assert triton.repeats.count == 0
+
+
+def test_no_two_calls_have_one_id_where_triton_sees_them() -> None:
+    triton = Triton()
+    triton.ask(call())
+    triton.ask(call())
+    assert len({*triton.sent}) == 2
+
+
+def test_a_health_check_keeps_its_id() -> None:
+    triton = Triton()
+    triton.ask(call(id=PROBE))
+    assert triton.sent == [PROBE]
+
+
+def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
+    triton = Triton(*[AWAY] * 6)
+    assert triton.ask(call()).id == "gate-7"
+    assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
+    assert len({*triton.sent}) == 7
+    assert triton.repeats.count == 6
+    assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
+
+
+@pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
+def test_what_another_try_does_not_mend_is_told_at_once(fault: Exception) -> None:
+    triton = Triton(fault)
+    with pytest.raises(type(fault)):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("within_s", "longest_s"),
+    [pytest.param(60.0, 30.0, id="the service's"), pytest.param(1.0, 1.0, id="the caller's")],
+)
+def test_a_call_is_given_up_within_its_time(within_s: float, longest_s: float) -> None:
+    triton = Triton(*[AWAY] * 1000)
+    with pytest.raises(ServerError):
+        triton.ask(call(), within_s)
+    assert longest_s - 0.5 < triton.now <= longest_s
+
+
+def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
+    triton = Triton(AWAY)
+    triton.repeats.end()
+    with pytest.raises(ServerError):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None:
+    triton = Triton()
+    with pytest.raises(Harmful, match=r"ended 2 workers.*hung for 2\.5 s"):
+        triton.ask(call(b"bad"))
+    assert len(triton.sent) == 2
+    with pytest.raises(Harmful):
+        triton.ask(call(b"bad", id="another"))
+    assert len(triton.sent) == 2
+    assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
+
+
+def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
+    triton = Triton(AWAY)
+
+    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+        if triton.outcomes:
+            triton.repeats.blame([asked.id], "SIGSEGV")
+        return await triton.send(asked, within_s)
+
+    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    assert triton.ask(call()).id == "gate-7"
+    triton.outcomes = [AWAY]
+    assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
+    assert len(triton.sent) == 4
+
+
+def test_suspected_calls_are_sent_one_at_a_time() -> None:
+    at_once: list[int] = []
+    under_way: set[str] = set()
+    seen: set[bytes] = set()
+
+    async def send(asked: Call, _within_s: float) -> Answer:
+        picture = asked.inputs[0].data
+        if picture not in seen:
+            seen.add(picture)
+            repeats.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        under_way.add(asked.id)
+        at_once.append(len(under_way))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        under_way.remove(asked.id)
+        return Answer(asked.model, "1", asked.id, ())
+
+    repeats = Repeats(send, 30.0, lambda: 0.0, lambda _seconds: asyncio.sleep(0))
+
+    async def ask_both() -> None:
+        await asyncio.gather(*(repeats.infer(call(one), 60) for one in (b"a", b"b", b"c")))
+
+    asyncio.run(ask_both())
+    assert at_once == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        pytest.param(lambda: call(), True, id="the same again"),
+        pytest.param(lambda: call(id="other"), True, id="id"),
+        pytest.param(lambda: call(outputs=("texts",)), True, id="outputs"),
+        pytest.param(lambda: call(b"pictura"), False, id="picture"),
+        pytest.param(lambda: call(parameters={"max_plates": 1}), False, id="parameters"),
+    ],
+)
+def test_a_digest_is_that_of_picture_and_parameters(
+    change: Callable[[], Call], is_same: bool
+) -> None:
+    assert (digest_of(change()) == digest_of(call())) is is_same

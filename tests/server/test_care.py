@@ -1,0 +1,167 @@
+"""A worker that died or hangs is told of, ended, and its model replaced."""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.heartbeat import State, read
+from orchestrator.server.care import Care
+from orchestrator.server.deaths import Death
+from orchestrator.server.log import Log
+from orchestrator.server.workers import Workers
+from tests.waiting import until
+
+ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
+"""What a worker is given, see tests/server/test_workers.py."""
+WORKER = """
+import sys, time
+from orchestrator.heartbeat import Heartbeat
+heartbeat = Heartbeat.of_model({"parameters": {"hang_s": {"string_value": "0.5"}}})
+def loop():
+    print(flush=True)
+    while True: pass
+def idle():
+    print(flush=True)
+    time.sleep(600)
+"""
+LOOPS = f"{WORKER}\nwith heartbeat.work(['gate-7#1-2'], '640x480'): loop()"
+IDLES = f"{WORKER}\nidle()"
+
+
+@dataclass
+class Scripted:
+    """Stands for what replaces models: notes which, and fails where it was told to."""
+
+    begun: list[tuple[str, bool]] = field(default_factory=list)
+    fault: ServerError | None = None
+
+    def begin(self, model: str, *, has_others: bool) -> None:
+        self.begun.append((model, has_others))
+
+    def finish(self) -> list[str]:
+        if self.fault:
+            raise self.fault
+        return []
+
+    def close(self) -> None:
+        """Keep nothing open."""
+
+
+@dataclass
+class Story:
+    """This process as a server with one worker.
+
+    Attributes:
+        prefix: Of what workers write down.
+        told: Of whom the care has told.
+    """
+
+    prefix: str
+    replacing: Scripted = field(default_factory=Scripted)
+    told: list[Death] = field(default_factory=list)
+    children: list[subprocess.Popen] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.care = Care(
+            Workers(os.getpid()), self.replacing, prefix=self.prefix, log=Log(), tell=self.note
+        )
+
+    def note(self, death: Death) -> None:
+        self.told.append(death)
+
+    def run(self, code: str) -> subprocess.Popen:
+        """Start a worker; it has begun what it does when this returns."""
+        variables = {**os.environ, "PLATES_HEARTBEATS": self.prefix, "PYTHONPATH": str(Path.cwd())}
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, *ARGUMENTS], env=variables, stdout=subprocess.PIPE
+        )
+        child.stdout.readline()
+        self.children.append(child)
+        return child
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Iterator[Story]:
+    one = Story(str(tmp_path / "beat_"))
+    yield one
+    for child in one.children:
+        child.kill()
+        child.stdout.close()
+        child.wait()
+
+
+def test_a_worker_that_works_is_left_alone(story: Story) -> None:
+    story.run(IDLES)
+    assert story.care.look()
+    assert (story.told, story.replacing.begun) == ([], [])
+
+
+def test_a_killed_worker_is_told_of_once_and_its_model_replaced(story: Story, caplog) -> None:
+    worker, other = story.run(IDLES), story.run(IDLES)
+    assert story.care.look()
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    with caplog.at_level(logging.ERROR):
+        assert story.care.look()
+        assert story.care.look()
+    (death,) = story.told
+    assert (death.model, death.pid, death.how) == ("stn", worker.pid, "SIGKILL")
+    assert json.loads(caplog.messages[0])["event"] == "worker died"
+    assert story.replacing.begun == [("stn", True)]
+    assert other.poll() is None
+
+
+def test_a_worker_that_loops_is_found_asked_where_it_is_and_ended(story: Story) -> None:
+    worker = story.run(LOOPS)
+    until(lambda: not story.care.look() or story.told, "a worker that hangs")
+    (death,) = story.told
+    assert death.how.startswith("hung for")
+    assert (death.beat.calls, death.beat.picture) == (("gate-7#1-2",), "640x480")
+    assert death.blamed == ("gate-7#1-2",)
+    assert "in loop" in death.stack
+    assert os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT).si_status == signal.SIGKILL
+    assert story.care.look()
+    assert len(story.told) == 1
+    assert story.replacing.begun == [("stn", False)]
+
+
+def test_a_stopped_worker_is_ended_and_nobody_blamed(story: Story) -> None:
+    worker = story.run(LOOPS.replace('"0.5"', '"0"'))
+    worker.send_signal(signal.SIGSTOP)
+    until(lambda: not story.care.look() or story.told, "a stopped worker")
+    (death,) = story.told
+    assert (death.how, death.blamed) == ("stopped", ())
+    assert read(story.prefix, worker.pid).state is State.WORKING
+
+
+def test_a_server_whose_model_cannot_be_loaded_must_be_started_again(story: Story) -> None:
+    story.replacing.fault = ServerError("stn/load: no such file")
+    assert not story.care.look()
+
+
+def test_so_must_one_whose_worker_nobody_knows(story: Story) -> None:
+    worker = story.run("import sys; print(flush=True); sys.stdout.close(); import os; os._exit(1)")
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    assert not story.care.look()
+
+
+@pytest.mark.parametrize(
+    ("code", "is_idle"),
+    [
+        pytest.param(IDLES, True, id="idle"),
+        pytest.param(LOOPS, False, id="works"),
+        pytest.param("import time; print(flush=True); time.sleep(600)", False, id="does not say"),
+    ],
+)
+def test_a_server_is_idle_where_each_worker_says_so(story: Story, code: str, is_idle: bool) -> None:
+    story.run(code)
+    assert story.care.is_idle() is is_idle
