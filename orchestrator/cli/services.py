@@ -39,6 +39,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     from orchestrator.cli import canaries
     from orchestrator.server.layout import canary_folder
     from orchestrator.server.local import keep_models
+    from orchestrator.server.process import Server
     from orchestrator.server.supervisor import Kept, keep_running
 
     options, gateway = check_services(options, flags)
@@ -47,7 +48,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
         front = Front()
         tritons = Tritons(options, models, front.tell)
-        kept = [Kept("Triton", tritons.start, tritons.renew)]
+        kept = [Kept("Triton", tritons.start, tritons.renew, Server.is_worn)]
         if gateway:
             gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
             kept.append(Kept("the gateway", partial(front.start, gateway)))

@@ -20,6 +20,10 @@ from orchestrator.server.workers import Worker, Workers
 
 ANSWER_S = 0.05
 """For a worker to write down where it is."""
+RETIRED_S = 2.0
+"""Triton ends the workers that it has replaced, but not beside one that died with a call."""
+MOST_DEATHS = 5
+"""Each leaves memory of its model behind in Triton, and in shared memory, until Triton ends."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +36,7 @@ class Care:
         replacing: Replaces a model's workers.
         prefix: Of what its workers write down, see `orchestrator.heartbeat`.
         log: What they wrote.
-        tell: Is told of each death, and that the workers are replaced.
+        tell: Is told of each death before the calls fail that the worker had.
     """
 
     def __init__(
@@ -47,19 +51,29 @@ class Care:
         self._workers, self._replacing, self._prefix = workers, replacing, prefix
         self._log, self._tell = log, tell
         self._hangs = Hangs(partial(read, prefix), time.monotonic)
+        self._old: dict[str, set[int]] = {}  # workers that are being replaced, by the model
+        self._again: set[str] = set()  # models that lost a worker meanwhile
+        self._retired: dict[int, float] = {}  # replaced workers, and since when each is idle
+        self._deaths = 0
 
     def look(self) -> bool:
         """Look once; False when the server itself must be started again."""
-        for worker in self._workers.dead():
-            self._workers.forget(worker)
-            if not self._lose(worker, worker.end, read(self._prefix, worker.pid)):
-                return False
-        alive = self._workers.alive()
-        for worker, beat, how in self._hangs.find(alive):
-            self._workers.forget(worker)
-            if not self._lose(worker, how, beat):
-                return False
-        return self._has_replaced()
+        try:
+            for worker in self._workers.dead():
+                self._lose(worker, worker.end, read(self._prefix, worker.pid))
+            alive = self._workers.alive()
+            for worker, beat, how in self._hangs.find(alive):
+                self._lose(worker, how, beat)
+            self._end_retired()
+            self._finish()
+        except ServerError as error:
+            logger.error("%s", error)
+            return False
+        return True
+
+    def is_worn(self) -> bool:
+        """Tell whether the server should be restarted when that disturbs nobody."""
+        return self._deaths >= MOST_DEATHS and not self._old
 
     def is_idle(self) -> bool:
         """Tell whether no worker has a call; one that does not say what it does may have one."""
@@ -71,36 +85,56 @@ class Care:
     def close(self) -> None:
         self._replacing.close()
 
-    def _lose(self, worker: Worker, how: str, beat: Beat) -> bool:
-        """Tell of a worker, end it where it lives, and replace it; False where nobody can."""
+    def _lose(self, worker: Worker, how: str, beat: Beat) -> None:
+        """Tell of a worker, end it where it lives, and replace it.
+
+        Raises:
+            ServerError: Nobody knows whose worker it was.
+        """
+        self._workers.forget(worker)
+        if self._retired.pop(worker.pid, None) and worker.end:
+            return
         if not worker.end and not worker.is_stopped:
             _send(worker.pid, ASK)
             time.sleep(ANSWER_S)
         stack, lines = read_stack(self._prefix, worker.pid), self._log.theirs()
         death = Death(worker.model, worker.pid, how, beat, stack, lines)
         logger.error("%s", death.to_json())
-        self._tell(death)  # before its calls fail: who sent them can look up why
+        self._tell(death)
+        self._deaths += 1
         if not worker.end:
             _send(worker.pid, signal.SIGKILL)
         if not worker.model:
-            return False
-        others = {
-            one.pid
-            for one in self._workers.alive()
-            if one.model == worker.model and not one.is_stopped
-        }
-        self._replacing.begin(worker.model, has_others=bool(others - {worker.pid}))
-        return True
+            raise ServerError(f"process {worker.pid}: the worker of a model that is not known")
+        self._replace(worker.model)
 
-    def _has_replaced(self) -> bool:
-        try:
-            replaced = self._replacing.finish()
-        except ServerError as error:
-            logger.error("%s", error)
-            return False
-        for model in replaced:
+    def _replace(self, model: str) -> None:
+        if self._replacing.is_under_way(model):
+            self._again.add(model)
+            return
+        others = [one for one in self._workers.alive() if one.model == model]
+        self._old[model] = {one.pid for one in others}
+        is_served = any(self._workers.is_known(one) and not one.is_stopped for one in others)
+        self._replacing.begin(model, has_others=is_served)
+
+    def _finish(self) -> None:
+        for model in self._replacing.finish():
             logger.warning("%s has new workers", model)
-        return True
+            self._retired |= dict.fromkeys(self._old.pop(model), time.monotonic())
+            if model in self._again:
+                self._again.remove(model)
+                self._replace(model)
+
+    def _end_retired(self) -> None:
+        for worker in self._workers.alive():
+            if worker.pid not in self._retired:
+                continue
+            if read(self._prefix, worker.pid).state is not State.IDLE:
+                self._retired[worker.pid] = time.monotonic()
+            elif time.monotonic() - self._retired[worker.pid] > RETIRED_S:
+                del self._retired[worker.pid]
+                self._workers.forget(worker)
+                _send(worker.pid, signal.SIGKILL)
 
 
 def _send(pid: int, number: int) -> None:

@@ -97,6 +97,10 @@ class Server:
             return False
         return self._care.look()
 
+    def is_worn(self) -> bool:
+        """Tell whether so many of its workers died that it should be restarted."""
+        return self._care.is_worn()
+
     def wait_until_ready(self) -> None:
         """Return when every model answers.
 

@@ -30,18 +30,14 @@ class Replacing:
         self._options, self._ours = options, ours
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="replacing")
         self._under_way: dict[str, Future[None]] = {}
-        self._again: set[str] = set()
 
     def begin(self, model: str, *, has_others: bool) -> None:
-        """Replace a model's workers; once more where they are being replaced already.
+        """Replace a model's workers, which are not being replaced already.
 
         Args:
             model: Its name.
             has_others: Some of its workers live, which answer until the new ones do.
         """
-        if model in self._under_way:
-            self._again.add(model)
-            return
         self._under_way[model] = self._pool.submit(self._replace, model, has_others)
 
     def finish(self) -> list[str]:
@@ -53,10 +49,10 @@ class Replacing:
         done = [model for model, future in self._under_way.items() if future.done()]
         for model in done:
             self._under_way.pop(model).result()
-        for model in self._again.intersection(done):
-            self._again.remove(model)
-            self.begin(model, has_others=False)
-        return [model for model in done if model not in self._under_way]
+        return done
+
+    def is_under_way(self, model: str) -> bool:
+        return model in self._under_way
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)

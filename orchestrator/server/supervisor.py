@@ -43,11 +43,13 @@ class Kept:
         start: Starts it, or its successor, and waits until it is ready.
         renew: Starts a successor, lets it take over, and stops the service; the successor is
             given back, or the service itself where there can be none. Nobody renews it without.
+        is_worn: Says that a service should be renewed.
     """
 
     name: str
     start: Callable[[], Any]
     renew: Callable[[Any], Any] | None = None
+    is_worn: Callable[[Any], bool] = lambda _service: False
 
 
 def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) -> None:
@@ -71,9 +73,9 @@ def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) 
             tell()
             while True:
                 time.sleep(EVERY_S)
-                is_renewed = is_asked()
+                must_renew = is_asked()
                 for place, one in enumerate(kept):
-                    if is_renewed and one.renew:
+                    if one.renew and (must_renew or one.is_worn(running[place])):
                         running[place] = one.renew(running[place])
                     elif not running[place].tend():
                         running[place] = _replace(one, running[place])

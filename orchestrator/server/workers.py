@@ -65,8 +65,12 @@ class Workers:
         return self._zombies()
 
     def forget(self, worker: Worker) -> None:
-        """Tell of a dead worker no more: Triton does not reap it before its own end."""
+        """Tell of its death no more, or never: Triton does not reap it before its own end."""
         self._forgotten.add(worker.pid)
+
+    def is_known(self, worker: Worker) -> bool:
+        """Tell whether it was not forgotten."""
+        return worker.pid not in self._forgotten
 
     def _zombies(self) -> list[Worker]:
         return [w for w in self._look() if w.state == DEAD and w.pid not in self._forgotten]

@@ -20,12 +20,14 @@ class Serving:
     Attributes:
         process: The command.
         gateway: Where the gateway's HTTP is.
+        gateway_grpc: Where its gRPC is.
         triton: Where Triton's is.
         printed: What the command said until it was ready.
     """
 
     process: subprocess.Popen[str]
     gateway: str
+    gateway_grpc: str
     triton: str
     printed: str
 
@@ -34,9 +36,14 @@ class Serving:
         below = find_tree(self.process.pid)
         return {pid for pid in below if b"orchestrator.gateway" in command_line(pid)}
 
-    def workers(self) -> set[int]:
+    def workers(self, model: str = "lprnet") -> set[int]:
         """Return Triton's workers for one model."""
-        return {*find_workers(self.process.pid, "lprnet")}
+        return {*find_workers(self.process.pid, model)}
+
+    def tritons(self) -> set[int]:
+        """Return the processes of tritonserver itself."""
+        below = find_tree(self.process.pid)
+        return {pid for pid in below if command_line(pid).split(b"\0")[0].endswith(b"tritonserver")}
 
 
 @contextmanager
@@ -56,7 +63,8 @@ def serve(*flags: str | Path) -> Iterator[Serving]:
             break
     assert lines, process.stderr and process.stderr.read()
     try:
-        yield Serving(process, f"localhost:{gateway}", f"localhost:{http}", "".join(lines))
+        at, text = [f"localhost:{port}" for port in (gateway, gateway_grpc, http)], "".join(lines)
+        yield Serving(process, *at, text)
     finally:
         if process.poll() is None:
             process.terminate()

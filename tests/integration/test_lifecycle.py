@@ -4,7 +4,6 @@ import re
 import resource
 import secrets
 import shutil
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -26,8 +25,8 @@ from orchestrator.server.local import on_free_ports, prepare
 from orchestrator.server.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
 from orchestrator.server.process import Server, run_server
 from orchestrator.server.versions import NewVersion, add_version
+from tests.integration.load import Load
 from tests.samples import STREET
-from tests.waiting import until
 
 KEY = f"barrier-{secrets.token_hex(8)}"
 
@@ -68,40 +67,6 @@ def post(server: Server, path: str, key: str = KEY) -> int:
         return urllib.request.urlopen(request, timeout=60).status
     except urllib.error.HTTPError as error:
         return error.code
-
-
-class Load:
-    """Callers who never stop, and what they were told."""
-
-    def __init__(self, url: str, callers: int = 3) -> None:
-        self.url = url
-        self.texts: list[str] = []
-        self.errors: list[PlateError] = []
-        self.is_over = False
-        self.threads = [threading.Thread(target=self.call) for _ in range(callers)]
-
-    def __enter__(self) -> "Load":
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.is_over = True
-        for thread in self.threads:
-            thread.join()
-
-    def call(self) -> None:
-        with PlateClient(self.url) as client:
-            while not self.is_over:
-                try:
-                    self.texts.append(client.recognize(STREET).texts[0])
-                except PlateError as error:
-                    self.errors.append(error)
-
-    def wait_for(self, text: str) -> None:
-        """Return when callers are told this, or fail."""
-        seen = len(self.texts)
-        until(lambda: text in self.texts[seen:], f"a caller who is told {text!r}")
 
 
 def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> None:

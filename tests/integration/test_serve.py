@@ -17,6 +17,7 @@ from orchestrator.errors import PlateError
 from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
 from tests.integration.conftest import GREY
+from tests.integration.load import Load
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES
 from tests.waiting import until
@@ -45,6 +46,14 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
     pytest.fail(f"no answer within {timeout_s:.0f} s")
 
 
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Serving]:
+    """One for the tests that it outlives."""
+    prepare(ServerOptions())
+    with serve() as served:
+        yield served
+
+
 @pytest.fixture
 def serving() -> Iterator[Serving]:
     prepare(ServerOptions())
@@ -52,7 +61,7 @@ def serving() -> Iterator[Serving]:
         yield served
 
 
-def test_serve_heals_and_leaves_no_trace(serving: Serving) -> None:
+def test_serve_says_where_it_is_and_leaves_no_trace(serving: Serving) -> None:
     regions = f"plates_{serving.process.pid}_*"
     assert list(Path("/dev/shm").glob(regions))
     assert f"    KServe   {serving.gateway}\n" in serving.printed
@@ -60,19 +69,61 @@ def test_serve_heals_and_leaves_no_trace(serving: Serving) -> None:
     wait_for_answer(serving.gateway, 60)
     gateways = serving.gateways()
     assert len(gateways) == 2
-
-    victim = min(serving.workers())
-    os.kill(victim, signal.SIGKILL)
-    until(lambda: victim not in find_tree(serving.process.pid), "the old server away")
-    wait_for_answer(serving.gateway, 60)
     family = find_tree(serving.process.pid) - {serving.process.pid}
     assert serving.workers()
-    assert serving.gateways() == gateways
 
     serving.process.send_signal(signal.SIGINT)
     assert serving.process.wait(60) == 0
     until(lambda: not remaining(family), "its processes away")
     assert not list(Path("/dev/shm").glob(regions))
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        pytest.param("lprnet", signal.SIGKILL, id="one of two is killed"),
+        pytest.param("stn", signal.SIGSTOP, id="the only one is stopped"),
+        pytest.param("plate_recognition", signal.SIGSEGV, id="one crashes"),
+    ],
+)
+def test_a_lost_worker_is_replaced_alone_and_no_caller_notices(
+    lasting: Serving, model: str, sent: signal.Signals
+) -> None:
+    others = [lasting.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}]
+    before = lasting.workers(model)
+    tritons = lasting.tritons()
+    with Load(lasting.gateway, f"grpc://{lasting.gateway_grpc}", callers=2) as load:
+        load.wait_for("TO05577")
+        os.kill(min(before), sent)
+        until(lambda: not before & lasting.workers(model), "the old workers away")
+        until(lambda: len(lasting.workers(model)) == len(before), "as many new ones")
+        load.wait_for("TO05577")
+    assert load.errors == []
+    assert {*load.texts} == {"TO05577"}
+    assert lasting.tritons() == tritons
+    assert [lasting.workers(other) for other in {"yolo", "lprnet", "stn"} - {model}] == others
+
+
+@pytest.mark.parametrize("is_planned", [True, False], ids=["restart", "kill"])
+def test_another_triton_takes_over_and_no_caller_notices(
+    lasting: Serving, is_planned: bool
+) -> None:
+    before, gateways = lasting.tritons(), lasting.gateways()
+    with Load(lasting.gateway, f"grpc://{lasting.gateway_grpc}", callers=2) as load:
+        load.wait_for("TO05577")
+        os.kill(lasting.process.pid, signal.SIGHUP) if is_planned else kill(before)
+        until(lambda: not before & lasting.tritons(), "the old server away")
+        until(lambda: len(lasting.tritons()) == 1, "one new server")
+        wait_for_answer(lasting.triton, 60)  # where the old one was
+        load.wait_for("TO05577")
+    assert load.errors == []
+    assert {*load.texts} == {"TO05577"}
+    assert lasting.gateways() == gateways
+
+
+def kill(processes: set[int]) -> None:
+    for one in processes:
+        os.kill(one, signal.SIGKILL)
 
 
 def test_a_dead_gateway_is_replaced_alone(serving: Serving) -> None:

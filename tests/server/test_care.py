@@ -42,7 +42,9 @@ class Scripted:
     """Stands for what replaces models: notes which, and fails where it was told to."""
 
     begun: list[tuple[str, bool]] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
     fault: ServerError | None = None
+    is_slow: bool = False
 
     def begin(self, model: str, *, has_others: bool) -> None:
         self.begun.append((model, has_others))
@@ -50,7 +52,11 @@ class Scripted:
     def finish(self) -> list[str]:
         if self.fault:
             raise self.fault
-        return []
+        done, self.done = self.done, []
+        return done
+
+    def is_under_way(self, _model: str) -> bool:
+        return self.is_slow
 
     def close(self) -> None:
         """Keep nothing open."""
@@ -118,6 +124,58 @@ def test_a_killed_worker_is_told_of_once_and_its_model_replaced(story: Story, ca
     assert json.loads(caplog.messages[0])["event"] == "worker died"
     assert story.replacing.begun == [("stn", True)]
     assert other.poll() is None
+
+
+def test_a_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
+    story: Story,
+) -> None:
+    worker = story.run(IDLES)
+    story.care.look()
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    story.care.look()
+    second = story.run(IDLES)
+    story.replacing.is_slow = True
+    story.care.look()
+    second.kill()
+    os.waitid(os.P_PID, second.pid, os.WEXITED | os.WNOWAIT)
+    assert story.care.look()
+    assert story.replacing.begun == [("stn", False)]
+    story.replacing.is_slow, story.replacing.done = False, ["stn"]
+    assert story.care.look()
+    assert story.replacing.begun == [("stn", False)] * 2
+
+
+def test_replaced_workers_that_triton_leaves_are_ended_without_a_word(story: Story) -> None:
+    worker, other = story.run(IDLES), story.run(IDLES)
+    story.care.look()
+    worker.kill()
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    story.care.look()
+    story.replacing.done = ["stn"]
+    until(lambda: story.care.look() and ends(other), "the old worker away")
+    assert story.care.look()
+    assert len(story.told) == 1
+    assert story.replacing.begun == [("stn", True)]
+
+
+def ends(child: subprocess.Popen) -> bool:
+    """Tell whether a child has ended, and leave it to be reaped."""
+    return bool(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
+
+
+def test_a_server_that_lost_many_workers_is_worn(story: Story) -> None:
+    for _ in range(5):
+        assert not story.care.is_worn()
+        worker = story.run(IDLES)
+        story.care.look()
+        worker.kill()
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+        story.care.look()
+    assert not story.care.is_worn()  # before the last is replaced
+    story.replacing.done = ["stn"]
+    story.care.look()
+    assert story.care.is_worn()
 
 
 def test_a_worker_that_loops_is_found_asked_where_it_is_and_ended(story: Story) -> None:

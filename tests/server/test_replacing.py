@@ -86,17 +86,6 @@ def test_files_of_somebody_else_are_not_touched(triton, models) -> None:
     assert (models / "yolo" / "1" / "model.xml").stat().st_mtime == 0
 
 
-def test_a_worker_that_dies_meanwhile_has_the_model_replaced_once_more(triton, models) -> None:
-    triton.gate.clear()
-    one = replacing(triton, models)
-    one.begin("yolo", has_others=True)
-    one.begin("yolo", has_others=True)
-    one.begin("yolo", has_others=True)
-    triton.gate.set()
-    assert finished(one) == ["yolo"]
-    assert asked(triton) == ["yolo/load", "yolo/unload", "yolo/load"]
-
-
 def test_models_do_not_wait_for_each_other(triton) -> None:
     triton.gate.clear()
     one = replacing(triton)
@@ -104,6 +93,7 @@ def test_models_do_not_wait_for_each_other(triton) -> None:
     one.begin("stn", has_others=False)
     until(lambda: len(triton.asked) == 2, "both to be asked for")
     assert one.finish() == []
+    assert [one.is_under_way(model) for model in ("yolo", "stn", "lprnet")] == [True, True, False]
     triton.gate.set()
     until(lambda: len(triton.asked) == 4, "both to be loaded")
 

@@ -140,6 +140,14 @@ def test_a_service_is_renewed_when_the_process_is_told_to_restart(told, looks, n
     assert told == ["start a", "start b", "renew a", "stop b 20", "stop a2 20"]
 
 
+def test_a_service_that_is_worn_is_renewed_unasked(told, looks, no_terminal) -> None:
+    looks(2)
+    worn = replace(renewable(told), is_worn=lambda service: service.name == "a")
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([worn])
+    assert told == ["start a", "renew a", "stop a2 20"]
+
+
 def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> None:
     (tmp_path / "tty").touch()
     monkeypatch.setattr(supervisor, "TERMINAL", tmp_path / "tty")

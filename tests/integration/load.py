@@ -1,0 +1,50 @@
+"""Callers who never stop, and what they were told."""
+
+from __future__ import annotations
+
+import threading
+
+from orchestrator import PlateClient
+from orchestrator.errors import PlateError
+from tests.samples import STREET
+from tests.waiting import until
+
+
+class Load:
+    """So many callers for each URL, for the length of a `with` block.
+
+    Attributes:
+        texts: The first plate of each answer.
+        errors: What was told in place of an answer.
+    """
+
+    def __init__(self, *urls: str, callers: int = 3) -> None:
+        self.texts: list[str] = []
+        self.errors: list[PlateError] = []
+        self.is_over = False
+        self.threads = [
+            threading.Thread(target=self.call, args=[url]) for url in urls for _ in range(callers)
+        ]
+
+    def __enter__(self) -> Load:
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.is_over = True
+        for thread in self.threads:
+            thread.join()
+
+    def call(self, url: str) -> None:
+        with PlateClient(url) as client:
+            while not self.is_over:
+                try:
+                    self.texts.append(client.recognize(STREET).texts[0])
+                except PlateError as error:
+                    self.errors.append(error)
+
+    def wait_for(self, text: str) -> None:
+        """Return when callers are told this, or fail."""
+        seen = len(self.texts)
+        until(lambda: text in self.texts[seen:], f"a caller who is told {text!r}")
