@@ -32,7 +32,10 @@ def tooth(period: float, height: float) -> Array:
         pytest.param(100 + CALLS * 2 / 1000 + NOISE, id="a leak under noise"),
         pytest.param(100 + CALLS * 2 / 1000 + tooth(500, 50), id="a leak under a saw-tooth"),
         pytest.param(100 + 4 * np.floor(CALLS / 1000), id="a leak in steps"),
-        pytest.param(np.where(CALLS < 9000, 100 + CALLS / 500, 100), id="a leak until its process is replaced"),
+        pytest.param(
+            np.where(CALLS < 9000, 100 + CALLS / 500, 100),
+            id="a leak until its process is replaced",
+        ),
     ],
 )
 def test_growth_is_found(values: Array) -> None:
@@ -142,5 +145,3 @@ def test_drift_is_that_of_the_last_quarter(late: float, grows: bool) -> None:
 
 def test_a_single_slow_window_is_no_drift() -> None:
     assert not judge_drift([30.0] * 38 + [9000.0] * 2).grows
-
-

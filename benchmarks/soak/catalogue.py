@@ -1,0 +1,127 @@
+"""The good questions of a soak run: which pictures, in which ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.pictures import Picture, read, render
+from benchmarks.soak.messages import (
+    HttpMessage,
+    Message,
+    file,
+    kserve_grpc,
+    kserve_http,
+    kserve_json,
+    pixels,
+    rest,
+    rest_form,
+)
+from benchmarks.soak.questions import Question
+from benchmarks.soak.wire import Answer
+from orchestrator.contract import CROP, PLATE_READER
+from rendering.scenery import scene
+
+STREET = Path(__file__).resolve().parents[2] / "tests" / "data" / "street.jpg"
+DRAWN = {
+    "0 plates, 1280x960 JPEG": (0, (1280, 960), ".jpg"),
+    "1 plate, 640x480 PNG": (1, (640, 480), ".png"),
+    "1 plate, 2560x1920 JPEG": (1, (2560, 1920), ".jpg"),
+    "4 plates, 1920x1080 WebP": (4, (1920, 1080), ".webp"),
+    "12 plates, 1280x960 BMP": (12, (1280, 960), ".bmp"),
+}
+"""Plates, size and file of each rendered street, by its name."""
+TINY_WH = (160, 120)
+"""Of the picture that is sent as JSON, which takes up to four characters for each of its bytes."""
+CROP_TEXT = "K042MP77"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """What is sent.
+
+    Attributes:
+        streets: Pictures for `plate_recognition`.
+        tiny: One more, small.
+        crop: One for `plate_reader`.
+    """
+
+    streets: Sequence[Picture]
+    tiny: Picture
+    crop: Picture
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A way to ask, and the names of the pictures that it shows, in order."""
+
+    name: str
+    message: Message
+    shows: tuple[str, ...]
+
+    def question(self, texts: Mapping[str, Sequence[str]]) -> Question:
+        """Return the question with its answer, by what each picture alone is answered with."""
+        wanted = tuple(text for name in self.shows for text in texts[name])
+        status = "200" if isinstance(self.message, HttpMessage) else "OK"
+        return Question(self.name, self.message, Answer(status, wanted))
+
+
+def draw() -> Catalogue:
+    """Return the street of the tests, and rendered pictures in all four kinds of files."""
+    streets = (*read([STREET]), *(_draw(name, *how) for name, how in DRAWN.items()))
+    whole = scene([CROP_TEXT], (960, 720))
+    x0, y0, x1, y1 = whole.xyxy[0].round().astype(int)
+    crop = _to_picture("a plate", np.ascontiguousarray(whole.picture[y0:y1, x0:x1]))
+    tiny = _to_picture("160x120", cv2.resize(streets[0].bgr, TINY_WH, interpolation=cv2.INTER_AREA))
+    return Catalogue(streets, tiny, crop)
+
+
+def _draw(name: str, plates: int, size_wh: tuple[int, int], kind: str) -> Picture:
+    street = render(plates, size_wh, name)
+    return street if kind == ".jpg" else _to_picture(name, street.bgr, kind)
+
+
+def _to_picture(name: str, bgr: NDArray[np.uint8], kind: str = ".png") -> Picture:
+    return Picture(name, cv2.imencode(kind, bgr)[1].tobytes(), bgr)
+
+
+def list_alone(catalogue: Catalogue) -> dict[str, HttpMessage]:
+    """Return the call that asks about each picture alone, by the picture's name."""
+    pictures = (*catalogue.streets, catalogue.tiny)
+    alone = {one.name: rest(one.encoded) for one in pictures}
+    return alone | {catalogue.crop.name: rest(catalogue.crop.encoded, "/v1/read")}
+
+
+def list_good(catalogue: Catalogue) -> Iterator[Asked]:
+    """Give all that is asked: every picture in six ways, and what is special."""
+    for number, one in enumerate(catalogue.streets):
+        for way, message in _list_ways(one).items():
+            yield Asked(f"{one.name} by {way}", message, (one.name,))
+        other = catalogue.streets[number - 1]
+        form = rest_form(one.encoded, other.encoded)
+        yield Asked(f"{one.name} and another by REST form", form, (one.name, other.name))
+    tiny, crop = catalogue.tiny, catalogue.crop
+    yield Asked(f"{tiny.name} by KServe JSON", kserve_json(tiny.bgr), (tiny.name,))
+    yield Asked(f"{crop.name} by REST", rest(crop.encoded, "/v1/read"), (crop.name,))
+    inputs = [pixels(crop.bgr, CROP)]
+    ways: dict[str, Message] = {
+        "KServe HTTP": kserve_http(inputs, model=PLATE_READER),
+        "KServe gRPC": kserve_grpc(inputs, model=PLATE_READER),
+    }
+    for way, message in ways.items():
+        yield Asked(f"{crop.name} by {way}", message, (crop.name,))
+
+
+def _list_ways(one: Picture) -> dict[str, Message]:
+    return {
+        "REST": rest(one.encoded),
+        "KServe HTTP, file": kserve_http([file(one.encoded)]),
+        "KServe HTTP, pixels": kserve_http([pixels(one.bgr)]),
+        "KServe gRPC, file": kserve_grpc([file(one.encoded)]),
+        "KServe gRPC, pixels": kserve_grpc([pixels(one.bgr)]),
+    }
