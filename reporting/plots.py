@@ -116,11 +116,17 @@ def _draw(axes: Axes, diagram: Diagram) -> None:
     if diagram.shaded:
         axes.axvspan(*diagram.shaded, color=FAINT, alpha=0.3, linewidth=0, zorder=0)
     if any(mark.label for mark in diagram.marks):
-        beside = {"loc": "upper left", "bbox_to_anchor": (1, 1), "frameon": False}
-        axes.legend(fontsize="small", **(beside if diagram.is_legend_beside else {}))
+        _add_legend(axes, is_beside=diagram.is_legend_beside)
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _add_legend(axes: Axes, *, is_beside: bool) -> None:
+    if is_beside:
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    else:
+        axes.legend(fontsize="small")
 
 
 def _draw_line(axes: Axes, line: Line) -> None:

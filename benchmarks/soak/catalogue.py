@@ -8,7 +8,6 @@ from pathlib import Path
 
 import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.pictures import Picture, read, render
 from benchmarks.soak.messages import (
@@ -25,17 +24,29 @@ from benchmarks.soak.messages import (
 from benchmarks.soak.questions import Question
 from benchmarks.soak.wire import Answer
 from orchestrator.contract import CROP, PLATE_READER
+from orchestrator.images import decode
+from orchestrator.picture_files import Bgr
 from rendering.scenery import scene
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """How a street is rendered: drawn small and enlarged, for drawing takes seconds."""
+
+    plates: int
+    size_wh: tuple[int, int]
+    file: str
+    zoom: int = 1
+
 
 STREET = Path(__file__).resolve().parents[2] / "tests" / "data" / "street.jpg"
 DRAWN = {
-    "0 plates, 1280x960 JPEG": (0, (1280, 960), ".jpg"),
-    "1 plate, 640x480 PNG": (1, (640, 480), ".png"),
-    "1 plate, 2560x1920 JPEG": (1, (2560, 1920), ".jpg"),
-    "4 plates, 1920x1080 WebP": (4, (1920, 1080), ".webp"),
-    "12 plates, 1280x960 BMP": (12, (1280, 960), ".bmp"),
+    "0 plates, 1280x960 JPEG": Drawn(0, (640, 480), ".jpg", 2),
+    "1 plate, 640x480 PNG": Drawn(1, (640, 480), ".png"),
+    "1 plate, 2560x1920 JPEG": Drawn(1, (640, 480), ".jpg", 4),
+    "4 plates, 1920x1080 WebP": Drawn(4, (960, 540), ".webp", 2),
+    "12 plates, 1280x960 BMP": Drawn(12, (1280, 960), ".bmp"),
 }
-"""Plates, size and file of each rendered street, by its name."""
 TINY_WH = (160, 120)
 """Of the picture that is sent as JSON, which takes up to four characters for each of its bytes."""
 CROP_TEXT = "K042MP77"
@@ -73,21 +84,27 @@ class Asked:
 
 def draw() -> Catalogue:
     """Return the street of the tests, and rendered pictures in all four kinds of files."""
-    streets = (*read([STREET]), *(_draw(name, *how) for name, how in DRAWN.items()))
+    streets = (*read([STREET]), *(_draw(name, how) for name, how in DRAWN.items()))
     whole = scene([CROP_TEXT], (960, 720))
     x0, y0, x1, y1 = whole.xyxy[0].round().astype(int)
-    crop = _to_picture("a plate", np.ascontiguousarray(whole.picture[y0:y1, x0:x1]))
-    tiny = _to_picture("160x120", cv2.resize(streets[0].bgr, TINY_WH, interpolation=cv2.INTER_AREA))
-    return Catalogue(streets, tiny, crop)
+    crop = _encode("a plate", whole.picture[y0:y1, x0:x1], ".png")
+    return Catalogue(streets, _encode("160x120", _resize(streets[0].bgr, TINY_WH), ".png"), crop)
 
 
-def _draw(name: str, plates: int, size_wh: tuple[int, int], kind: str) -> Picture:
-    street = render(plates, size_wh, name)
-    return street if kind == ".jpg" else _to_picture(name, street.bgr, kind)
+def _draw(name: str, how: Drawn) -> Picture:
+    street = render(how.plates, how.size_wh).bgr
+    width, height = (how.zoom * side for side in how.size_wh)
+    return _encode(name, _resize(street, (width, height)), how.file)
 
 
-def _to_picture(name: str, bgr: NDArray[np.uint8], kind: str = ".png") -> Picture:
-    return Picture(name, cv2.imencode(kind, bgr)[1].tobytes(), bgr)
+def _resize(bgr: Bgr, size_wh: tuple[int, int]) -> Bgr:
+    return np.asarray(cv2.resize(bgr, size_wh, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def _encode(name: str, bgr: Bgr, kind: str) -> Picture:
+    """Return a picture as a file; its pixels are those of the file."""
+    encoded = cv2.imencode(kind, bgr)[1].tobytes()
+    return Picture(name, encoded, decode(encoded).numpy())
 
 
 def list_alone(catalogue: Catalogue) -> dict[str, HttpMessage]:

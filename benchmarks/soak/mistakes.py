@@ -48,7 +48,7 @@ def _in_rest(street: Picture) -> Mistakes:
     none = rest(street.encoded, "/v1/recognize?max_plates=0")
     return {
         "no picture": (rest(NO_PICTURE), "400", "wanted a JPEG, PNG, WebP or BMP file"),
-        "half a file": (rest(_halve(street)), "400", "damaged picture"),
+        "half a file": (rest(_halve(street)), "400", "damaged"),
         "64 million pixels": (rest(_paint_large()), "400", "got 8000x8000 pixels"),
         "unknown parameter": (beam, "400", "wanted some of"),
         "parameter out of range": (none, "400", "max_plates: wanted"),

@@ -18,9 +18,7 @@ ALLOWANCES = {
     "threads": Allowance(noise=4.0, per_1000=0.05),
 }
 """Of each role."""
-SHM_ALLOWANCE = Allowance(
-    noise=8.0, per_1000=0.1
-)  # a worker's region is 8 MiB and grows by as much
+SHM_ALLOWANCE = Allowance(noise=8.0, per_1000=0.1)  # a region grows by 8 MiB at a time
 FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
 SHM, FILES = "/dev/shm", "temporary files"
 FEWEST_WINDOWS = 40

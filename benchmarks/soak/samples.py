@@ -14,7 +14,7 @@ import psutil
 from benchmarks.processes import SHM, count_file_bytes, find_tree
 
 PROC = Path("/proc")
-SUPERVISOR, GATEWAY, TRITON, OTHER = "supervisor", "gateway", "tritonserver", "other"
+SUPERVISOR, GATEWAY, TRITON = "supervisor", "gateway", "tritonserver"
 STUB, NAME = "triton_python_backend_stub", 8
 """A worker's program, and which of its arguments is the model's name, device and number."""
 OWN_MEMORY = ("Pss_Anon", "SwapPss")
@@ -113,8 +113,7 @@ class Measured:
 
     def look(self, seconds: float, calls: Calls) -> Sample:
         """Take a sample."""
-        pids = {pid: name_role(read_arguments(pid)) for pid in sorted(find_tree(self.pid))}
-        pids = {pid: SUPERVISOR if pid == self.pid else role for pid, role in pids.items()}
+        pids = {pid: find_role(pid, self.pid) for pid in sorted(find_tree(self.pid))}
         roles: dict[str, Held] = {}
         for pid, role in pids.items():
             roles[role] = roles.get(role, Held()) + measure(pid)
@@ -122,14 +121,29 @@ class Measured:
         return Sample(seconds, calls, roles, pids, shm / MIB, count_files(self.temporary))
 
 
+def find_role(pid: int, supervisor: int) -> str:
+    """Return what a process below a supervisor is for; it has its parent's role without one."""
+    while pid != supervisor:
+        if role := name_role(read_arguments(pid)):
+            return role
+        try:
+            pid = psutil.Process(pid).ppid()
+        except psutil.NoSuchProcess:
+            break
+    return SUPERVISOR
+
+
 def name_role(arguments: Sequence[str]) -> str:
-    """Return what a process is for, by its command line: a worker's is the name of its model."""
+    """Return what a process is for, by its command line; empty where that does not say it.
+
+    A worker's role is the name of its model.
+    """
     program = Path(arguments[0]).name if arguments else ""
     if program == STUB and len(arguments) > NAME:
         return arguments[NAME].rsplit("_", 2)[0]
     if program == TRITON:
         return TRITON
-    return GATEWAY if "orchestrator.gateway" in arguments else OTHER
+    return GATEWAY if "orchestrator.gateway" in arguments else ""
 
 
 def read_arguments(pid: int) -> list[str]:
@@ -162,7 +176,11 @@ def count_files(folder: Path) -> int:
 
 
 def find_replaced(samples: Iterable[Sample]) -> list[str]:
-    """Tell which processes came or went during a run, one sentence for each."""
+    """Tell of which roles processes ended during a run, and how many began in the same moment.
+
+    Those that only begin, since something is asked for the first time, are not told: had they no
+    end of growing, memory and descriptors would tell.
+    """
     told: list[str] = []
     before: Sample | None = None
     for sample in samples:
@@ -176,7 +194,4 @@ def _tell_changes(before: Sample, now: Sample) -> list[str]:
     gone = Counter(role for pid, role in before.pids.items() if pid not in now.pids)
     new = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
     when = f"{now.seconds:.0f} s, {now.calls.ended} calls"
-    return [
-        f"{role}: {gone[role]} ended, {new[role]} began (until {when})"
-        for role in sorted({*gone, *new})
-    ]
+    return [f"{role}: {gone[role]} ended, {new[role]} began (by {when})." for role in sorted(gone)]

@@ -45,7 +45,7 @@ def list_rows(report: SoakReport) -> list[list[Cell]]:
     """Return a row for each role, and for what belongs to no process."""
     trends = {(one.of, one.name): one.trend for one in report.quantities}
     roles = dict.fromkeys(one.of for one in report.quantities if one.of not in (SHM, FILES))
-    rows = [
+    rows: list[list[Cell]] = [
         [role, *_tell_figures(trends[role, "memory_mb"]),
          *(_tell_ends(trends[role, name]) for name in ("descriptors", "threads"))]
         for role in roles
