@@ -13,7 +13,9 @@ from typing import Any
 import grpc
 import tritonclient.grpc
 import tritonclient.http
+from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2
+from tritonclient.utils import InferenceServerException
 
 from benchmarks.soak.messages import JSON_SIZE, GrpcMessage, HttpMessage, Message
 from benchmarks.wire import GRPC_OPTIONS, METHOD, TIMEOUT_S
@@ -21,6 +23,8 @@ from benchmarks.wire import GRPC_OPTIONS, METHOD, TIMEOUT_S
 OK = ("200", "OK")
 DROPPED = "dropped"
 NO_ANSWER = "no answer"
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InferenceServerException)
+"""What reading raises where an answer is none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ def connect(ports: Ports) -> Iterator[Send]:
                 return send_grpc(infer, message, hangs_up_s)
             try:
                 return send_http(connection, message, hangs_up_s)
-            except (OSError, http.client.HTTPException, ValueError, LookupError) as error:
+            except (OSError, http.client.HTTPException, *UNREADABLE) as error:
                 connection.close()  # the next message opens it again
                 return Answer(NO_ANSWER, words=repr(error))
 
@@ -95,10 +99,11 @@ def send_grpc(infer: Any, message: GrpcMessage, hangs_up_s: float) -> Answer:
         call.cancel()
         return Answer(DROPPED)
     try:
-        content = call.result()
+        return Answer("OK", read_grpc(call.result()))
     except grpc.RpcError as error:
         return Answer(error.code().name, words=str(error.details()))
-    return Answer("OK", read_grpc(content))
+    except (DecodeError, *UNREADABLE) as error:
+        return Answer(NO_ANSWER, words=repr(error))
 
 
 def read_rest(content: bytes) -> tuple[str, ...]:
