@@ -3,8 +3,9 @@
 A process that leaks needs more after each call, and for ever. So what is judged is the slope per
 1,000 calls, and four things that look like growth for a while must not pass for it:
 
-- **The warm-up.** Allocators keep what the largest picture took, pools of threads and connections
-  fill. The first third of a run's calls is not judged.
+- **The warm-up.** Pools of threads and connections fill, and an allocator keeps room for the
+  largest picture in each of its arenas, eight for each core, which takes hundreds of calls until
+  each has had one. `WARM_UP` calls are not judged, but at most half of a run and at least a third.
 - **A saw-tooth.** Garbage collectors and pools let things rise and fall. Of each of `MARKS` equal
   parts of the rest only the least value counts, the low-water mark: a saw-tooth's stays where it
   is, a leak's rises.
@@ -28,8 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-WARM_UP = 1 / 3
-"""Of the calls of a run."""
+WARM_UP = 500
 MARKS = 20
 FEWEST_MARKS = 4
 MOST_DRIFT = 1.5
@@ -123,8 +123,9 @@ def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance)
 
 
 def find_warm_up(calls: Sequence[float]) -> float:
-    """Return the number of calls that belong to the warm-up."""
-    return calls[0] + WARM_UP * (calls[-1] - calls[0])
+    """Return the number of calls at which the warm-up is over."""
+    made = calls[-1] - calls[0]
+    return calls[0] + min(made / 2, max(made / 3, WARM_UP))
 
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:

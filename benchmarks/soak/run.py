@@ -103,8 +103,9 @@ def _watch(plan: Plan, service: Service, crowd: Crowd, samples: list[Sample]) ->
         if time.monotonic() - told > TOLD_EVERY_S:
             told = time.monotonic()
             typer.echo(_tell_progress(sample), err=True)
-        due = max(due + plan.every_s, time.monotonic())
-        time.sleep(due - time.monotonic())
+        now = time.monotonic()
+        due = max(due + plan.every_s, now)  # late samples are not made up for
+        time.sleep(due - now)
 
 
 def _tell_progress(sample: Sample) -> str:

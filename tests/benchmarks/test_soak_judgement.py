@@ -76,8 +76,8 @@ def test_a_longer_run_finds_a_smaller_leak(rate: float, calls: int, grows: bool)
 
 
 def test_a_trend_tells_what_was_there() -> None:
-    calls = [0, 100, 200, 300, 400, 500, 600]
-    trend = judge(calls, [90, 10, 10, 11, 12, 13, 14], Allowance(noise=2, per_1000=1))
+    calls = [0, 200, 400, 500, 600, 700, 800]
+    trend = judge(calls, [90, 50, 10, 11, 12, 13, 14], Allowance(noise=2, per_1000=1))
     assert (trend.first, trend.last, trend.most) == (10, 14, 90)
     assert trend.per_1000 == pytest.approx(10)
     assert trend.limit == pytest.approx(1 + 2 / 0.4)
@@ -96,8 +96,16 @@ def test_too_short_a_run_is_not_judged(calls: list[int]) -> None:
     assert (trend.is_known, trend.grows) == (False, False)
 
 
-def test_the_warm_up_is_a_third_of_the_calls() -> None:
-    assert find_warm_up([60, 70, 360]) == 160
+@pytest.mark.parametrize(
+    ("calls", "over"),
+    [
+        pytest.param([60, 70, 360], 210, id="half of a short run"),
+        pytest.param([0, 1200], 500, id="500 calls"),
+        pytest.param([10, 9010], 3010, id="a third of a long run"),
+    ],
+)
+def test_the_warm_up_has_a_length(calls: list[int], over: int) -> None:
+    assert find_warm_up(calls) == over
 
 
 def test_low_water_is_the_least_of_each_part() -> None:
