@@ -50,7 +50,7 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
         write_samples(samples, plan.out / "samples.csv")
         (plan.out / "report.txt").write_text(text + "\n", encoding="utf-8")
         plot_samples(samples, plan.out / "soak.png", is_by_time=plan.minutes is not None)
-    if plan.publish:
+    if plan.publish and not report.ended:
         publish(report, plan)
     return report, text
 

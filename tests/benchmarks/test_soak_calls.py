@@ -28,6 +28,7 @@ from benchmarks.soak.messages import (
 from benchmarks.soak.questions import EVERY, Deck, Question, shuffle
 from benchmarks.soak.samples import Calls
 from benchmarks.soak.wire import Answer, Ports, Send, connect, read_grpc, read_kserve, read_rest
+from tests.waiting import until
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 MESSAGE = HttpMessage("/v1/recognize", b"")
@@ -125,20 +126,10 @@ def answering() -> Iterator[Send]:
 
 
 def test_a_crowd_makes_as_many_calls_as_it_is_told() -> None:
-    crowd = Crowd(Deck([GOOD], [BAD]), Book(), calls=100)
-    ended = threading.Event()
-    with crowd.at_work(answering, callers=4):
-        ended.wait(0)
-    assert crowd.book.add_up().ended <= 100
     crowd = Crowd(Deck([GOOD], [GOOD]), Book(), calls=100)
     with crowd.at_work(answering, callers=4):
-        until_over(crowd)
+        until(crowd.has_ended, "all calls made")
     assert crowd.book.add_up().answered == 100
-
-
-def until_over(crowd: Crowd) -> None:
-    while not crowd.has_ended():
-        pass
 
 
 @contextlib.contextmanager
@@ -150,7 +141,7 @@ def failing() -> Iterator[Send]:
 def test_what_no_caller_should_meet_is_raised() -> None:
     crowd = Crowd(Deck([GOOD], [BAD]), Book())
     with pytest.raises(RuntimeError, match="no way"), crowd.at_work(failing, callers=1):
-        until_over(crowd)
+        until(crowd.has_ended, "its end")
 
 
 def test_a_message_of_kserve_is_json_and_then_bytes() -> None:
