@@ -19,8 +19,12 @@ COLOURS = (
 """Of the roles, those with most memory first."""
 MOST_POINTS = 240
 """Of a curve: each is the median of as many samples as it takes."""
+FEW_POINTS = 60
+"""Of a curve that jumps from one sample to the next."""
 FLAT_MB = 4.0
 """What a diagram of changes shows at least up and down, so that noise does not fill it."""
+USUAL_PERCENT = 95
+"""Of the changes must be in it: a single dip does not make all else flat."""
 
 
 def plot_samples(samples: Sequence[Sample], path: Path, *, is_by_time: bool) -> None:
@@ -59,8 +63,10 @@ class _Drawing:
         lines, most = [], FLAT_MB
         for role, colour in self._colours.items():
             held = np.array(read_role(self._samples, role, "memory_mb"))
-            change = held - np.median(held[np.asarray(self._x) >= self._warm])
-            most = max(most, 1.1 * float(np.abs(change[np.asarray(self._x) >= self._warm]).max()))
+            is_judged = np.asarray(self._x) >= self._warm
+            change = held - np.median(held[is_judged])
+            usual = float(np.percentile(np.abs(change[is_judged]), USUAL_PERCENT))
+            most = max(most, 1.2 * usual)
             lines.append(self._line(change.tolist(), colour=colour))
         title = "memory, from its median after the warm-up"
         return self._diagram(title, "MiB", lines, (-most, most))
@@ -79,7 +85,10 @@ class _Drawing:
     def rates(self) -> Diagram:
         right = self._rate(lambda one: one.calls.ended - one.calls.failed)
         wrong = self._rate(lambda one: one.calls.failed)
-        lines = [self._line(right, "right"), self._line(wrong, "wrong", ACCENT)]
+        lines = [
+            self._line(right, "right", most=FEW_POINTS),
+            self._line(wrong, "wrong", ACCENT),
+        ]
         return self._diagram("calls a second", "", lines)
 
     def _rate(self, count: Callable[[Sample], int]) -> list[float]:
@@ -90,11 +99,16 @@ class _Drawing:
     def latency(self) -> Diagram:
         p50 = [one.calls.p50_ms or np.nan for one in self._samples]
         p95 = [one.calls.p95_ms or np.nan for one in self._samples]
-        lines = [self._line(p50, "p50"), self._line(p95, "p95", ACCENT)]
+        lines = [
+            self._line(p50, "p50", most=FEW_POINTS),
+            self._line(p95, "p95", ACCENT, FEW_POINTS),
+        ]
         return self._diagram("latency of good calls", "ms", lines)
 
-    def _line(self, y: Sequence[float], label: str = "", colour: str = INK) -> Line:
-        x, y = thin(self._x, y)
+    def _line(
+        self, y: Sequence[float], label: str = "", colour: str = INK, most: int = MOST_POINTS
+    ) -> Line:
+        x, y = thin(self._x, y, most)
         return Line(x, y, label, colour)
 
     def _diagram(
@@ -110,9 +124,11 @@ class _Drawing:
         )  # fmt: skip
 
 
-def thin(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return a curve of at most `MOST_POINTS` points, medians of equal parts; gaps are left out."""
-    parts = np.array_split(np.arange(len(x)), min(MOST_POINTS, len(x)))
+def thin(
+    x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS
+) -> tuple[list[float], list[float]]:
+    """Return a curve of at most so many points, medians of equal parts; gaps are left out."""
+    parts = np.array_split(np.arange(len(x)), min(most, len(x)))
     pairs = [(np.median(np.asarray(x)[part]), np.asarray(y, float)[part]) for part in parts]
     known = [(float(at), float(np.nanmedian(of))) for at, of in pairs if not np.isnan(of).all()]
     return [at for at, _ in known], [value for _, value in known]

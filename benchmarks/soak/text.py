@@ -38,7 +38,7 @@ def tell_run(report: SoakReport, length: str) -> str:
 
 def tell_time(seconds: float) -> str:
     """Say how long something took."""
-    return f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds >= 600 else f"{seconds:.0f} s"
 
 
 def list_rows(report: SoakReport) -> list[list[Cell]]:
