@@ -87,7 +87,7 @@ class _Drawing:
         wrong = self._rate(lambda one: one.calls.failed)
         lines = [
             self._line(right, "right", most=FEW_POINTS),
-            self._line(wrong, "wrong", ACCENT),
+            Line(self._x, wrong, "wrong", ACCENT),  # not one of them is smoothed away
         ]
         return self._diagram("calls a second", "", lines)
 
