@@ -13,7 +13,7 @@ from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
 from reporting.files import read_report
 
-CALLS = 300
+CALLS = 200
 
 
 @pytest.fixture(scope="module")
