@@ -73,6 +73,8 @@ class Diagram:
         x_names: What stands at 0, 1, 2 ... of the x axis instead of numbers.
         x_names_deg: How far they are turned, anticlockwise.
         is_log: The y axis is logarithmic.
+        shaded: From where to where on the x axis the ground is grey.
+        is_legend_beside: The legend stands to the right of the axes, not between the curves.
     """
 
     title: str
@@ -85,6 +87,8 @@ class Diagram:
     x_names: tuple[str, ...] = ()
     x_names_deg: float = 0.0
     is_log: bool = False
+    shaded: tuple[float, float] | None = None
+    is_legend_beside: bool = False
 
 
 def plot(rows: Sequence[Sequence[Diagram]], path: Path) -> None:
@@ -109,11 +113,20 @@ def _draw(axes: Axes, diagram: Diagram) -> None:
         title=diagram.title, xlabel=diagram.x_label, ylabel=diagram.y_label,
         xlim=diagram.x_limits, ylim=diagram.y_limits,
     )  # fmt: skip
+    if diagram.shaded:
+        axes.axvspan(*diagram.shaded, color=FAINT, alpha=0.3, linewidth=0, zorder=0)
     if any(mark.label for mark in diagram.marks):
-        axes.legend(fontsize="small")
+        _add_legend(axes, is_beside=diagram.is_legend_beside)
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def _add_legend(axes: Axes, *, is_beside: bool) -> None:
+    if is_beside:
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    else:
+        axes.legend(fontsize="small")
 
 
 def _draw_line(axes: Axes, line: Line) -> None:

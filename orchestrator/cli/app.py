@@ -22,6 +22,7 @@ COMMANDS = {
 WORKSHOP = {
     "evaluate": "evaluation.command:evaluate",
     "bench": "benchmarks.command:bench",
+    "soak": "benchmarks.soak.command:soak",
     "quantize": "training.cli.quantize:quantize",
     "train": "training.cli.train:train",
 }

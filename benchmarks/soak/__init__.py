@@ -1,0 +1,1 @@
+"""Mixed calls for as long as one likes, and whether anything of the service grows meanwhile."""

@@ -1,0 +1,118 @@
+"""A closed loop: callers ask one numbered question after the other, and a book is kept of it."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.load import BACK_OFF_S
+from benchmarks.soak.questions import Deck, Question
+from benchmarks.soak.samples import Calls
+from benchmarks.soak.wire import Answer, Send
+
+MOST_TOLD = 20
+"""Wrong answers whose words are kept; all are counted."""
+Connect = Callable[[], AbstractContextManager[Send]]
+
+
+@dataclass
+class Book:
+    """What became of the calls; any number of threads write into it."""
+
+    wrong: list[str] = field(default_factory=list)
+    _counts: Counter[str] = field(default_factory=Counter)
+    _latencies_ms: list[float] = field(default_factory=list)
+    _page: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, question: Question, answer: Answer, seconds: float) -> bool:
+        """Write down a call; tell whether its answer was the one that it must be."""
+        trouble = question.tell_wrong(answer)
+        with self._lock:
+            self._counts["failed" if trouble else _name_end(question)] += 1
+            if trouble and len(self.wrong) < MOST_TOLD:
+                self.wrong.append(trouble)
+            if question.is_good and not trouble:
+                self._latencies_ms.append(1e3 * seconds)
+        return not trouble
+
+    def turn_page(self) -> Calls:
+        """Return the calls so far, with the latencies since the last time."""
+        with self._lock:
+            page, self._page = self._page, len(self._latencies_ms)
+            return _add_up(self._counts, self._latencies_ms[page:])
+
+    def add_up(self) -> Calls:
+        """Return the calls so far, with the latencies of all."""
+        with self._lock:
+            return _add_up(self._counts, self._latencies_ms)
+
+
+def _add_up(counts: Counter[str], latencies_ms: list[float]) -> Calls:
+    if not latencies_ms:
+        return Calls(**counts)
+    p50, p95 = np.percentile(latencies_ms, (50, 95))
+    return Calls(**counts, p50_ms=float(p50), p95_ms=float(p95))
+
+
+def _name_end(question: Question) -> str:
+    if question.is_dropped:
+        return "dropped"
+    return "answered" if question.is_good else "refused"
+
+
+@dataclass
+class Crowd:
+    """Callers at work.
+
+    Attributes:
+        deck: What they ask.
+        book: Where they write it down.
+        calls: How many there are to be; any number when None.
+    """
+
+    deck: Deck
+    book: Book
+    calls: int | None = None
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _is_over: threading.Event = field(default_factory=threading.Event)
+    _lives: list[Future[None]] = field(default_factory=list)
+
+    @contextmanager
+    def at_work(self, connect: Connect, callers: int) -> Iterator[None]:
+        """Let them call for the length of a `with` block; calls in work are waited for."""
+        with ThreadPoolExecutor(callers) as pool:
+            try:
+                self._lives += [pool.submit(self._live, connect) for _ in range(callers)]
+                yield
+            finally:
+                self._is_over.set()
+
+    def has_ended(self) -> bool:
+        """Tell whether all calls were made; raise what no caller should meet."""
+        ended = [life for life in self._lives if life.done()]
+        for life in ended:
+            life.result()
+        return len(ended) == len(self._lives)
+
+    def _live(self, connect: Connect) -> None:
+        with connect() as send:
+            while not self._is_over.is_set():
+                number = next(self._numbers)  # of C, so no two threads get the same
+                if self.calls is not None and number >= self.calls:
+                    return
+                if not self._ask(send, self.deck.question(number)):
+                    time.sleep(BACK_OFF_S)
+
+    def _ask(self, send: Send, question: Question) -> bool:
+        began = time.monotonic()
+        answer = send(question.message, question.hangs_up_s)
+        return self.book.note(question, answer, time.monotonic() - began)

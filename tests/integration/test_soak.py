@@ -1,0 +1,49 @@
+"""A short soak of a real service: every answer is right, and the report is there."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.soak.report import SoakReport
+from orchestrator.cli.app import app
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
+from reporting.files import read_report
+
+CALLS = 200
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run's report."""
+    prepare(ServerOptions())
+    folder = tmp_path_factory.mktemp("soak")
+    arguments = ["soak", f"--calls={CALLS}", "--every=0.25", f"--out={folder}"]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def test_every_call_gets_its_answer_and_nothing_grows(out: Path) -> None:
+    report = read_report(SoakReport, out / "report.json")
+    assert (report.calls.ended, report.calls.failed) == (CALLS, 0)
+    assert report.calls.refused + report.calls.dropped == CALLS // 10
+    assert not report.has_failed
+
+
+def test_every_process_is_looked_at(out: Path) -> None:
+    report = read_report(SoakReport, out / "report.json")
+    roles = {one.of for one in report.quantities if one.name == "memory_mb"}
+    assert roles >= {"supervisor", "gateway", "tritonserver", "plate_recognition", *NETWORKS}
+    held = [one.trend.most for one in report.quantities if one.of in roles]
+    assert min(held) > 0
+
+
+def test_samples_and_a_plot_are_written(out: Path) -> None:
+    with (out / "samples.csv").open(newline="") as file:
+        lines = [*csv.DictReader(file)]
+    assert (lines[-1]["calls"], float(lines[-1]["shm_mb"]) > 0) == (str(CALLS), True)
+    assert (out / "soak.png").read_bytes().startswith(b"\x89PNG")
