@@ -1,6 +1,7 @@
 """A Python model that is one function."""
 
 import json
+import os
 from collections.abc import Callable
 from importlib import import_module
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import PictureError
+from orchestrator.heartbeat import Heartbeat, State, read
 
 CONFIG = {
     "input": [{"name": "a", "data_type": "TYPE_FP32"}, {"name": "b", "data_type": "TYPE_FP32"}],
@@ -55,6 +57,19 @@ def test_inputs_and_outputs_have_the_order_of_the_configuration(serve, request_o
     (response,) = serve(subtract).execute([request_of(5, 2)])
     answer = {tensor.name(): tensor.as_numpy().tolist() for tensor in response.output_tensors()}
     assert answer == {"sum": [3], "n": [1]}
+
+
+def test_a_worker_says_which_request_it_has(serve, request_of, tmp_path) -> None:
+    prefix, seen = str(tmp_path / "beat_"), []
+
+    def look(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        seen.append(read(prefix, os.getpid()).state)
+        return subtract(a, b)
+
+    model = serve(look)
+    model.heartbeat = Heartbeat(2.5, prefix)
+    model.execute([request_of(5, 2)])
+    assert [*seen, read(prefix, os.getpid()).state] == [State.WORKING, State.IDLE]
 
 
 def test_each_request_is_answered_and_only_the_wrong_one_refused(serve, request_of, triton) -> None:

@@ -1,6 +1,7 @@
 """The Triton model itself: requests in, responses out, each for itself."""
 
 import json
+import os
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.formats import russian
+from orchestrator.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
 from tests.triton.fake_triton import observed, total
 
@@ -104,6 +106,34 @@ def test_a_picture_is_answered_with_every_output(model, request_of) -> None:
     assert list(answer) == EVERYTHING
     assert answer["coordinates"] == [[100, 100, 200, 125]]
     assert answer["texts"] == [[b""]]
+
+
+def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
+    model, networks, request_of, tmp_path
+) -> None:
+    prefix = str(tmp_path / "beat_")
+    model.heartbeat = Heartbeat(2.5, prefix)
+    find, seen = networks.MODELS["yolo"], []
+    networks.MODELS["yolo"] = lambda sent: seen.append(read(prefix, os.getpid())) or find(sent)
+    model.execute([request_of(input__0=GREY, request_id="gate-7#1-2")])
+    assert [(beat.state, beat.calls, beat.picture) for beat in seen] == [
+        (State.WAITING, ("gate-7#1-2",), "640x480")
+    ]
+    assert read(prefix, os.getpid()).state is State.IDLE
+
+
+def test_a_large_file_may_take_longer_to_decode(model, request_of, tmp_path, monkeypatch) -> None:
+    prefix, seen = str(tmp_path / "beat_"), []
+    model.heartbeat = Heartbeat(2.5, prefix)
+    served = import_module("orchestrator.triton.plate_recognition")
+
+    def look(file: bytes, **_: object) -> torch.Tensor:
+        seen.append(read(prefix, os.getpid()))
+        return torch.from_numpy(GREY)
+
+    monkeypatch.setattr(served, "decode", look)
+    model.execute([request_of(encoded_image=np.array([b"x" * 20_000_000], np.object_))])
+    assert [(beat.picture, beat.limit_s) for beat in seen] == [("a file of 20000000 bytes", 4.5)]
 
 
 def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
