@@ -25,7 +25,8 @@ made = OwnedFolder.make()
 CHILD = """
 child = subprocess.Popen(
     [sys.executable, "-c", "import time; time.sleep(600)"],
-    pass_fds=[made.children], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    pass_fds=[made.children],
+    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
 )
 print(child.pid, flush=True)
 """

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import resource
+import signal
 import sys
 
 import uvloop
 
+from orchestrator.children import STOP_SIGNALS
 from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import from_json
 from orchestrator.gateway.options import GatewayOptions
@@ -35,6 +37,9 @@ def main() -> None:
         uvloop.run(serve(options))
     except PlateError as error:
         sys.exit(f"gateway: {error}")
+    finally:
+        for number in STOP_SIGNALS:  # an impatient second one, while Python ends
+            signal.signal(number, signal.SIG_IGN)
 
 
 def allow_files(options: GatewayOptions) -> None:
