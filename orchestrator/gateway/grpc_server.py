@@ -205,25 +205,29 @@ async def _refusing(context: Any) -> AsyncIterator[None]:
 
 
 def make_server(
-    servicer: Servicer, address: str, limits: Limits, credentials: grpc.ServerCredentials | None
+    servicer: Servicer,
+    address: str,
+    credentials: grpc.ServerCredentials | None,
+    *,
+    shares_port: bool = False,
 ) -> grpc.aio.Server:
     """Return a gRPC server that listens at an address once it is started.
 
     Args:
-        servicer: Answers the calls.
+        servicer: Answers the calls. Of more connections than `connections` of its limits the next
+            is closed, of as many calls at once the next is refused unread; who is let in is the
+            service's to say, which also holds refusals back for a while.
         address: `host:port`.
-        limits: Of more connections than `connections` the next is closed, of as many calls at once
-            the next is refused unread; who is let in is the service's to say, which also holds
-            refusals back for a while.
         credentials: Of TLS; none when None.
+        shares_port: Whether other processes of this user may listen there, too.
 
     Raises:
         RuntimeError: The address cannot be had.
     """
     server = grpc.aio.server(
         handlers=(servicer,),
-        options=_options(limits),
-        maximum_concurrent_rpcs=limits.connections,
+        options=[*_options(servicer.limits), ("grpc.so_reuseport", int(shares_port))],
+        maximum_concurrent_rpcs=servicer.limits.connections,
     )
     if credentials is None:
         server.add_insecure_port(address)
@@ -240,7 +244,6 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
         ("grpc.max_metadata_size", header_bytes),
         ("grpc.absolute_max_metadata_size", header_bytes),
         ("grpc.compression_enabled_algorithms_bitset", NO_COMPRESSION),
-        ("grpc.so_reuseport", 1),
         ("grpc.server_handshake_timeout_ms", round(limits.header_s * 1000)),
         ("grpc.max_connection_idle_ms", round(limits.idle_s * 1000)),
     ]

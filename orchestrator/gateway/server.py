@@ -84,9 +84,11 @@ async def serve(options: GatewayOptions) -> None:
 
 def _http_servers(service: Service) -> Iterator[tuple[HttpServer, socket.socket]]:
     options = service.options
-    yield _http_server(make_app(service), service, options.certificate), _listen(options.http)
+    app, shares = make_app(service), options.processes > 1
+    yield _http_server(app, service, options.certificate), _listen(options.http, shares=shares)
     if options.metrics:
-        yield _http_server(make_metrics_app(service), service, None), _listen(options.metrics)
+        app = make_metrics_app(service)
+        yield _http_server(app, service, None), _listen(options.metrics, shares=shares)
 
 
 def _http_server(app: ASGIApp, service: Service, certificate: Path | None) -> HttpServer:
@@ -113,14 +115,14 @@ def _http_server(app: ASGIApp, service: Service, certificate: Path | None) -> Ht
     return HttpServer(config)
 
 
-def _listen(address: Address) -> socket.socket:
-    """Return a socket that other processes of the gateway may share the port with."""
+def _listen(address: Address, *, shares: bool) -> socket.socket:
+    """Return a socket; other processes of this user can share its port, if they are to."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server(
             (address.host, address.port),
             family=family,
-            reuse_port=True,
+            reuse_port=shares,
             backlog=BACKLOG,
             dualstack_ipv6=address.host == "::",
         )
@@ -132,7 +134,8 @@ def _grpc_server(servicer: Servicer, options: GatewayOptions) -> grpc.aio.Server
     if options.grpc is None:
         return None
     try:
-        return make_server(servicer, str(options.grpc), servicer.limits, _credentials(options))
+        shares = options.processes > 1
+        return make_server(servicer, str(options.grpc), _credentials(options), shares_port=shares)
     except RuntimeError as error:
         raise ServerError(f"{options.grpc}: cannot be listened on: {error}") from error
 
