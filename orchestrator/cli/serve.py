@@ -34,6 +34,7 @@ from orchestrator.cli.gateway_flags import (
     PrivateKeyOption,
     ProcessesOption,
 )
+from orchestrator.cli.outputs import open_closed_streams
 from orchestrator.cli.services import run_services
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
@@ -108,6 +109,7 @@ def serve(
     verbose: VerboseOption = False,
 ) -> None:
     """Start Triton and the gateway and keep them running until Ctrl-C."""
+    open_closed_streams()
     with show_errors(verbose=verbose):
         from orchestrator.server.options import ServerOptions
 

@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from orchestrator.canary import CANARY_FILES, has_canary
 from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.cli.outputs import say
 from orchestrator.cli.tritons import Tritons
 from orchestrator.gateway.handover import Event, Moved
 from orchestrator.gateway.options import Address, GatewayOptions
@@ -52,9 +51,9 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         if gateway:
             gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
             kept.append(Kept("the gateway", partial(front.start, gateway)))
-        typer.echo("starting Triton ...", err=True)
-        keep_running(kept, tell=lambda: typer.echo(welcome(options, gateway)))
-    typer.echo("stopped", err=True)
+        say("starting Triton ...", err=True)
+        keep_running(kept, tell=lambda: say(welcome(options, gateway)))
+    say("stopped", err=True)
 
 
 class Front:
@@ -82,7 +81,7 @@ class Front:
 def _find_canary(folder: Path) -> Path:
     """Return the folder of the picture that must be read; say what it means to have none."""
     if not has_canary(folder):
-        typer.echo(
+        say(
             f"no {' and '.join(CANARY_FILES)} beside the weights: whether plates are read is not "
             "watched, only whether the models answer; docs/countries.md",
             err=True,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import logging
 import resource
+import signal
 import sys
 
 import uvloop
 
+from orchestrator.children import STOP_SIGNALS
 from orchestrator.errors import PlateError
 from orchestrator.gateway.events import STDIN
 from orchestrator.gateway.handover import from_json
@@ -36,6 +38,9 @@ def main() -> None:
         uvloop.run(serve(options))
     except PlateError as error:
         sys.exit(f"gateway: {error}")
+    finally:
+        for number in STOP_SIGNALS:  # an impatient second one, while Python ends
+            signal.signal(number, signal.SIG_IGN)
 
 
 def read_line() -> str:

@@ -9,13 +9,14 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway import kserve_routes, rest_routes
 from orchestrator.gateway.exchange import Endpoint, Exchange
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
-from orchestrator.gateway.refusals import NotAllowed, NotServed, Outcome
+from orchestrator.gateway.problems import headers_of
+from orchestrator.gateway.refusals import LEAVING, NotAllowed, NotServed, Outcome
 from orchestrator.gateway.schemas import Alive, Model, Ready
 from orchestrator.gateway.service import Service
 
@@ -30,12 +31,28 @@ def make_app(service: Service) -> ASGIApp:
         Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
         Route("/", _home),
     ]
-    return Router([*calls, Mount("/", _pages(service, others))])
+    return _sending_elsewhere(service, Router([*calls, Mount("/", _pages(service, others))]))
 
 
 def make_metrics_app(service: Service) -> ASGIApp:
     """Return what Prometheus and probes reach, where they have a port of their own."""
-    return _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
+    pages = _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
+    return _sending_elsewhere(service, pages)
+
+
+def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
+    """Return an application that answers nothing new once the process is to end."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if not service.connections.is_leaving:
+            await app(scope, receive, send)
+            return
+        is_kserve = scope["path"].startswith("/v2")
+        response = kserve_routes.tell(LEAVING) if is_kserve else rest_routes.tell(LEAVING)
+        response.headers.update(headers_of(LEAVING) | {"connection": "close"})
+        await response(scope, receive, send)
+
+    return answer
 
 
 def _pages(service: Service, routes: list[BaseRoute]) -> Starlette:

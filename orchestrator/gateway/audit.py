@@ -84,7 +84,7 @@ class Audit:
         self._looked = clock()
         self._is_failing = self._is_torn = False
         try:
-            self._opened = sys.stdout.fileno() if file is None else _open(file)
+            self._opened = _standard_output() if file is None else _open(file)
         except OSError as error:
             raise SettingsError(
                 f"audit: wanted a file to write to, got {error.strerror}: {file}"
@@ -114,7 +114,6 @@ class Audit:
         now = self._clock()
         if self._file is None or now - self._looked < LOOK_AGAIN_S:
             return
-        self._looked = now
         try:
             is_moved = not os.path.samestat(self._file.stat(), os.fstat(self._opened))
         except FileNotFoundError:
@@ -123,6 +122,7 @@ class Audit:
             opened = _open(self._file)
             os.close(self._opened)
             self._opened, self._is_torn = opened, False
+        self._looked = now  # not before: what is written to a file that is gone is lost
 
     def _put(self, line: bytes) -> None:
         """Write a line at once, so that those of other processes do not come into it."""
@@ -138,6 +138,11 @@ class Audit:
 
 def _open(file: Path) -> int:
     return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+
+
+def _standard_output() -> int:
+    """Return where it is; nowhere when whoever started this closed it, and every line is lost."""
+    return os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
 
 
 def _takes_more(opened: int) -> bool:

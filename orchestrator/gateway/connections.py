@@ -15,9 +15,16 @@ GONE = "plates.gone"
 """Key of a request's scope: what is to be called when the caller hangs up before the answer."""
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\n"
+GO_ELSEWHERE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 CLOSING = b"content-length: 0\r\nconnection: close\r\n\r\n"
 GRACE_S = 5.0
 """After the time for a body, in which whoever reads it says that it was too slow."""
+LINGER_S = 0.5
+"""Once the process is to end, for a request that is on its way on a connection that is kept."""
+UPLOAD_S = 5.0
+"""Then, for the rest of a body: its call is not in work yet."""
+WORK_S = 15.0
+"""Then, for calls in work."""
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +35,7 @@ class Connections:
     Attributes:
         dropped: How many were closed for others, or because they sent no request in time or none
             that HTTP knows.
+        is_leaving: Whether the process is to end, so that who asks from now on must go elsewhere.
     """
 
     def __init__(self, most: int) -> None:
@@ -35,6 +43,7 @@ class Connections:
         self._open: set[GuardedProtocol] = set()
         self._idle: dict[GuardedProtocol, None] = {}  # in order
         self.dropped = 0
+        self.is_leaving = False
 
     def __len__(self) -> int:
         return len(self._open)
@@ -73,6 +82,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _timer: asyncio.TimerHandle | None = None
     _unread = 0  # bytes since headers or a body were complete
     _in_headers = True
+    _in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -99,19 +109,37 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect(self.limits.header_s)
 
     def on_headers_complete(self) -> None:
-        self._in_headers, self._unread = False, 0
+        self._in_headers, self._in_body, self._unread = False, True, 0
         self._expect(self.limits.body_s + GRACE_S)
         self.all.work(self)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        self._unread = 0
+        self._in_body, self._unread = False, 0
         self._expect(None)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self.all.rest(self)
+
+    def shutdown(self) -> None:
+        """Close the connection soon; what is in work is answered first."""
+        self.loop.call_later(WORK_S, self._late)
+        self.loop.call_later(WORK_S + 1, self.transport.abort)  # whoever does not read
+        if self._is_idle():
+            self.loop.call_later(LINGER_S, self._close_idle)
+        else:
+            self.cycle.keep_alive = False
+            if self._in_body:
+                self._expect(UPLOAD_S)
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or bool(self.cycle.response_complete)
+
+    def _close_idle(self) -> None:
+        if self._is_idle():
+            self.transport.close()
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -125,6 +153,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self._timer = (within_s and self.loop.call_later(within_s, self._late)) or None
 
     def _late(self) -> None:
+        if self.all.is_leaving and not self.transport.is_closing():
+            if not self._is_idle() and not self.cycle.response_started:
+                self.transport.write(GO_ELSEWHERE + CLOSING)
+            self.transport.close()
         self._end(TOO_LATE)
 
     def send_400_response(self, msg: str) -> None:
@@ -134,7 +166,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def _end(self, status_line: bytes) -> None:
         if not self.transport.is_closing():
             self.all.dropped += 1
-            if self.cycle is None or self.cycle.response_complete:
+            if self._is_idle():
                 self.transport.write(status_line + CLOSING)
             self.transport.close()
 

@@ -14,9 +14,10 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
 from orchestrator.gateway.calls import Answer, Call
+from orchestrator.gateway.connections import UPLOAD_S
 from orchestrator.gateway.kserve_grpc import parse_message, parse_request, to_call, to_response
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.refusals import TooLarge, TooSlow, outcome_of
+from orchestrator.gateway.refusals import LEAVING, Full, TooLarge, TooSlow, outcome_of
 from orchestrator.gateway.tracing import trace_of
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
@@ -84,7 +85,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
 
     def __init__(self, service: Service, limits: Limits) -> None:
         self._service = service
-        self._limits = limits
+        self.limits = limits
+        self._reading: set[asyncio.Task[Any]] = set()
         self._handlers = {
             "ServerLive": self._handle(self._server_live),
             "ServerReady": self._handle(self._server_ready),
@@ -128,14 +130,28 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
 
         return grpc.stream_unary_rpc_method_handler(handle)
 
+    def leave(self) -> None:
+        """Wait no longer than this for messages: the process is to end."""
+        asyncio.get_running_loop().call_later(UPLOAD_S, self._stop_reading)
+
+    def _stop_reading(self) -> None:
+        for task in self._reading:
+            task.cancel()
+
     async def _read(self, context: Any) -> bytes:
         """Return the one message of a call."""
+        task = asyncio.ensure_future(context.read())
+        self._reading.add(task)
         try:
-            message = await asyncio.wait_for(context.read(), self._limits.body_s)
-        except asyncio.TimeoutError as error:
-            raise TooSlow(
-                f"message: wanted within {self._limits.body_s:g} s, got a part"
-            ) from error
+            done, _ = await asyncio.wait([task], timeout=self.limits.body_s)
+        finally:
+            self._reading.discard(task)
+            task.cancel()
+        if not done:
+            raise TooSlow(f"message: wanted within {self.limits.body_s:g} s, got a part")
+        if task.cancelled():
+            raise Full(LEAVING.message, LEAVING.retry_after_s)
+        message = task.result()
         if not isinstance(message, bytes):
             raise RequestError("message: wanted one, got none")
         return message
@@ -189,24 +205,29 @@ async def _refusing(context: Any) -> AsyncIterator[None]:
 
 
 def make_server(
-    servicer: Servicer, address: str, limits: Limits, credentials: grpc.ServerCredentials | None
+    servicer: Servicer,
+    address: str,
+    credentials: grpc.ServerCredentials | None,
+    *,
+    shares_port: bool = False,
 ) -> grpc.aio.Server:
     """Return a gRPC server that listens at an address once it is started.
 
     Args:
-        servicer: Answers the calls.
+        servicer: Answers the calls. Of more connections than `connections` of its limits the next
+            is closed, of as many calls at once the next is refused unread; who is let in is the
+            service's to say, which also holds refusals back for a while.
         address: `host:port`.
-        limits: Of calls more than `connections` at once the next is refused unread; who is let in
-            is the service's to say, which also holds refusals back for a while.
         credentials: Of TLS; none when None.
+        shares_port: Whether other processes of this user may listen there, too.
 
     Raises:
         RuntimeError: The address cannot be had.
     """
     server = grpc.aio.server(
         handlers=(servicer,),
-        options=_options(limits),
-        maximum_concurrent_rpcs=limits.connections,
+        options=[*_options(servicer.limits), ("grpc.so_reuseport", int(shares_port))],
+        maximum_concurrent_rpcs=servicer.limits.connections,
     )
     if credentials is None:
         server.add_insecure_port(address)
@@ -219,10 +240,10 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     header_bytes = limits.header_kb * 1024
     return [
         ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_QUESTION),
+        ("grpc.max_allowed_incoming_connections", limits.connections),
         ("grpc.max_metadata_size", header_bytes),
         ("grpc.absolute_max_metadata_size", header_bytes),
         ("grpc.compression_enabled_algorithms_bitset", NO_COMPRESSION),
-        ("grpc.so_reuseport", 1),
         ("grpc.server_handshake_timeout_ms", round(limits.header_s * 1000)),
         ("grpc.max_connection_idle_ms", round(limits.idle_s * 1000)),
     ]

@@ -9,11 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from orchestrator.children import KEEP_FREED, begin_child, ignore_stops, without
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.owned import OwnedFolder
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
 PACKAGES = Path(__file__).resolve().parents[2]
@@ -106,7 +106,7 @@ class Gateway:
 
     options: GatewayOptions
     workers: Sequence[Worker]
-    counts: tempfile.TemporaryDirectory[str]
+    counts: OwnedFolder
 
     def tend(self) -> bool:
         """Tell whether all of its processes run; where not, it must be started again."""
@@ -151,7 +151,7 @@ class Gateway:
             for worker in self.workers:
                 _end(worker.process, deadline - time.monotonic())
                 worker.close()
-        self.counts.cleanup()
+        self.counts.remove()
 
 
 def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
@@ -164,9 +164,8 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     Raises:
         ServerError: It cannot be started; the message says why.
     """
-    counts = tempfile.TemporaryDirectory(prefix="plates-gateway-")
-    shared = {MULTIPROCESS: counts.name} if options.processes > 1 else {}
-    workers = [launch(command, options, shared) for _ in range(options.processes)]
+    counts = OwnedFolder.make("gateway-")
+    workers = [launch(command, options, counts) for _ in range(options.processes)]
     gateway = Gateway(options, workers, counts)
     try:
         gateway.wait_until_listening()
@@ -176,12 +175,14 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     return gateway
 
 
-def launch(command: Sequence[str], options: GatewayOptions, variables: Mapping[str, str]) -> Worker:
-    """Start one process and tell it its options; it gets more variables beside ours."""
+def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder) -> Worker:
+    """Start one process and tell it its options."""
+    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
     process = subprocess.Popen(
         command,
-        env={**UNLESS_SET, **without_secrets(), **variables},
+        env={**UNLESS_SET, **without_secrets(), **shared},
         cwd=PACKAGES,
+        pass_fds=(counts.children,),
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",

@@ -112,6 +112,9 @@ class Outcome:
 ANSWERED = Outcome()
 FAILED = "the service could not answer; its log says why"
 RETRY_AFTER_S = 1.0
+LEAVING = Outcome(
+    503, "UNAVAILABLE", "leaving", "this gateway is about to end; try another", RETRY_AFTER_S
+)
 
 
 def outcome_of(error: Exception) -> Outcome:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from orchestrator.owned import OwnedFolder
 from orchestrator.server.exports import export_networks
 from orchestrator.server.layout import lay_out
 from orchestrator.server.options import ServerOptions, fill_ports
 from orchestrator.server.preflight import check
 from orchestrator.server.process import run_server
-from orchestrator.server.runtime import hold, writing
+from orchestrator.server.runtime import writing
 
 
 def prepare(options: ServerOptions) -> ServerOptions:
@@ -46,12 +46,13 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         yield options.repository
         return
     with writing():
-        kept = TemporaryDirectory(prefix="plates-models-")
-    with kept as folder, hold(Path(folder)):
-        spare, source = Path(folder, "exported"), options.source()
+        owned = OwnedFolder.make("models-")
+    try:
+        spare, source = owned.folder / "exported", options.source()
         export_networks(source, spare=spare)
-        target = Path(folder, "repository")
-        yield lay_out(source, target, options.capacity(), spare=spare)
+        yield lay_out(source, owned.folder / "repository", options.capacity(), spare=spare)
+    finally:
+        owned.remove()
 
 
 def on_free_ports(options: ServerOptions) -> ServerOptions:

@@ -15,6 +15,7 @@ from orchestrator.server.models import check_distinct, count_workers
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import address_of, check_listening
 from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
+from orchestrator.server.runtime import remove_leftovers
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
@@ -23,6 +24,8 @@ DEVICES = ("auto", "cpu", "gpu")
 
 def check(options: ServerOptions) -> ServerOptions:
     """See that this machine can serve so; return the options with the host as an address.
+
+    What services left that were killed is removed: it would be in the way.
 
     Raises:
         ServerError: It cannot; the message says why.
@@ -40,6 +43,7 @@ def check(options: ServerOptions) -> ServerOptions:
     options = replace(options, host=address_of(options.host))
     check_network(options)
     check_localhost(options)
+    remove_leftovers()  # which have ports and memory
     check_ports(options)
     check_shared_memory(options)
     return options

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import http.client
 import logging
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.children import begin_child, ignore_stops
 from orchestrator.errors import ServerError
-from orchestrator.loopback import open_url
 from orchestrator.server.care import Care
 from orchestrator.server.command import command, environment
 from orchestrator.server.deaths import Death
@@ -28,6 +26,7 @@ from orchestrator.server.models import list_models
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.preflight import check
 from orchestrator.server.priority import begin_slowly, hurry
+from orchestrator.server.readiness import is_ready
 from orchestrator.server.replacing import Replacing
 from orchestrator.server.repository import MODELS, check_models, holds_plates
 from orchestrator.server.runtime import Runtime, writing
@@ -233,7 +232,7 @@ def start(
             variables = environment(options, distribution, runtime)
         line = command(options, distribution, repositories, backends, runtime.shm_prefix)
         begin = begin_child if is_hurried else begin_slowly
-        process = _launch(line, variables, runtime.folder, begin)
+        process = _launch(line, variables, runtime, begin)
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None
         server = Server(options, process, runtime, loaded, mine, tell)
@@ -262,18 +261,19 @@ def _loaded_models(options: ServerOptions, repositories: Sequence[Path]) -> tupl
 
 
 def _launch(
-    line: list[str], variables: dict[str, str], folder: Path, begin: Callable[[], None]
+    line: list[str], variables: dict[str, str], runtime: Runtime, begin: Callable[[], None]
 ) -> subprocess.Popen[str]:
     try:
         return subprocess.Popen(
             line,
             env=variables,
-            cwd=folder,  # in which workers look for modules first
+            cwd=runtime.folder,  # in which workers look for modules first
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
+            pass_fds=runtime.inherited,
             start_new_session=True,  # Ctrl-C is ours to handle
             preexec_fn=begin,
         )
@@ -289,17 +289,3 @@ def run_server(options: ServerOptions, models: LayOut | None = None) -> Iterator
         yield server
     finally:
         server.stop()
-
-
-def is_ready(options: ServerOptions, models: Iterable[str] = MODELS) -> bool:
-    """Tell whether the server and the models say that they are ready."""
-    paths = ["health/ready", *(f"models/{name}/ready" for name in models)]
-    return all(_answers(f"http://{options.http_url}/v2/{path}") for path in paths)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with open_url(url, timeout_s=1) as answer:
-            return bool(answer.status == 200)
-    except (OSError, http.client.HTTPException):
-        return False

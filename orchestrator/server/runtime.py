@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import shutil
 import sys
-import tempfile
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
+from orchestrator.owned import OwnedFolder, remove_left_folders
+from orchestrator.server.shared_memory import Regions, remove_left_regions
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
 """Paths that need no link: no other separates or expands anything in a list of folders."""
@@ -33,12 +31,11 @@ class Runtime:
 
     Attributes:
         folder: Where it is, as a plain path.
-        shm_prefix: How the names of the server's shared memory begin.
     """
 
     folder: Path
-    shm_prefix: str
-    _kept: tempfile.TemporaryDirectory[str] = field(repr=False)
+    _owned: OwnedFolder = field(repr=False)
+    _regions: Regions = field(repr=False)
 
     @classmethod
     def make(cls) -> Runtime:
@@ -47,16 +44,29 @@ class Runtime:
         Raises:
             ServerError: There is no room for it.
         """
-        shm_prefix = f"plates_{os.getpid()}_{time.monotonic_ns()}_"
         with writing():
-            kept = tempfile.TemporaryDirectory(prefix="plates-")
-            folder = Path(kept.name)
-            if not is_plain(folder):
-                folder = SHM / f"{shm_prefix}folder"
-                folder.symlink_to(kept.name)
-            runtime = cls(folder, shm_prefix, kept)
+            owned = OwnedFolder.make()
+            try:
+                regions = Regions.make()
+            except BaseException:
+                owned.remove()
+                raise
+            runtime = cls(_plain_path(owned.folder, regions.prefix), owned, regions)
             runtime.links.mkdir()
         return runtime
+
+    @property
+    def shm_prefix(self) -> str:
+        """How the names of the server's shared memory begin."""
+        return self._regions.prefix
+
+    @property
+    def inherited(self) -> tuple[int, int]:
+        """Descriptors for the server and its workers to inherit.
+
+        They tell whoever starts next, when this process was killed, that those are there still.
+        """
+        return self._owned.children, self._regions.lock
 
     @property
     def links(self) -> Path:
@@ -102,30 +112,34 @@ class Runtime:
 
     def close_shared_memory(self) -> None:
         """Let this user alone read what lies in shared memory; Triton lets everybody."""
-        for region in SHM.glob(f"{self.shm_prefix}*"):
-            with suppress(OSError):  # it may go while we look
-                region.chmod(0o600)
+        self._regions.close_to_others()
 
     def remove(self) -> None:
         """Remove it, and what the server and its workers left in shared memory."""
-        for region in SHM.glob(f"{self.shm_prefix}*"):
-            region.unlink(missing_ok=True)
-        self._kept.cleanup()
+        self._regions.remove()
+        self._owned.remove()
+
+
+def remove_leftovers() -> None:
+    """Remove what services left that were killed, and end what of their processes is there still.
+
+    What belongs to a service that runs is left alone, in whatever container that is.
+    """
+    remove_left_folders()  # first: what they end has regions
+    remove_left_regions()
+
+
+def _plain_path(folder: Path, shm_prefix: str) -> Path:
+    """Return a plain path to a folder: its own, or a link that goes with the shared memory."""
+    if is_plain(folder):
+        return folder
+    link = SHM / f"{shm_prefix}folder"
+    link.symlink_to(folder)
+    return link
 
 
 def is_plain(path: Path) -> bool:
     return bool(PLAIN.fullmatch(str(path)))
-
-
-@contextmanager
-def hold(folder: Path) -> Iterator[None]:
-    """Lock a folder, so that who tidies up /tmp leaves it alone; systemd-tmpfiles asks for that."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)
 
 
 @contextmanager
@@ -139,7 +153,7 @@ def writing() -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename2 or error.filename or "TMPDIR"  # none where it has no candidate
+        elsewhere = "" if str(where).startswith(str(SHM)) else "; TMPDIR says where there is more"
         raise ServerError(
-            f"{where}: no room to write to: {error.strerror or error}; "
-            "TMPDIR says where there is more"
+            f"{where}: no room to write to: {error.strerror or error}{elsewhere}"
         ) from error

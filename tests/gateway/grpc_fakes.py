@@ -97,7 +97,7 @@ def talk(service: FakeService, conversation: Conversation, limits: Limits = LIMI
 
     async def serve() -> Any:
         address = f"127.0.0.1:{free_ports(1)[0]}"
-        server = make_server(Servicer(service, limits), address, limits, None)
+        server = make_server(Servicer(service, limits), address, None)
         await server.start()
         try:
             async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -129,6 +130,19 @@ def test_a_full_disk_loses_lines_and_says_so_once(caplog: pytest.LogCaptureFixtu
     audit.close()
 
 
+def test_lines_without_a_folder_are_lost_until_it_is_back(tmp_path: Path) -> None:
+    file, clock = tmp_path / "kept" / "audit.jsonl", Clock()
+    file.parent.mkdir()
+    audit = Audit(file, clock)
+    shutil.rmtree(file.parent)
+    clock.now = 1.0
+    assert [audit.write(ENTRY), audit.write(ENTRY)] == [False, False]
+    file.parent.mkdir()
+    assert audit.write(Entry("later", "infer"))
+    assert lines_of(file) == ["later"]
+    audit.close()
+
+
 def test_lines_come_again_when_there_is_room(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -199,6 +213,16 @@ def test_a_reader_that_hung_up_fails_no_call() -> None:
     code = PIPE + "os.close(gone)\nraise SystemExit(audit.write(Entry('a', 'infer')))"
     done = audit_in_another_process(code)
     assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Broken pipe\n")
+
+
+def test_a_closed_standard_output_fails_no_call() -> None:
+    code = (
+        "import os, sys; os.close(1); sys.stdout = None\n"
+        "from orchestrator.gateway.audit import Audit, Entry\n"
+        "raise SystemExit(Audit(None).write(Entry('a', 'infer')))"
+    )
+    done = audit_in_another_process(code)
+    assert (done.returncode, done.stderr) == (0, b"the audit loses lines: Bad file descriptor\n")
 
 
 def test_a_reader_that_reads_nothing_holds_no_call_up() -> None:

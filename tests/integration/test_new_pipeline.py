@@ -15,7 +15,7 @@ import tritonclient.http
 
 from orchestrator.server.local import on_free_ports, own_server
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import is_ready
+from orchestrator.server.readiness import is_ready
 from rendering.scenery import scene
 from tests.samples import PROJECT
 from tests.waiting import until

@@ -1,0 +1,64 @@
+"""Where a gateway listens, and with whom."""
+
+import resource
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from orchestrator.gateway.handover import to_json
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.server.ports import free_ports
+from tests.gateway.conftest import Running, Start
+from tests.waiting import until
+
+
+def run_gateway(options: GatewayOptions) -> str:
+    """Return what a gateway says that cannot start."""
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator.gateway"],
+        input=to_json(options), capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize("taken", ["http", "grpc", "metrics"])
+def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, monkeypatch) -> None:
+    """Who has it shares it with everybody of this user, as several processes of a gateway do."""
+    monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # as whoever starts it sets it
+    names = ("http", "grpc", "metrics")
+    addresses = {
+        name: Address("127.0.0.1", port) for name, port in zip(names, free_ports(3), strict=True)
+    }
+    options = GatewayOptions(audit=tmp_path / "audit", **addresses)
+    with socket.create_server(("127.0.0.1", addresses[taken].port), reuse_port=True):
+        said = run_gateway(options)
+    assert said.startswith(f"gateway: {addresses[taken]}: cannot be listened on: ")
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("front", ["http", "grpc"])
+def test_without_a_free_descriptor_it_waits_for_clients_to_go(begin: Start, front: str) -> None:
+    running = begin()
+    (worker,) = running.gateway.workers
+    used = len(list(Path(f"/proc/{worker.process.pid}/fd").iterdir()))
+    resource.prlimit(worker.process.pid, resource.RLIMIT_NOFILE, (used + 5, used + 5))
+    address = getattr(running.gateway.options, front)
+    with ExitStack() as flood:
+        connect = partial(socket.create_connection, (address.host, address.port))
+        _ = [flood.enter_context(connect()) for _ in range(50)]
+        until(lambda: not is_answered(running), "a gateway that has none left")
+    until(lambda: is_answered(running), "answers again")
+    assert running.gateway.is_whole()
+
+
+def is_answered(running: Running) -> bool:
+    try:
+        return running.ask("GET", "/healthz")[0] == 200
+    except OSError:
+        return False

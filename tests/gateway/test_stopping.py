@@ -1,0 +1,168 @@
+"""A gateway that is told to end: calls in work are answered, and nobody holds it up."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import struct
+import subprocess
+from collections.abc import Iterator
+
+import grpc
+import pytest
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
+
+from orchestrator.gateway.options import Limits
+from tests.gateway.conftest import GREY, Running, Start, answer_of
+from tests.waiting import until
+
+SOON_S = 12
+"""Less than the grace period of 15 s, and enough for a busy machine."""
+UPLOAD = (
+    b"POST /v1/recognize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+    b"Expect: 100-continue\r\n\r\n"
+)
+GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
+
+
+@pytest.fixture
+def running(begin: Start) -> Running:
+    return begin()
+
+
+@pytest.fixture
+def stub(running: Running) -> Iterator[GRPCInferenceServiceStub]:
+    with grpc.insecure_channel(str(running.gateway.options.grpc)) as channel:
+        yield GRPCInferenceServiceStub(channel)
+
+
+def process_of(running: Running) -> subprocess.Popen[str]:
+    (worker,) = running.gateway.workers
+    return worker.process
+
+
+def tell_to_end(running: Running) -> None:
+    """Send SIGTERM, and return when nobody new is let in."""
+    process_of(running).send_signal(signal.SIGTERM)
+    until(lambda: is_closed(running), "a closed port")
+
+
+def is_closed(running: Running) -> bool:
+    try:
+        running.socket().close()
+    except ConnectionError:  # refused, or reset as it was about to be
+        return True
+    return False
+
+
+def assert_ended(running: Running, within_s: float = SOON_S) -> None:
+    """See that it ends in time with exit status 0 and without a word of an error."""
+    assert process_of(running).wait(within_s) == 0
+    (worker,) = running.gateway.workers
+    assert [line for line in worker.lines if not line.startswith("canary:")] == []
+
+
+def keep_alive(running: Running) -> http.client.HTTPConnection:
+    connection = running.connect()
+    connection.request("GET", "/healthz")
+    assert answer_of(connection)[0] == 200
+    return connection
+
+
+def test_idle_clients_do_not_hold_it_up(running: Running, stub) -> None:
+    keep_alive(running)
+    assert stub.ServerLive(pb.ServerLiveRequest()).live
+    silent = running.socket()
+    silent.sendall(b"GET / HT")
+    tell_to_end(running)
+    assert_ended(running)
+    silent.close()
+
+
+def test_a_call_in_work_is_answered_and_its_connection_closed(running: Running) -> None:
+    running.triton.gate.clear()
+    connection = running.send()
+    running.triton.asked.acquire()
+    tell_to_end(running)
+    running.triton.gate.set()
+    status, headers, _ = answer_of(connection)
+    assert (status, headers["connection"]) == (200, "close")
+    assert_ended(running)
+
+
+def test_a_slow_upload_is_sent_elsewhere(running: Running) -> None:
+    with running.socket() as connection:
+        connection.sendall(UPLOAD)
+        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        tell_to_end(running)
+        assert connection.recv(1000).startswith(GOODBYE)
+    assert_ended(running)
+
+
+def test_a_call_in_work_over_grpc_is_answered(running: Running, stub) -> None:
+    running.triton.gate.clear()
+    call = stub.ModelInfer.future(infer_request())
+    running.triton.asked.acquire()
+    tell_to_end(running)
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.ServerLive(pb.ServerLiveRequest())
+    assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    running.triton.gate.set()
+    assert call.result().model_name == "plate_recognition"
+    assert_ended(running)
+
+
+def test_an_impatient_second_signal_changes_nothing(running: Running) -> None:
+    running.triton.gate.clear()
+    connection = running.send()
+    running.triton.asked.acquire()
+    tell_to_end(running)
+    process_of(running).send_signal(signal.SIGTERM)
+    process_of(running).send_signal(signal.SIGINT)
+    running.triton.gate.set()
+    assert answer_of(connection)[0] == 200
+    assert_ended(running)
+
+
+def test_a_call_that_never_ends_is_cut_off_with_an_answer(running: Running) -> None:
+    running.triton.gate.clear()
+    connection = running.send()
+    running.triton.asked.acquire()
+    tell_to_end(running)
+    assert answer_of(connection)[0] == 503
+    assert_ended(running, within_s=18)
+
+
+def test_grpc_connections_are_bounded_and_free_again_when_closed(begin: Start) -> None:
+    address = str(begin(Limits(calls=4, connections=2)).gateway.options.grpc)
+    with connect(address) as first, connect(address) as second:
+        assert is_live(first)
+        assert is_live(second)
+        with connect(address) as third:
+            assert not is_live(third)
+        first.close()
+        with connect(address) as fourth:
+            until(lambda: is_live(fourth), "a connection that is free")
+
+
+def connect(address: str) -> grpc.Channel:
+    """Return a channel that shares its connection with no other."""
+    options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_reconnect_backoff_ms", 100)]
+    return grpc.insecure_channel(address, options=options)
+
+
+def is_live(channel: grpc.Channel) -> bool:
+    call = GRPCInferenceServiceStub(channel).ServerLive.future(pb.ServerLiveRequest())
+    assert call.code() in {grpc.StatusCode.OK, grpc.StatusCode.UNAVAILABLE}
+    return call.code() == grpc.StatusCode.OK
+
+
+def infer_request() -> pb.ModelInferRequest:
+    encoded = pb.ModelInferRequest.InferInputTensor(
+        name="encoded_image", datatype="BYTES", shape=[1]
+    )
+    element = struct.pack("<I", len(GREY)) + GREY
+    return pb.ModelInferRequest(
+        model_name="plate_recognition", inputs=[encoded], raw_input_contents=[element]
+    )

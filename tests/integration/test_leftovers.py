@@ -1,0 +1,79 @@
+"""A service that is killed, and the one that is started in its place at once."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.processes import find_tree
+from orchestrator import PlateClient
+from orchestrator.contract import SHM
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from orchestrator.server.shared_memory import Regions
+from tests.samples import PLATES, STREET
+from tests.waiting import until
+
+NAMES = ("http-port", "grpc-port", "metrics-port")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch) -> Path:
+    """Give the folder for temporary files, which two services have one after the other."""
+    prepare(ServerOptions())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@contextmanager
+def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
+    """Run `plates serve` on ports for the length of a `with` block, which may kill it."""
+    flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=False)]
+    gateway = [f"--gateway=127.0.0.1:{ports[3]}", f"--gateway-grpc=127.0.0.1:{ports[4]}"]
+    with subprocess.Popen(
+        [PLATES, "serve", *flags, *gateway],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        lines = iter(process.stdout.readline, "")
+        assert "ready\n" in lines, process.stderr.read()
+        yield process
+        process.terminate()
+        process.communicate()
+
+
+def kill_all(process: subprocess.Popen[str]) -> None:
+    """End everything at once, as a machine does that has no memory left for a container."""
+    for pid in find_tree(process.pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("kill", [subprocess.Popen.kill, kill_all])
+def test_a_killed_service_is_not_in_the_way_of_the_next(
+    folder: Path, kill: Callable[[subprocess.Popen[str]], None]
+) -> None:
+    ports = free_ports(5)
+    neighbour = Regions.make()
+    with serve(ports) as first:
+        family = find_tree(first.pid) - {first.pid}
+        kill(first)
+        first.communicate()
+        with serve(ports) as second:
+            until(lambda: not family & running(), "the first one's processes away")
+            assert not list(SHM.glob(f"plates_{first.pid}_*"))
+            with PlateClient(f"localhost:{ports[3]}") as client:
+                assert client.recognize(STREET).texts[0] == "TO05577"
+            assert list(SHM.glob(f"{neighbour.prefix}*"))
+        assert second.returncode == 0
+    assert list(folder.glob("plates-*")) == []
+    neighbour.remove()
+
+
+def running() -> set[int]:
+    return {int(entry.name) for entry in Path("/proc").glob("[0-9]*")}
