@@ -1,0 +1,139 @@
+"""Faults made on purpose in a real service under load, and what its callers noticed.
+
+    python -m benchmarks.faults --json reports/faults.json --page docs/reliability.md
+
+Callers of every protocol call without a pause and without trying again, each with another picture,
+and compare each answer with the one that the picture got alone. docs/reliability.md explains the
+table.
+
+Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.faults.callers import Answers, Questions, take_answers
+from benchmarks.faults.observation import Audience, Fault, observe
+from benchmarks.faults.page import format_notes, format_rows, write_page
+from benchmarks.faults.pictures import render_crops, render_pictures
+from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.report import FaultsReport, Row, judge
+from benchmarks.faults.service import Service, run_service
+from benchmarks.faults.settings import SETTINGS, CannotBeMadeError
+from orchestrator.errors import PlateError, SettingsError
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
+from reporting.files import explain_write_errors, prepare_folder, write_report
+from reporting.machine import describe_machine
+
+PICTURES = 48
+EACH = 2
+
+
+class Harness:
+    """Makes faults one after the other; the right answers are those of the first service."""
+
+    def __init__(self, each: int = EACH, pictures: int = PICTURES) -> None:
+        self._each, self._count = each, pictures
+        self._questions = Questions.of(render_pictures(pictures), render_crops(pictures))
+        self._answers: Answers | None = None
+
+    def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
+        """Make faults; each kind of service is started once, and again where it does not recover.
+
+        Raises:
+            PlateError: A service cannot be started, or does not answer.
+        """
+        for setting, several in groupby(faults, lambda fault: fault.setting):
+            group = [*several]
+            try:
+                with SETTINGS[setting]() as way, run_service(way) as service:
+                    for fault in group:
+                        yield self._make(fault, service)
+            except CannotBeMadeError as error:
+                yield from (Row(fault.title, skipped=str(error)) for fault in group)
+
+    def _make(self, fault: Fault, service: Service) -> Row:
+        if not (service.is_whole() and service.is_ready()):
+            service.restart()
+        connect = self._questions.connect(service.gateway, service.gateway_grpc)
+        if self._answers is None:
+            self._answers = take_answers(connect, self._count)
+        load = Audience(connect, self._answers, self._each).load()
+        try:
+            return judge(observe(fault, service, load), fault.promise)
+        except PlateError as error:
+            service.restart()
+            return Row(fault.title, load.count, broken=(str(error),))
+
+
+def choose(names: Sequence[str]) -> list[Fault]:
+    """Return the faults of these names, all without any.
+
+    Raises:
+        SettingsError: There is no such fault.
+    """
+    known = {fault.name: fault for fault in FAULTS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SettingsError(f"only: wanted some of {', '.join(known)}, got {unknown[0]}")
+    return [fault for fault in FAULTS if not names or fault.name in names]
+
+
+def run(faults: Sequence[Fault], each: int) -> FaultsReport:
+    """Make faults and tell of each as soon as it is over.
+
+    Raises:
+        PlateError: A service cannot be started, or does not answer.
+    """
+    began = time.monotonic()
+    prepare(ServerOptions(device="cpu"))
+    rows = []
+    for row in Harness(each).make(faults):
+        rows.append(row)
+        verdict = row.skipped or "; ".join(row.broken) or "kept"
+        print(f"{time.monotonic() - began:4.0f} s  {row.fault}: {verdict}", file=sys.stderr)
+    today = datetime.now(timezone.utc).date().isoformat()
+    return FaultsReport(today, time.monotonic() - began, describe_machine(), tuple(rows))
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults")
+    parser.add_argument("--only", action="append", default=[], help="a fault's name; repeatable")
+    parser.add_argument("--each", type=int, default=EACH, help="callers of each protocol")
+    parser.add_argument("--json", type=Path, help="file for every figure")
+    parser.add_argument("--page", type=Path, help="page that shows the table between its marks")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Parse the command line, run, print and write; return the exit code."""
+    given = parse(sys.argv[1:])
+    try:
+        faults = choose(given.only)
+        if given.json:
+            prepare_folder(given.json.parent)
+        report = run(faults, given.each)
+        print(format_rows(report))
+        print("\n".join(format_notes(report)))
+        if given.json:
+            with explain_write_errors(given.json.parent):
+                write_report(report, given.json)
+        if given.page:
+            write_page(given.page, report)
+    except PlateError as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return 2
+    return 0 if report.is_kept else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
