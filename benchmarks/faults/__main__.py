@@ -6,12 +6,13 @@ Callers of every protocol call without a pause and without trying again, each wi
 and compare each answer with the one that the picture got alone. docs/reliability.md explains the
 table.
 
-Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run.
+Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run, 3 it was ended.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -117,6 +118,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
     given = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # services are ended on the way out
     try:
         faults = choose(given.only)
         if given.json:

@@ -6,7 +6,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -154,24 +154,29 @@ class Load:
     calls: list[Call] = field(default_factory=list)
     is_over: threading.Event = field(default_factory=threading.Event)
     _number: Iterator[int] = field(default_factory=itertools.count)
+    _driven: list[Future[None]] = field(default_factory=list)
 
     @contextmanager
     def run(self) -> Iterator[None]:
         """Call for the length of a `with` block; calls in work are waited for."""
         with ThreadPoolExecutor(self.count) as pool:
             protocols = [protocol for protocol in self.connect for _ in range(self.each)]
-            driven = [pool.submit(self._drive, protocol) for protocol in protocols]
+            self._driven = [pool.submit(self._drive, protocol) for protocol in protocols]
             try:
                 yield
             finally:
                 self.is_over.set()
-        for one in driven:
-            one.result()  # raises what a caller stumbled over, were it a fault of ours
+        self.wait()  # raises what a caller stumbled over, were it a fault of ours
 
     @property
     def count(self) -> int:
         """How many callers there are."""
         return self.each * len(self.connect)
+
+    def wait(self) -> None:
+        """Return when the last of `most` calls is over."""
+        for one in self._driven:
+            one.result()
 
     def _drive(self, protocol: str) -> None:
         answers = self.answers[protocol]

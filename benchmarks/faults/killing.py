@@ -40,7 +40,7 @@ class Killer:
             thread.join()
 
     def _drive(self) -> None:
-        while not self._is_over.wait(self._pause_s):
+        while not self._is_over.wait(self._pause_s or None):  # 0: for ever
             if self._service.is_whole(pid for _, pid in self.killed):
                 self.kill()
 

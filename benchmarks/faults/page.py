@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.faults.report import FaultsReport, Row
+from benchmarks.faults.report import Counts, FaultsReport, Row
 from orchestrator.errors import DataError
 from reporting.pages import rewrite
 from reporting.tables import NOTHING, Cell, format_markdown
 
 NAME = "faults"
-HEADER = (
-    "fault", "callers, answers/s", "sent", "answered", "refused", "lost", "wrong", "longest wait",
-    "recovered", "promise",
-)  # fmt: skip
+COUNTS = ("sent", "answered", "refused", "lost", "wrong", "longest wait")
+HEADER = ("fault", "callers, answers/s", *COUNTS, "recovered", "promise")
 
 
 def write_page(page: Path, report: FaultsReport) -> None:
@@ -50,18 +48,25 @@ def format_rows(report: FaultsReport) -> str:
 def _cells(row: Row) -> tuple[Cell, ...]:
     if row.skipped:
         return (row.fault, *[NOTHING] * (len(HEADER) - 2), f"not made here: {row.skipped}")
-    refused = ", ".join(f"{count} ({status})" for status, count in row.refused.items())
     return (
         row.fault,
         f"{row.callers}, {row.usual_rate:.0f}",
-        row.sent,
-        row.answered,
-        refused or 0,
-        row.lost,
-        row.wrong,
-        f"{row.longest_s:.1f} s",
+        *format_counts(row.counts),
         NOTHING if row.recover_s is None else f"{row.recover_s:.1f} s",
         "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",
+    )
+
+
+def format_counts(counts: Counts) -> tuple[Cell, ...]:
+    """Return the cells of what calls came to."""
+    refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
+    return (
+        counts.sent,
+        counts.answered,
+        refused or 0,
+        counts.lost,
+        counts.wrong,
+        f"{counts.longest_s:.1f} s",
     )
 
 

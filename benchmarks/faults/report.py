@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchmarks.faults.callers import Call
 from reporting.machine import Machine
@@ -74,13 +74,49 @@ class Observation:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What calls came to.
+
+    Attributes:
+        answered: Rightly or wrongly.
+        refused: By HTTP status or gRPC code.
+        lost: Without any answer.
+        wrong: Answered otherwise than the picture is when it is alone.
+        longest_s: That a caller waited.
+    """
+
+    sent: int = 0
+    answered: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+    wrong: int = 0
+    longest_s: float = 0.0
+
+    @classmethod
+    def of(cls, calls: Sequence[Call]) -> Counts:
+        """Count calls."""
+        return cls(
+            sent=len(calls),
+            answered=sum(call.is_answered for call in calls),
+            refused=dict(sorted(Counter(c.status for c in calls if c.is_refused).items())),
+            lost=sum(call.is_lost for call in calls),
+            wrong=sum(call.is_wrong for call in calls),
+            longest_s=max((call.waited_s for call in calls), default=0.0),
+        )
+
+    @property
+    def all_refused(self) -> int:
+        return sum(self.refused.values())
+
+
+@dataclass(frozen=True)
 class Row:
     """What is published of a fault.
 
     Attributes:
         usual_rate: Answers a second before it.
         usual_longest_s: That a caller waited before it.
-        refused: Calls by HTTP status or gRPC code.
+        counts: Of the calls before, during and after it.
         recover_s: None where nothing was to recover or nothing did.
         broken: What of the promise was not kept; empty when all was.
         skipped: Why the fault could not be made here; empty when it was.
@@ -90,12 +126,7 @@ class Row:
     callers: int = 0
     usual_rate: float = 0.0
     usual_longest_s: float = 0.0
-    sent: int = 0
-    answered: int = 0
-    refused: Mapping[str, int] = field(default_factory=dict)
-    lost: int = 0
-    wrong: int = 0
-    longest_s: float = 0.0
+    counts: Counts = field(default_factory=Counts)
     recover_s: float | None = None
     broken: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -135,22 +166,12 @@ def judge(seen: Observation, promise: Promise) -> Row:
         callers=seen.callers,
         usual_rate=len(before) / (seen.began - seen.load_began),
         usual_longest_s=usual_s,
-        sent=len(calls),
-        answered=sum(call.is_answered for call in calls),
-        refused=dict(sorted(Counter(c.status for c in calls if c.is_refused).items())),
-        lost=sum(call.is_lost for call in calls),
-        wrong=sum(call.is_wrong for call in calls),
-        longest_s=max((call.waited_s for call in calls), default=0.0),
+        counts=Counts.of(calls),
         recover_s=find_recovery(seen, SLOW * usual_s),
         notes=(*seen.effect.notes, *name_failures(calls)),
     )
-    return finish(row, promise, seen.effect)
-
-
-def finish(row: Row, promise: Promise, effect: Effect) -> Row:
-    """Return the row with what was not kept."""
-    values = vars(row) | {"broken": (*effect.failures, *find_broken(row, promise, effect.is_end))}
-    return Row(**values)
+    broken = (*seen.effect.failures, *find_broken(row, promise, seen.effect.is_end))
+    return replace(row, broken=broken)
 
 
 def find_recovery(seen: Observation, slow_s: float) -> float | None:
@@ -171,18 +192,17 @@ def find_recovery(seen: Observation, slow_s: float) -> float | None:
 
 def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[str]:
     """Say what of the promise the row does not keep."""
-    refused = sum(row.refused.values())
-    if row.wrong:
-        yield f"{row.wrong} wrong answers"
-    if refused and not promise.may_refuse:
-        yield f"{refused} calls refused"
-    if row.lost and not promise.may_lose:
-        yield f"{row.lost} calls lost"
-    limit_s = promise.longest_s
+    counts, limit_s = row.counts, promise.longest_s
+    if counts.wrong:
+        yield f"{counts.wrong} wrong answers"
+    if counts.refused and not promise.may_refuse:
+        yield f"{counts.all_refused} calls refused"
+    if counts.lost and not promise.may_lose:
+        yield f"{counts.lost} calls lost"
     if promise.over_usual_s is not None:
         limit_s = row.usual_longest_s + promise.over_usual_s
-    if limit_s is not None and row.longest_s > limit_s + SPARE_S:
-        yield f"waited {row.longest_s:.1f} s, not {limit_s:.1f}"
+    if limit_s is not None and counts.longest_s > limit_s + SPARE_S:
+        yield f"waited {counts.longest_s:.1f} s, not {limit_s:.1f}"
     if promise.recover_s is None or is_end:
         return
     if row.recover_s is None:
