@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
+	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
@@ -55,6 +56,10 @@ gpu-check: .venv/.workshop
 
 scale-out: .venv/.workshop
 	$(BIN)/python -m benchmarks.scale_out
+
+faults: .venv/.workshop
+	$(BIN)/python -m benchmarks.faults --json reports/faults.json --logs reports/faults \
+	  --page docs/reliability.md
 
 example-%: .venv/.examples
 	$(BIN)/python -m examples.$*

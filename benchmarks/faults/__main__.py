@@ -12,6 +12,7 @@ Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run, 3 it
 from __future__ import annotations
 
 import argparse
+import shutil
 import signal
 import sys
 import time
@@ -41,8 +42,8 @@ EACH = 2
 class Harness:
     """Makes faults one after the other; the right answers are those of the first service."""
 
-    def __init__(self, each: int = EACH, pictures: int = PICTURES) -> None:
-        self._each, self._count = each, pictures
+    def __init__(self, each: int, logs: Path | None = None, pictures: int = PICTURES) -> None:
+        self._each, self._logs, self._count = each, logs, pictures
         self._questions = Questions.of(render_pictures(pictures), render_crops(pictures))
         self._answers: Answers | None = None
 
@@ -58,6 +59,7 @@ class Harness:
                 with SETTINGS[setting]() as way, run_service(way) as service:
                     for fault in group:
                         yield self._make(fault, service)
+                        self._keep_log(fault, service)
             except CannotBeMadeError as error:
                 yield from (Row(fault.title, skipped=str(error)) for fault in group)
 
@@ -74,6 +76,12 @@ class Harness:
             service.restart()
             return Row(fault.title, load.count, broken=(str(error),))
 
+    def _keep_log(self, fault: Fault, service: Service) -> None:
+        """Keep what the service has said so far."""
+        if self._logs:
+            self._logs.mkdir(parents=True, exist_ok=True)
+            shutil.copy(service.log, self._logs / f"{fault.name}.log")
+
 
 def choose(names: Sequence[str]) -> list[Fault]:
     """Return the faults of these names, all without any.
@@ -88,7 +96,7 @@ def choose(names: Sequence[str]) -> list[Fault]:
     return [fault for fault in FAULTS if not names or fault.name in names]
 
 
-def run(faults: Sequence[Fault], each: int) -> FaultsReport:
+def run(faults: Sequence[Fault], harness: Harness) -> FaultsReport:
     """Make faults and tell of each as soon as it is over.
 
     Raises:
@@ -97,7 +105,7 @@ def run(faults: Sequence[Fault], each: int) -> FaultsReport:
     began = time.monotonic()
     prepare(ServerOptions(device="cpu"))
     rows = []
-    for row in Harness(each).make(faults):
+    for row in harness.make(faults):
         rows.append(row)
         verdict = row.skipped or "; ".join(row.broken) or "kept"
         print(f"{time.monotonic() - began:4.0f} s  {row.fault}: {verdict}", file=sys.stderr)
@@ -112,6 +120,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--each", type=int, default=EACH, help="callers of each protocol")
     parser.add_argument("--json", type=Path, help="file for every figure")
     parser.add_argument("--page", type=Path, help="page that shows the table between its marks")
+    parser.add_argument("--logs", type=Path, help="folder for what the services said")
     return parser.parse_args(arguments)
 
 
@@ -123,7 +132,7 @@ def main() -> int:
         faults = choose(given.only)
         if given.json:
             prepare_folder(given.json.parent)
-        report = run(faults, given.each)
+        report = run(faults, Harness(given.each, given.logs))
         print(format_rows(report))
         print("\n".join(format_notes(report)))
         if given.json:

@@ -20,7 +20,7 @@ CALLS, KILLS = 600, 4
 
 
 class Killer:
-    """Kills a worker every few seconds; nobody is killed while another is missing."""
+    """Kills a worker at once and then every few seconds, none while another is missing."""
 
     def __init__(self, service: Service, pause_s: float = PAUSE_S) -> None:
         self._service, self._pause_s = service, pause_s
@@ -30,7 +30,9 @@ class Killer:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Kill for the length of a `with` block."""
+        """Kill for the length of a `with` block; nobody without a pause."""
+        if self._pause_s:
+            self.kill()
         thread = threading.Thread(target=self._drive)
         thread.start()
         try:

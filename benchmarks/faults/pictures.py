@@ -15,7 +15,6 @@ from rendering.scenery import Scene, scene
 from rendering.texts import random_text
 
 SIZE_WH = (800, 600)
-LARGE_WH = (6000, 4000)
 SCENES = 12
 """That are drawn; all others are parts of them, since drawing one takes half a second."""
 PLATES = 3
@@ -68,7 +67,7 @@ def draw_scene(seed: int) -> Scene:
     return scene(texts, (width + SHIFT_PX, height + SHIFT_PX), seed=seed)
 
 
-def enlarge(picture: Picture, size_wh: tuple[int, int] = LARGE_WH) -> Picture:
+def enlarge(picture: Picture, size_wh: tuple[int, int]) -> Picture:
     """Return a picture as a much larger one."""
     larger = cv2.resize(picture.bgr, size_wh).astype(np.uint8)
     return encode(f"large {picture.name}", larger)

@@ -25,7 +25,7 @@ from orchestrator.contract import MODEL
 
 ROOM_BYTES = 32 * 1024 * 1024
 """That a worker keeps: enough for the callers' pictures, too little for a large one."""
-LARGE_WH, RAW_WH = (6000, 4000), (3000, 2000)
+LARGE_WH, RAW_WH = (8000, 6000), (3000, 2000)
 LARGE_CALLS = 8
 LASTS_S = 4.0
 SPARE_DESCRIPTORS, IDLE_CONNECTIONS = 6, 24
@@ -40,10 +40,9 @@ def limit_memory(stage: Stage) -> Effect:
     """Let one worker have hardly more memory, and send pictures that need it."""
     request = _large(HTTP_ENCODED, LARGE_WH)
     pid = stage.service.find(MODEL)
-    since = time.monotonic()
     with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
         tried = [ask(stage.service.gateway, request) for _ in range(LARGE_CALLS)]
-    return Effect(since, notes=tell(tried, "large pictures"))
+    return Effect(time.monotonic(), notes=tell(tried, "large pictures"))
 
 
 def fill_shared_memory(stage: Stage) -> Effect:
