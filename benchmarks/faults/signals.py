@@ -128,6 +128,8 @@ def find_faults_of_end(service: Service, status: int | None, took_s: float, said
         said: Bytes of its log before.
     """
     failures = [f"exit status {status}"] if status else []
+    if status is None:
+        failures.append("it did not end")
     if took_s > GRACE_S:
         failures.append(f"ended after {took_s:.1f} s")
     lines = service.log.read_bytes()[said:].decode(errors="replace").splitlines()
