@@ -50,18 +50,20 @@ class Harness:
     def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
         """Make faults; each kind of service is started once, and again where it does not recover.
 
-        Raises:
-            PlateError: A service cannot be started, or does not answer.
+        Where it cannot be started, the rows say why.
         """
         for setting, several in groupby(faults, lambda fault: fault.setting):
             group = [*several]
             try:
                 with SETTINGS[setting]() as way, run_service(way) as service:
-                    for fault in group:
-                        yield self._make(fault, service)
-                        self._keep_log(fault, service)
+                    while group:
+                        row = self._make(group[0], service)
+                        self._keep_log(group.pop(0), service)
+                        yield row
             except CannotBeMadeError as error:
                 yield from (Row(fault.title, skipped=str(error)) for fault in group)
+            except PlateError as error:
+                yield from (Row(fault.title, broken=(str(error),)) for fault in group)
 
     def _make(self, fault: Fault, service: Service) -> Row:
         if not (service.is_whole() and service.is_ready()):
@@ -72,9 +74,8 @@ class Harness:
         load = Audience(connect, self._answers, self._each).load()
         try:
             return judge(observe(fault, service, load), fault.promise)
-        except PlateError as error:
-            service.restart()
-            return Row(fault.title, load.count, broken=(str(error),))
+        except (PlateError, OSError, LookupError) as error:  # a process that is not there, too
+            return Row(fault.title, load.count, broken=(str(error) or type(error).__name__,))
 
     def _keep_log(self, fault: Fault, service: Service) -> None:
         """Keep what the service has said so far."""
@@ -97,11 +98,7 @@ def choose(names: Sequence[str]) -> list[Fault]:
 
 
 def run(faults: Sequence[Fault], harness: Harness) -> FaultsReport:
-    """Make faults and tell of each as soon as it is over.
-
-    Raises:
-        PlateError: A service cannot be started, or does not answer.
-    """
+    """Make faults and tell of each as soon as it is over."""
     began = time.monotonic()
     prepare(ServerOptions(device="cpu"))
     rows = []

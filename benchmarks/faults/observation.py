@@ -76,7 +76,7 @@ def _wait(service: Service, load: Load, effect: Effect, patience_s: float) -> fl
     """Return when every process was there, once the callers are served again, too."""
     whole: float | None = None
     deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline and service.is_running():
         now = time.monotonic()
         if not service.is_whole(effect.victims):
             whole = None

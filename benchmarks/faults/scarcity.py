@@ -105,13 +105,13 @@ def limited(pid: int, what: int, limit: int) -> Iterator[None]:
 def filled(folder: Path) -> Iterator[None]:
     """Leave no byte of a file system free for the length of a `with` block."""
     file = folder / "filler"
-    with file.open("wb") as opened, suppress(OSError):  # until there is no room
-        room = os.statvfs(folder)
-        os.posix_fallocate(opened.fileno(), 0, room.f_bavail * room.f_frsize)
-        while True:
-            opened.write(bytes(room.f_frsize))
-            opened.flush()
     try:
+        with file.open("wb", buffering=0) as opened, suppress(OSError):  # until there is no room
+            room = os.statvfs(folder)
+            os.posix_fallocate(opened.fileno(), 0, room.f_bavail * room.f_frsize)
+            opened.seek(0, os.SEEK_END)
+            while opened.write(bytes(room.f_frsize)):
+                pass
         yield
     finally:
-        file.unlink()
+        file.unlink(missing_ok=True)

@@ -154,6 +154,10 @@ class Service:
             return False
         return True
 
+    def is_running(self) -> bool:
+        """Tell whether the command runs, whatever became of its processes."""
+        return self._process is not None and self._process.poll() is None
+
     def census(self) -> Census:
         """Return its processes that can work."""
         return take_census(self.pid) if self.pid else Census({})
@@ -210,8 +214,8 @@ class Service:
     def stop(self) -> None:
         """End it as an operator does; by force when it does not."""
         family = find_tree(self.pid) if self.pid else frozenset()
-        if self._process and self._process.poll() is None:
-            self._process.terminate()
+        if self.is_running():
+            self.send(signal.SIGTERM)
             self.wait_for_end()
         end_at_once(family)
         self.kill_all()
