@@ -7,15 +7,16 @@ from pathlib import Path
 
 from benchmarks.faults.observation import Stage
 from benchmarks.faults.report import Effect
-from benchmarks.faults.settings import NO_OFFSET, OFFSET, OFFSET_FILE
+from benchmarks.faults.settings import OFFSET_FILE, set_offset
 
 LASTS_S = 4.0
+HOUR_S = 3600
 
 
 def jump(stage: Stage) -> Effect:
     """Let the service's clock go an hour forward, and back again."""
     offset = Path(stage.service.way.variables[OFFSET_FILE])
-    offset.write_text(OFFSET)
+    set_offset(offset, HOUR_S)
     time.sleep(LASTS_S)
-    offset.write_text(NO_OFFSET)
-    return Effect(time.monotonic(), notes=("forward for 4 s, then back",))
+    set_offset(offset, 0)
+    return Effect(time.monotonic(), notes=(f"forward for {LASTS_S:.0f} s, then back",))

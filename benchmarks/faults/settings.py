@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,9 +24,9 @@ mount -t tmpfs -o mode=1777,size="$1" tmpfs "$2" &&
 mount -t tmpfs -o mode=1777,size="$3" tmpfs "$4" &&
 echo ready && exec sleep infinity
 """
-LIBRARIES = ("/usr/lib/*/faketime/libfaketimeMT.so.1", "/usr/lib64/faketime/libfaketimeMT.so.1")
-OFFSET_FILE = "FAKETIME_TIMESTAMP_FILE"
-OFFSET, NO_OFFSET = "+3600", "+0"
+WALL_CLOCK = Path(__file__).with_name("wall_clock.c")
+COMPILERS = ("cc", "gcc", "clang")
+OFFSET_FILE = "WALL_CLOCK"
 
 
 class CannotBeMadeError(PlateError):
@@ -80,27 +81,34 @@ def hanging() -> Iterator[Way]:
 
 
 @contextmanager
-def clock(libraries: tuple[str, ...] = LIBRARIES) -> Iterator[Way]:
+def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
     """With a wall clock that can be told to jump.
 
     Raises:
-        CannotBeMadeError: libfaketime is not installed.
+        CannotBeMadeError: There is no C compiler.
     """
-    found = [file for one in libraries for file in Path("/").glob(one.removeprefix("/"))]
-    if not found:
-        raise CannotBeMadeError("there is no libfaketime: Debian's package libfaketime")
+    compiler = next(filter(None, map(shutil.which, compilers)), None)
+    if compiler is None:
+        raise CannotBeMadeError("there is no C compiler to make another clock with")
     with TemporaryDirectory(prefix="faults-clock-") as folder:
-        yield Way(variables=_fake_time(found[0], Path(folder, "offset")))
+        library, offset = Path(folder, "wall_clock.so"), Path(folder, "offset")
+        files = ("-o", str(library), str(WALL_CLOCK), "-ldl")
+        made = subprocess.run(
+            [compiler, "-shared", "-fPIC", "-O2", *files],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if made.returncode:
+            raise CannotBeMadeError(f"no other clock: {made.stderr.strip()}")
+        set_offset(offset, 0)
+        yield Way(variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
 
 
-def _fake_time(library: Path, offset: Path) -> Mapping[str, str]:
-    offset.write_text(NO_OFFSET)
-    return {
-        "LD_PRELOAD": str(library),
-        OFFSET_FILE: str(offset),
-        "FAKETIME_NO_CACHE": "1",
-        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-    }
+def set_offset(file: Path, seconds: int) -> None:
+    """Let the clock that looks there be so much ahead, from now on."""
+    with file.open("r+b" if file.exists() else "wb", buffering=0) as opened:
+        opened.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
 SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Way]]] = {

@@ -2,13 +2,16 @@
 
 import resource
 import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from benchmarks.faults.scarcity import limited
 from benchmarks.faults.service import Ports, Service, Way
-from benchmarks.faults.settings import CannotBeMadeError, clock
+from benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from benchmarks.faults.signals import find_faults_of_end
 
 
@@ -73,6 +76,38 @@ def test_a_limit_is_given_back() -> None:
         child.kill()
 
 
-def test_a_clock_that_cannot_be_told_to_jump_says_why() -> None:
-    with pytest.raises(CannotBeMadeError, match="libfaketime"), clock(("/nowhere/*.so",)):
+def test_a_clock_that_cannot_be_made_says_why() -> None:
+    with pytest.raises(CannotBeMadeError, match="no C compiler"), clock(()):
         pass
+
+
+@pytest.fixture
+def jumping() -> Iterator[Way]:
+    try:
+        with clock() as way:
+            yield way
+    except CannotBeMadeError as error:
+        pytest.skip(str(error))
+
+
+CLOCKS = """
+import threading, time
+lock = threading.Lock()
+lock.acquire()
+before = time.monotonic()
+time.sleep(0.001)
+lock.acquire(timeout=0.001)
+print(time.time(), time.monotonic(), time.monotonic() - before < 60)
+"""
+
+
+@pytest.mark.parametrize("ahead_s", [0, 7200, -7200])
+def test_the_wall_clock_jumps_and_no_other(jumping: Way, ahead_s: int) -> None:
+    set_offset(Path(jumping.variables[OFFSET_FILE]), ahead_s)
+    done = subprocess.run(
+        [sys.executable, "-c", CLOCKS], env=jumping.variables, capture_output=True, check=True
+    )
+    wall, monotonic, is_quick = done.stdout.decode().split()
+    assert float(wall) - time.time() == pytest.approx(ahead_s, abs=600)
+    assert float(monotonic) == pytest.approx(time.monotonic(), abs=600)
+    assert is_quick == "True"
