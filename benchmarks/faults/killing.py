@@ -43,7 +43,8 @@ class Killer:
 
     def _drive(self) -> None:
         while not self._is_over.wait(self._pause_s or None):  # 0: for ever
-            if self._service.is_whole(pid for _, pid in self.killed):
+            is_whole = self._service.is_whole(pid for _, pid in self.killed)
+            if is_whole and self._service.is_ready():
                 self.kill()
 
     def kill(self) -> None:

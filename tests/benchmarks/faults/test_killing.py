@@ -19,6 +19,9 @@ class OneWorker:
     def census(self) -> Census:
         return Census({"stn": frozenset({self.pid})})
 
+    def is_ready(self) -> bool:
+        return True
+
     def is_whole(self, victims: Iterable[int]) -> bool:
         return self.pid not in set(victims)
 
