@@ -28,6 +28,7 @@ ROOM_BYTES = 32 * 1024 * 1024
 LARGE_WH, RAW_WH = (8000, 6000), (3000, 2000)
 LARGE_CALLS = 8
 LASTS_S = 4.0
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 SPARE_DESCRIPTORS, IDLE_CONNECTIONS = 6, 24
 
 
@@ -71,13 +72,25 @@ def take_descriptors(stage: Stage) -> Effect:
     pid = service.find(GATEWAY)
     limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
     with limited(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:
-        for _ in range(IDLE_CONNECTIONS):
-            with suppress(OSError):  # refused: what is wanted
-                stack.enter_context(
-                    socket.create_connection((HOST, service.ports.gateway), timeout=1)
-                )
+        idle = [stack.enter_context(_connect(service)) for _ in range(IDLE_CONNECTIONS)]
+        for one in idle:
+            one.sendall(HEALTH)
         time.sleep(LASTS_S)
-    return Effect(time.monotonic(), notes=(f"{IDLE_CONNECTIONS} idle connections meanwhile",))
+        served = sum(map(_is_served, idle))
+    note = f"of {IDLE_CONNECTIONS} connections more {served} were served meanwhile"
+    return Effect(time.monotonic(), notes=(note,))
+
+
+def _connect(service: Service) -> socket.socket:
+    return socket.create_connection((HOST, service.ports.gateway), timeout=1)
+
+
+def _is_served(connection: socket.socket) -> bool:
+    """Tell whether an answer has come."""
+    connection.setblocking(False)
+    with suppress(OSError):
+        return bool(connection.recv(1))
+    return False
 
 
 def _ask_for(seconds: float, service: Service, request: Request) -> list[Tried]:
