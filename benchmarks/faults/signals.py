@@ -81,12 +81,13 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
             if time.monotonic() > deadline:
                 raise
     left = sorted(service.leftovers() & names)
-    failures = [f"{len(refused)} starts failed: {refused[0]}"] if refused else []
+    failures = [f"{len(refused)} starts failed"] if refused else []
     if left:
         failures.append(f"{len(left)} regions and folders of the dead service are left")
     ready = f"ready again after {time.monotonic() - effect.since:.1f} s"
     found = f"{len(names)} regions and folders before, {len(left)} of them after"
-    return Effect(effect.since, effect.victims, (ready, found), tuple(failures))
+    notes = (ready, found, *(f"the first start: {one}" for one in refused[:1]))
+    return Effect(effect.since, effect.victims, notes, tuple(failures))
 
 
 def stop_at_work(stage: Stage) -> Effect:
