@@ -21,8 +21,8 @@ from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks.faults.callers import Answers, Questions, take_answers
-from benchmarks.faults.observation import Audience, Fault, observe
+from benchmarks.faults.callers import Answers, Load, Questions, take_answers
+from benchmarks.faults.observation import Fault, observe
 from benchmarks.faults.page import format_notes, format_rows, write_page
 from benchmarks.faults.pictures import render_crops, render_pictures
 from benchmarks.faults.registry import FAULTS
@@ -71,7 +71,7 @@ class Harness:
         connect = self._questions.connect(service.gateway, service.gateway_grpc)
         if self._answers is None:
             self._answers = take_answers(connect, self._count)
-        load = Audience(connect, self._answers, self._each).load()
+        load = Load(connect, self._answers, self._each)
         try:
             return judge(observe(fault, service, load), fault.promise)
         except (PlateError, OSError, LookupError) as error:  # a process that is not there, too

@@ -139,7 +139,7 @@ def _take(protocol: str, opened: Callable[[], Caller], count: int) -> list[str]:
 
 @dataclass
 class Load:
-    """A closed loop of callers, each with other pictures than the rest have at that moment.
+    """A closed loop of callers, who take the pictures in turn.
 
     Attributes:
         answers: That are right.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.faults.callers import Answers, Connect, Load
+from benchmarks.faults.callers import Load
 from benchmarks.faults.report import Effect, Observation, Promise
 from benchmarks.faults.service import Service
 
@@ -28,19 +28,6 @@ class Stage:
 
 Act = Callable[[Stage], Effect]
 """Makes a fault and, where it lasts, ends it."""
-
-
-@dataclass(frozen=True)
-class Audience:
-    """How the callers of each fault call, and what they should be told."""
-
-    connect: Connect
-    answers: Answers
-    each: int
-
-    def load(self, most: int | None = None) -> Load:
-        """Return callers who have not begun."""
-        return Load(self.connect, self.answers, self.each, most)
 
 
 @dataclass(frozen=True)
