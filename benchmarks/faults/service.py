@@ -13,8 +13,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from benchmarks.faults.census import Census, take_census
-from benchmarks.processes import SHM, find_tree
+from benchmarks.processes import SHM
 from benchmarks.scale_out.replicas import TOGETHER
 from benchmarks.scale_out.waiting import wait
 from orchestrator.contract import MODEL
@@ -25,6 +27,8 @@ PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0
 READY_TIMEOUT_S = 1.0
 HOST = "127.0.0.1"
+MARK = "FAULTS_SERVICE"
+"""In the environment of all processes of a service: its folder."""
 FLAGS = ("http-port", "grpc-port", "metrics-port", "gateway", "gateway-grpc")
 
 
@@ -119,6 +123,7 @@ class Service:
         way = self.way
         self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
         variables = {"TMPDIR": str(self.tmp), "PLATES_ADMIN_KEY": self.admin_key}
+        variables[MARK] = str(self.folder)
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._line(),
@@ -194,8 +199,8 @@ class Service:
         return None
 
     def kill_all(self) -> None:
-        """End all of its processes at once, as a container's."""
-        end_at_once(find_tree(self.pid) if self.pid else ())
+        """End all of its processes at once, as a container's; orphans of a dead command, too."""
+        end_at_once(find_marked(MARK, str(self.folder)))
         if self._process:
             self._process.wait()
         self._process = None
@@ -213,11 +218,9 @@ class Service:
 
     def stop(self) -> None:
         """End it as an operator does; by force when it does not."""
-        family = find_tree(self.pid) if self.pid else frozenset()
         if self.is_running():
             self.send(signal.SIGTERM)
             self.wait_for_end()
-        end_at_once(family)
         self.kill_all()
 
     def remove_regions(self) -> None:
@@ -228,6 +231,16 @@ class Service:
     def outside(self, path: Path) -> Path:
         """Return what the service sees under a path, as it is seen from here."""
         return self.way.root / path.relative_to("/")
+
+
+def find_marked(name: str, value: str) -> frozenset[int]:
+    """Return the processes in whose environment a variable has this value."""
+    found = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has ended, or is somebody else's
+            if process.environ().get(name) == value:
+                found.add(process.pid)
+    return frozenset(found)
 
 
 def end_at_once(pids: Iterable[int]) -> None:

@@ -1,6 +1,7 @@
 """A service's flags and what belongs to it, without starting one."""
 
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.faults.scarcity import limited
-from benchmarks.faults.service import Ports, Service, Way
+from benchmarks.faults.service import Ports, Service, Way, end_at_once, find_marked
 from benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from benchmarks.faults.signals import find_faults_of_end
 
@@ -65,6 +66,15 @@ def test_an_end_is_judged(
 def test_a_service_that_does_not_end_is_told(service: Service) -> None:
     service.log.touch()
     assert find_faults_of_end(service, None, 1.0, 0) == ["it did not end"]
+
+
+def test_all_processes_of_a_service_are_found_by_their_mark() -> None:
+    with subprocess.Popen(["sleep", "60"], env={"MARKED": "by a test"}) as child:
+        assert find_marked("MARKED", "by a test") == {child.pid}
+        assert find_marked("MARKED", "by another") == frozenset()
+        end_at_once([child.pid])
+        assert child.wait(60) == -signal.SIGKILL
+        end_at_once([child.pid])  # who has ended has
 
 
 def test_a_limit_is_given_back() -> None:
