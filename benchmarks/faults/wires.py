@@ -17,6 +17,7 @@ from tritonclient.grpc import service_pb2
 from benchmarks.pictures import Picture
 from benchmarks.plan import HTTP_ENCODED
 from benchmarks.wire import GRPC_OPTIONS, HEADER, METHOD, http_input
+from orchestrator.client.faults import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS
 
 HTTP, GRPC, REST, READ, SHARED = "http", "grpc", "rest", "rest read", "shm"
@@ -151,7 +152,7 @@ class GrpcCaller:
         self._channel.close()
 
 
-BROKEN = ("connect", "socket closed", "goaway", "reset", "broken pipe", "unavailable: ping")
+BROKEN = (*NO_ANSWER, "goaway", "reset", "broken pipe")
 """What gRPC says itself where a connection is refused or breaks, in place of the server's words."""
 
 
