@@ -41,3 +41,9 @@ def tell(tried: Sequence[Tried], what: str) -> tuple[str, ...]:
     others = [one for one in tried if one.reply.status != ANSWERED]
     counts = f"{len(tried)} {what}: {len(tried) - len(others)} answered, {len(others)} not"
     return (counts, *(f"the first of them: {one}" for one in others[:1]))
+
+
+def find_blamed(tried: Sequence[Tried]) -> tuple[str, ...]:
+    """Say how many callers were told that a good picture is at fault."""
+    blamed = [one for one in tried if one.reply.status.startswith("4")]
+    return (f"{len(blamed)} good pictures were called bad",) if blamed else ()

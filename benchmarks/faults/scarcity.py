@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.faults.census import GATEWAY
-from benchmarks.faults.culprits import Tried, ask, tell
+from benchmarks.faults.culprits import Tried, ask, find_blamed, tell
 from benchmarks.faults.observation import Stage
 from benchmarks.faults.pictures import enlarge, render_pictures
 from benchmarks.faults.report import Effect
@@ -43,7 +43,9 @@ def limit_memory(stage: Stage) -> Effect:
     pid = stage.service.find(MODEL)
     with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
         tried = [ask(stage.service.gateway, request) for _ in range(LARGE_CALLS)]
-    return Effect(time.monotonic(), notes=tell(tried, "large pictures"))
+    return Effect(
+        time.monotonic(), notes=tell(tried, "large pictures"), failures=find_blamed(tried)
+    )
 
 
 def fill_shared_memory(stage: Stage) -> Effect:
@@ -51,7 +53,8 @@ def fill_shared_memory(stage: Stage) -> Effect:
     request = _large(HTTP_RAW, RAW_WH)
     with filled(stage.service.outside(SHM)):
         tried = _ask_for(LASTS_S, stage.service, request)
-    return Effect(time.monotonic(), notes=tell(tried, "large pictures meanwhile"))
+    notes = tell(tried, "large pictures meanwhile")
+    return Effect(time.monotonic(), notes=notes, failures=find_blamed(tried))
 
 
 def fill_disk(stage: Stage) -> Effect:
