@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out soak sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -19,6 +19,7 @@ help:
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
+	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
@@ -59,6 +60,10 @@ scale-out: .venv/.workshop
 
 soak: .venv/.workshop
 	$(BIN)/plates soak
+
+faults: .venv/.workshop
+	$(BIN)/python -m benchmarks.faults --json reports/faults.json --logs reports/faults \
+	  --page docs/reliability.md
 
 example-%: .venv/.examples
 	$(BIN)/python -m examples.$*

@@ -1,12 +1,8 @@
-"""The pages that show published figures, and the parts of them that are written from the figures.
-
-A part stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`; nothing else in a page
-is touched.
-"""
+"""The pages that show published figures, and the parts of them that are written from these."""
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from textwrap import fill
 
 from evaluation.condition_tables import compare_conditions, compare_curves
@@ -30,11 +26,11 @@ from evaluation.summary import AT_PRECISION
 from orchestrator.errors import DataError
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
+from reporting.pages import rewrite
 from reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
 PAGES = (WEIGHTS.parent / "README.md", WEIGHTS / "README.md")
 WIDTH = 140
-PART = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end of figures -->)", re.DOTALL)
 
 
 def render(page: str, published: Published) -> str:
@@ -43,12 +39,7 @@ def render(page: str, published: Published) -> str:
     Raises:
         DataError: The page has no part, or one that nobody writes.
     """
-    names = [name for _, name, _, _ in PART.findall(page)]
-    unknown = [name for name in names if name not in PARTS]
-    if not names or unknown:
-        got = unknown[0] if unknown else "none"
-        raise DataError(f"page: wanted parts {', '.join(PARTS)}, got {got}")
-    return PART.sub(lambda part: f"{part[1]}\n{PARTS[part[2]](published)}\n{part[4]}", page)
+    return rewrite(page, {name: partial(write, published) for name, write in PARTS.items()})
 
 
 def _reading(published: Published, name: str) -> PublishedReading:

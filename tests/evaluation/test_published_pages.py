@@ -10,12 +10,13 @@ from evaluation.condition_measurement import measure_conditions
 from evaluation.conditions import AS_IT_IS
 from evaluation.outcomes import READ, WRONG
 from evaluation.published import FIGURES, OURS, PREDECESSOR, UNLABELLED, Published
-from evaluation.published_pages import PAGES, PART, PARTS, render
+from evaluation.published_pages import PAGES, PARTS, render
 from orchestrator.errors import DataError
 from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, sha256
 from reporting.files import read_report
+from reporting.pages import PART
 from tests.evaluation.judged import judged, outcome
 
 README, CARDS = PAGES

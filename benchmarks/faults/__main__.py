@@ -1,0 +1,147 @@
+"""Faults made on purpose in a real service under load, and what its callers noticed.
+
+    python -m benchmarks.faults --json reports/faults.json --page docs/reliability.md
+
+Callers of every protocol call without a pause and without trying again, each with another picture,
+and compare each answer with the one that the picture got alone. docs/reliability.md explains the
+table.
+
+Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run, 3 it was ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from itertools import groupby
+from pathlib import Path
+
+from benchmarks.faults.callers import Answers, Load, Questions, take_answers
+from benchmarks.faults.observation import Fault, observe
+from benchmarks.faults.page import format_notes, format_rows, write_page
+from benchmarks.faults.pictures import render_crops, render_pictures
+from benchmarks.faults.registry import FAULTS
+from benchmarks.faults.report import FaultsReport, Row, judge
+from benchmarks.faults.service import Service, run_service
+from benchmarks.faults.settings import SETTINGS, CannotBeMadeError
+from orchestrator.errors import PlateError, SettingsError
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
+from reporting.files import explain_write_errors, prepare_folder, write_report
+from reporting.machine import describe_machine
+
+PICTURES = 48
+EACH = 2
+
+
+class Harness:
+    """Makes faults one after the other; the right answers are those of the first service."""
+
+    def __init__(self, each: int, logs: Path | None = None, pictures: int = PICTURES) -> None:
+        self._each, self._logs, self._count = each, logs, pictures
+        self._questions = Questions.of(render_pictures(pictures), render_crops(pictures))
+        self._answers: Answers | None = None
+
+    def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
+        """Make faults; each kind of service is started once, and again where it does not recover.
+
+        Where it cannot be started, the rows say why.
+        """
+        for setting, several in groupby(faults, lambda fault: fault.setting):
+            group = [*several]
+            try:
+                with SETTINGS[setting]() as way, run_service(way) as service:
+                    while group:
+                        row = self._make(group[0], service)
+                        self._keep_log(group.pop(0), service)
+                        yield row
+            except CannotBeMadeError as error:
+                yield from (Row(fault.title, skipped=str(error)) for fault in group)
+            except PlateError as error:
+                yield from (Row(fault.title, broken=(str(error),)) for fault in group)
+
+    def _make(self, fault: Fault, service: Service) -> Row:
+        if not (service.is_whole() and service.is_ready()):
+            service.restart()
+        connect = self._questions.connect(service.gateway, service.gateway_grpc)
+        if self._answers is None:
+            self._answers = take_answers(connect, self._count)
+        load = Load(connect, self._answers, self._each)
+        try:
+            return judge(observe(fault, service, load), fault.promise)
+        except (PlateError, OSError, LookupError) as error:  # a process that is not there, too
+            return Row(fault.title, load.count, broken=(str(error) or type(error).__name__,))
+
+    def _keep_log(self, fault: Fault, service: Service) -> None:
+        """Keep what the service has said so far."""
+        if self._logs:
+            self._logs.mkdir(parents=True, exist_ok=True)
+            shutil.copy(service.log, self._logs / f"{fault.name}.log")
+
+
+def choose(names: Sequence[str]) -> list[Fault]:
+    """Return the faults of these names, all without any.
+
+    Raises:
+        SettingsError: There is no such fault.
+    """
+    known = {fault.name: fault for fault in FAULTS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SettingsError(f"only: wanted some of {', '.join(known)}, got {unknown[0]}")
+    return [fault for fault in FAULTS if not names or fault.name in names]
+
+
+def run(faults: Sequence[Fault], harness: Harness) -> FaultsReport:
+    """Make faults and tell of each as soon as it is over."""
+    began = time.monotonic()
+    prepare(ServerOptions(device="cpu"))
+    rows = []
+    for row in harness.make(faults):
+        rows.append(row)
+        verdict = row.skipped or "; ".join(row.broken) or "kept"
+        print(f"{time.monotonic() - began:4.0f} s  {row.fault}: {verdict}", file=sys.stderr)
+    today = datetime.now(timezone.utc).date().isoformat()
+    return FaultsReport(today, time.monotonic() - began, describe_machine(), tuple(rows))
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults")
+    parser.add_argument("--only", action="append", default=[], help="a fault's name; repeatable")
+    parser.add_argument("--each", type=int, default=EACH, help="callers of each protocol")
+    parser.add_argument("--json", type=Path, help="file for every figure")
+    parser.add_argument("--page", type=Path, help="page that shows the table between its marks")
+    parser.add_argument("--logs", type=Path, help="folder for what the services said")
+    return parser.parse_args(arguments)
+
+
+def main() -> int:
+    """Parse the command line, run, print and write; return the exit code."""
+    given = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # services are ended on the way out
+    try:
+        faults = choose(given.only)
+        if given.json:
+            prepare_folder(given.json.parent)
+        report = run(faults, Harness(given.each, given.logs))
+        print(format_rows(report))
+        print("\n".join(format_notes(report)))
+        if given.json:
+            with explain_write_errors(given.json.parent):
+                write_report(report, given.json)
+        if given.page:
+            write_page(given.page, report)
+    except PlateError as error:
+        print(f"faults: {error}", file=sys.stderr)
+        return 2
+    return 0 if report.is_kept else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

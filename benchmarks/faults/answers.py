@@ -1,0 +1,173 @@
+"""Thousands of concurrent calls while workers are killed, each answer compared.
+
+    python -m benchmarks.faults.answers --calls 10000
+
+HTTP, gRPC and REST go through the gateway, shared memory to Triton itself, which alone takes it.
+Every picture's answer was taken before, from the quiet service, one by one.
+
+Exit codes: 0 no answer was wrong and the gateway answered every call, 1 not so, 2 it could not be
+run, 3 it was ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from benchmarks.faults.callers import Call, Connect, Load, Questions, take_answers
+from benchmarks.faults.killing import PAUSE_S, Killer
+from benchmarks.faults.page import COUNTS, format_counts
+from benchmarks.faults.pictures import render_crops, render_pictures
+from benchmarks.faults.report import Counts, name_failures
+from benchmarks.faults.service import Service, run_service
+from benchmarks.faults.shared import SharedCaller
+from benchmarks.faults.wires import SHARED
+from benchmarks.pictures import Picture
+from orchestrator.errors import PlateError
+from orchestrator.server.local import prepare
+from orchestrator.server.options import ServerOptions
+from reporting.files import explain_write_errors, prepare_folder, write_report
+from reporting.machine import Machine, describe_machine
+from reporting.tables import format_markdown
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is done.
+
+    Attributes:
+        calls: All together.
+        pictures: Different ones.
+        each: Callers of each protocol.
+        pause_s: Between two kills; nobody is killed when 0.
+    """
+
+    calls: int = field(default=10_000, metadata={"help": "all together"})
+    pictures: int = field(default=200, metadata={"help": "different ones"})
+    each: int = field(default=3, metadata={"help": "callers of each protocol"})
+    pause_s: float = field(default=PAUSE_S, metadata={"help": "between kills; none when 0"})
+
+
+@dataclass(frozen=True)
+class AnswersReport:
+    """A run.
+
+    Attributes:
+        counts: By protocol.
+        killed: Workers by model.
+        failures: The first call of each kind that has no right answer.
+    """
+
+    machine: Machine
+    options: Options
+    seconds: float
+    counts: Mapping[str, Counts]
+    killed: Mapping[str, int]
+    failures: tuple[str, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """No answer is wrong, and through the gateway every call has one."""
+        wrong = sum(one.wrong for one in self.counts.values())
+        through = [one for protocol, one in self.counts.items() if protocol != SHARED]
+        return not wrong and all(one.answered == one.sent for one in through)
+
+
+def run(options: Options) -> AnswersReport:
+    """Start a service, take the answers, then call while its workers are killed.
+
+    Raises:
+        PlateError: The service cannot be started, or does not answer as it should when quiet.
+    """
+    prepare(ServerOptions(device="cpu"))
+    pictures, crops = render_pictures(options.pictures), render_crops(options.pictures)
+    with run_service() as service:
+        connect = connect_all(service, pictures, crops)
+        answers = take_answers(connect, options.pictures)
+        load = Load(connect, answers, options.each, options.calls)
+        began = time.monotonic()
+        killed = call_while_killing(service, load, options.pause_s)
+        seconds = time.monotonic() - began
+    return AnswersReport(
+        machine=describe_machine(),
+        options=options,
+        seconds=seconds,
+        counts=count_by_protocol(load.calls),
+        killed=killed,
+        failures=tuple(name_failures(load.calls)),
+    )
+
+
+def connect_all(service: Service, pictures: Sequence[Picture], crops: Sequence[Picture]) -> Connect:
+    """Return how the gateway is called, and Triton through shared memory."""
+    shared = partial(SharedCaller, service.triton_grpc, pictures, service.admin_key)
+    gateway = Questions.of(pictures, crops).connect(service.gateway, service.gateway_grpc)
+    return {**gateway, SHARED: shared}
+
+
+def call_while_killing(service: Service, load: Load, pause_s: float) -> Mapping[str, int]:
+    """Call until all calls were sent; return the workers killed meanwhile, by model."""
+    killer = Killer(service, pause_s)
+    with load.run(), killer.run():
+        load.wait()
+    return dict(Counter(model for model, _ in killer.killed))
+
+
+def count_by_protocol(calls: Sequence[Call]) -> Mapping[str, Counts]:
+    """Return what the calls of each protocol came to."""
+    protocols = dict.fromkeys(call.protocol for call in calls)
+    return {one: Counts.of([call for call in calls if call.protocol == one]) for one in protocols}
+
+
+def format_report(report: AnswersReport) -> str:
+    """Return what is printed about a run."""
+    rows = [(name, *format_counts(one)) for name, one in sorted(report.counts.items())]
+    killed = ", ".join(f"{count} of {model}" for model, count in sorted(report.killed.items()))
+    lines = (
+        format_markdown(("protocol", *COUNTS), rows),
+        f"{sum(report.killed.values())} workers killed in {report.seconds:.0f} s: {killed or '-'}",
+        *report.failures,
+    )
+    return "\n".join(lines)
+
+
+def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
+    """Parse the command line: what to do, and where every figure goes."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.answers")
+    for name, option in Options.__dataclass_fields__.items():
+        kind = type(option.default)
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, type=kind, default=option.default, **option.metadata)
+    parser.add_argument("--json", type=Path, help="file for every figure")
+    found = vars(parser.parse_args(arguments))
+    path = found.pop("json")
+    return Options(**found), path
+
+
+def main() -> int:
+    """Parse the command line, run, print and write; return the exit code."""
+    options, path = parse(sys.argv[1:])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # the service is ended on the way out
+    try:
+        if path:
+            prepare_folder(path.parent)
+        report = run(options)
+        print(format_report(report))
+        if path:
+            with explain_write_errors(path.parent):
+                write_report(report, path)
+    except PlateError as error:
+        print(f"answers: {error}", file=sys.stderr)
+        return 2
+    return 0 if report.is_kept else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,53 @@
+"""A call at which its worker works for ever."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.faults.culprits import ask
+from benchmarks.faults.marker import draw_marker
+from benchmarks.faults.observation import Stage
+from benchmarks.faults.report import Effect
+from benchmarks.faults.wires import Request, over_kserve
+from benchmarks.pictures import Picture
+from benchmarks.plan import HTTP_RAW
+from orchestrator.contract import MODEL
+from orchestrator.server.repository import REPOSITORY
+
+HANGING = Path(__file__).with_name("hanging_model.py")
+TOLD_WITHIN_S = 10.0
+"""Two workers hang one after the other; each is found within 3 s and replaced within 2."""
+AT_ONCE_S = 0.5
+
+
+@contextmanager
+def hanging_repository() -> Iterator[Path]:
+    """Give our models, with one that hangs at the marker, for the length of a `with` block."""
+    with TemporaryDirectory(prefix="faults-models-") as folder:
+        target = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
+        shutil.copy(HANGING, target / MODEL / "1" / "model.py")
+        yield target
+
+
+def ask_for_ever() -> Request:
+    """Return the call at which a worker hangs."""
+    return over_kserve(Picture("marker", b"", draw_marker()), HTTP_RAW)
+
+
+def hang(stage: Stage) -> Effect:
+    """Send the call that hangs a worker, and the same again after what came of it."""
+    request, gateway = ask_for_ever(), stage.service.gateway
+    since = time.monotonic()
+    first, second = ask(gateway, request), ask(gateway, request)
+    failures = []
+    if not first.is_refused or first.seconds > TOLD_WITHIN_S:
+        failures.append("who hung it was not told")
+    if not second.is_refused or second.seconds > AT_ONCE_S:
+        failures.append("who hung it was let in again")
+    notes = (f"the call that hung: {first}", f"the same again: {second}")
+    return Effect(since, notes=notes, failures=tuple(failures))

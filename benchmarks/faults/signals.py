@@ -1,0 +1,138 @@
+"""Processes of a service that die or stop, one or all of them."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import time
+
+from benchmarks.faults.census import GATEWAY, TRITON
+from benchmarks.faults.observation import Act, Stage
+from benchmarks.faults.report import Effect
+from benchmarks.faults.service import Service
+from orchestrator.errors import ServerError
+
+START_AGAIN_S = 60.0
+GRACE_S = 8.0
+"""For an end with calls in work; orchestrators give 10 s and more."""
+COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
+
+
+def strike(role: str, number: signal.Signals) -> Act:
+    """Return what sends a signal to one process that does this."""
+
+    def act(stage: Stage) -> Effect:
+        pid = stage.service.find(role)
+        since = time.monotonic()
+        os.kill(pid, number)
+        return Effect(since, frozenset({pid}))
+
+    return act
+
+
+def kill_triton(stage: Stage) -> Effect:
+    """Kill tritonserver; its workers go with it."""
+    before = stage.service.census()
+    since = time.monotonic()
+    os.kill(min(before.pids[TRITON]), signal.SIGKILL)
+    return Effect(since, before.all - before.pids[GATEWAY])
+
+
+def restart_as_planned(stage: Stage) -> Effect:
+    """Ask for another Triton in place of the one that serves."""
+    before = stage.service.census()
+    since = time.monotonic()
+    stage.service.send(signal.SIGHUP)
+    return Effect(since, before.all - before.pids[GATEWAY])
+
+
+def kill_command(stage: Stage) -> Effect:
+    """Kill `plates serve` alone, and start it again at once."""
+    service = stage.service
+    before, names = service.census().all, service.leftovers()
+    since = time.monotonic()
+    service.send(signal.SIGKILL)
+    service.wait_for_end()
+    return _start_again(service, names, Effect(since, before))
+
+
+def kill_everything(stage: Stage) -> Effect:
+    """Kill every process at once, as a container's, and start it again at once."""
+    service = stage.service
+    before, names = service.census().all, service.leftovers()
+    since = time.monotonic()
+    service.kill_all()
+    return _start_again(service, names, Effect(since, before))
+
+
+def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Effect:
+    """Start a service in the same folders until it stays; say how that went."""
+    refused = []
+    deadline = effect.since + START_AGAIN_S
+    while True:
+        service.start()
+        try:
+            service.wait_until_ready(START_AGAIN_S)
+            break
+        except ServerError as error:
+            refused.append(str(error))
+            if time.monotonic() > deadline:
+                raise
+    left = sorted(service.leftovers() & names)
+    failures = [f"{len(refused)} starts failed"] if refused else []
+    if left:
+        failures.append(f"{len(left)} regions and folders of the dead service are left")
+    ready = f"ready again after {time.monotonic() - effect.since:.1f} s"
+    found = f"{len(names)} regions and folders before, {len(left)} of them after"
+    notes = (ready, found, *(f"the first start: {one}" for one in refused[:1]))
+    return Effect(effect.since, effect.victims, notes, tuple(failures))
+
+
+def stop_at_work(stage: Stage) -> Effect:
+    """Send SIGTERM while calls are in work and a client keeps an idle connection."""
+    service = stage.service
+    idle = http.client.HTTPConnection(service.gateway, timeout=5)
+    idle.request("GET", "/healthz")
+    idle.getresponse().read()
+    said = service.log.stat().st_size
+    since = time.monotonic()
+    service.send(signal.SIGTERM)
+    status = service.wait_for_end()
+    took_s = time.monotonic() - since
+    stage.load.is_over.set()
+    idle.close()
+    return Effect(
+        since,
+        notes=(f"exit status {status} after {took_s:.1f} s", count_later(stage, since)),
+        failures=tuple(find_faults_of_end(service, status, took_s, said)),
+        is_end=True,
+    )
+
+
+def count_later(stage: Stage, since: float) -> str:
+    """Say what came of the calls that were sent after a moment."""
+    later = [call for call in stage.load.calls if call.began >= since]
+    answered, lost = sum(c.is_answered for c in later), sum(c.is_lost for c in later)
+    rest = len(later) - answered - lost
+    return f"sent later: {answered} answered, {rest} told to go, {lost} not connected"
+
+
+def find_faults_of_end(service: Service, status: int | None, took_s: float, said: int) -> list[str]:
+    """Say what was wrong with how a service ended.
+
+    Args:
+        service: That was told to end.
+        status: Its exit status; None when it did not end.
+        took_s: Until then.
+        said: Bytes of its log before.
+    """
+    failures = [f"exit status {status}"] if status else []
+    if status is None:
+        failures.append("it did not end")
+    if took_s > GRACE_S:
+        failures.append(f"ended after {took_s:.1f} s")
+    lines = service.log.read_bytes()[said:].decode(errors="replace").splitlines()
+    failures += [f"said: {line.strip()}" for line in lines if COMPLAINT.search(line)][:1]
+    return failures
