@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
+import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
 from orchestrator.boxes import clip, grow
-from orchestrator.errors import PictureError
+from orchestrator.errors import Overloaded, PictureError
 from orchestrator.picture_files import read_file, unpack
 from orchestrator.picture_headers import check_file, check_pixels
 
 READER_SIZE_WH = (94, 24)
 STRIDE = 32
+UNPACKING = 12
+"""Bytes of memory for a pixel of any file: its three colours, four times."""
 PAD_GREY = 114  # what YOLOv5 is trained with
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds the plate in what is too wide
 
@@ -48,9 +51,27 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
 
     Raises:
         PictureError: Not one of these formats, damaged, too large, or an animation.
+        Overloaded: There is no memory for it now.
     """
     header = check_file(encoded, max_pixels)
-    return torch.from_numpy(unpack(encoded, f"{header.width}x{header.height} picture"))
+    name = f"{header.width}x{header.height} picture"
+    try:
+        return torch.from_numpy(unpack(encoded, name))
+    except PictureError:
+        check_memory(header.width * header.height, name)  # OpenCV says of both the same: nothing
+        raise
+
+
+def check_memory(pixels: int, name: str) -> None:
+    """See that a picture that could not be unpacked was not the victim of its process.
+
+    Raises:
+        Overloaded: There is no memory to unpack it.
+    """
+    try:
+        np.empty(UNPACKING * pixels, np.uint8)
+    except MemoryError as error:
+        raise Overloaded(f"wanted memory for a {name}, got none") from error
 
 
 def check_picture(picture: Tensor, *, max_pixels: int) -> Tensor:

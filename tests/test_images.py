@@ -1,4 +1,7 @@
 import io
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +18,8 @@ from orchestrator.images import (
     read_picture,
     unfold,
 )
+
+ROOT = Path(__file__).parents[1]
 
 
 def encoded(rgb: np.ndarray, encoding: str = "PNG", **options) -> bytes:
@@ -214,3 +219,20 @@ class TestCrops:
 def test_a_crop_is_unfolded_at_its_middle(rows: list[int], strip: list[list[int]]) -> None:
     crop = torch.tensor(rows, dtype=torch.uint8)[:, None, None].expand(-1, 1, 3)
     assert unfold(crop)[..., 0].tolist() == strip
+
+
+def test_a_picture_that_there_is_no_memory_for_is_not_called_damaged() -> None:
+    code = (
+        "import resource, cv2, numpy as np\n"
+        "from orchestrator.images import decode\n"
+        "from orchestrator.errors import Overloaded\n"
+        "file = cv2.imencode('.png', np.zeros((4000, 6000, 3), np.uint8))[1].tobytes()\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**25, resource.RLIM_INFINITY))\n"
+        "try: decode(file)\n"
+        "except Overloaded as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.stdout == "wanted memory for a 6000x4000 picture, got none\n", done.stderr

@@ -8,16 +8,21 @@ import traceback
 from datetime import datetime, timezone
 
 from orchestrator.contract import unmark
-from orchestrator.errors import PlateError
+from orchestrator.errors import Overloaded, PlateError
 
 LONGEST = 2000
 """Characters of a message or traceback that are kept: a line stays a line."""
 
 
 def explain(error: Exception) -> PlateError:
-    """Return our own errors as they are; any other is a fault of ours and becomes one of them."""
+    """Return our own errors as they are; any other is a fault of ours and becomes one of them.
+
+    That there is no memory is none: another worker may have some.
+    """
     if isinstance(error, PlateError):
         return error
+    if isinstance(error, MemoryError):
+        return Overloaded("wanted memory, got none")
     fault = PlateError(f"{type(error).__name__}: {error}")
     fault.__cause__ = error
     return fault

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from orchestrator.errors import PictureError, PlateError
+from orchestrator.errors import Overloaded, PictureError, PlateError
 from orchestrator.triton.request_log import LONGEST, explain, log_failure
 
 
@@ -17,6 +17,10 @@ def told(capfd):
 def test_our_errors_stay_what_they_are() -> None:
     error = PictureError("picture: wanted pixels, got none")
     assert explain(error) is error
+
+
+def test_that_there_is_no_memory_is_no_fault_of_ours() -> None:
+    assert isinstance(explain(MemoryError()), Overloaded)
 
 
 def test_a_foreign_error_is_a_fault_of_ours() -> None:
