@@ -34,7 +34,7 @@ CHANNEL = [
 ]
 FULL = "maximum queue size"
 DEAD = ("is not healthy", "server not ready", "no available versions", "shared memory pool")
-"""Words of Triton while it has lost a worker, starts, stops, or has no room for a call's tensors."""
+"""Words of Triton while it has lost a worker, starts, stops, or has no room for tensors."""
 AWAY = "the service is away for a moment; try again"
 logger = logging.getLogger(__name__)
 

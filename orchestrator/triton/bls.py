@@ -19,8 +19,8 @@ from orchestrator.triton.placement import CALLER
 
 AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size", "memory")
 """Words of Triton when it is stopping, has unloaded a model, has lost a worker, is full or has no
-memory: another server, or this one a moment later, would have answered. Of a child's error nothing but the words
-arrives: Triton 2.51 calls every one of them internal."""
+memory: another server, or this one a moment later, would have answered. Of a child's error nothing
+but the words arrives: Triton 2.51 calls every one of them internal."""
 
 
 class Served(Protocol):
