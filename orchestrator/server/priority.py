@@ -17,19 +17,29 @@ STATUS = Path("/proc/self/status")
 def begin_slowly() -> None:
     """Prepare a process that is about to become a child, which leaves the cores to others.
 
-    Where nobody could give it the usual share later on, it has it from the start.
+    Niceness that nobody could take back later on it does not get. Where the kernel shares the cores
+    among sessions, niceness counts within one alone, and the session, which is the child's own,
+    has another, which everybody may take back.
 
-    Source: Linux, "capabilities(7)", CAP_SYS_NICE; "getrlimit(2)", RLIMIT_NICE.
+    Source: Linux, "capabilities(7)", CAP_SYS_NICE; "getrlimit(2)", RLIMIT_NICE; "sched(7)", the
+    autogroup feature.
     """
     begin_child()
+    _set_session("self", LOW)
     if can_hurry():
         os.setpriority(os.PRIO_PROCESS, 0, LOW)
 
 
 def hurry(group: int) -> None:
-    """Give all processes of a group the usual share of the cores."""
+    """Give all processes of a group, which is a session, too, the usual share of the cores."""
+    _set_session(group, USUAL)
     with suppress(OSError):
         os.setpriority(os.PRIO_PGRP, group, USUAL)
+
+
+def _set_session(process: int | str, niceness: int) -> None:
+    with suppress(OSError):  # not every kernel does so
+        Path(f"/proc/{process}/autogroup").write_text(str(niceness))
 
 
 def can_hurry() -> bool:

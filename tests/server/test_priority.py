@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -28,7 +29,11 @@ def test_a_child_begins_slowly_and_can_be_hurried() -> None:
         preexec_fn=begin_slowly,
     ) as child:
         pid = int(child.stdout.readline())
+        sessions = Path(f"/proc/{pid}/autogroup")
+        shares = [sessions.exists() and sessions.read_text().split()[-1]]
         hurry(pid)
+        shares.append(sessions.exists() and sessions.read_text().split()[-1])
+        assert shares in ([str(LOW), str(USUAL)], [False, False])
         assert os.getpriority(os.PRIO_PROCESS, pid) == USUAL
         child.communicate(b"\n")
 
