@@ -9,8 +9,18 @@ import pytest
 
 from orchestrator.errors import PictureError
 from orchestrator.picture_parts import MOST_CHUNKS, MOST_SCANS, MOST_SEGMENTS, keep_pixels
-from tests.fuzzing.hostile_pictures import behind_soi, encoded, many_scans
-from tests.fuzzing.picture_parts import PNG, chunk, exif, ihdr, pixels, png, segment
+from tests.fuzzing.file_parts import (
+    PNG,
+    behind_soi,
+    chunk,
+    encoded,
+    exif,
+    ihdr,
+    pixels,
+    png,
+    segment,
+)
+from tests.fuzzing.hostile_bombs import many_scans
 
 TURNED = exif((0x0112, 3, 1, 6))[10:]
 """As a chunk of a PNG holds it: a picture to be turned to the right."""
@@ -55,7 +65,7 @@ def test_what_a_png_has_behind_its_end_is_left_out() -> None:
         pytest.param(png()[:-5], "one that ends 5 bytes behind it", id="PNG cut off"),
         pytest.param(PNG, "one that ends 12 bytes behind it", id="nothing but its name"),
         pytest.param(
-            PNG + chunk(b"tEXt") * MOST_CHUNKS + chunk(b"IEND"), "50000 chunks, got more", id="chunks"
+            PNG + chunk(b"tEXt") * MOST_CHUNKS, "50000 chunks, got more", id="chunks"
         ),
         pytest.param(many_scans(MOST_SCANS), "up to 64 scans, got more", id="scans"),
         pytest.param(

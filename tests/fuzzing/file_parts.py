@@ -1,11 +1,33 @@
 """The pieces of picture files, put together by hand: what no library would write."""
 
+import io
 import struct
 import zlib
+
+import numpy as np
+from PIL import Image
+
+Files = dict[str, bytes]
+"""By what is wrong with each."""
 
 PNG = b"\x89PNG\r\n\x1a\n"
 RGB, RGBA, GREY, PALETTE = 2, 6, 0, 3
 """Colour types of a PNG."""
+
+
+def encoded(kind: str, mode: str = "RGB", size_wh: tuple[int, int] = (31, 17), **options) -> bytes:
+    """Return a picture of one colour as Pillow writes it."""
+    file = io.BytesIO()
+    Image.new(mode, size_wh, 90).save(file, kind, **options)
+    return file.getvalue()
+
+
+def noise(kind: str, **options: object) -> bytes:
+    """Return a picture of which no two pixels are alike."""
+    rgb = np.random.default_rng(8).integers(0, 256, (24, 40, 3), np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(rgb).save(file, kind, **options)
+    return file.getvalue()
 
 
 def chunk(kind: bytes, content: bytes = b"", *, size: int | None = None) -> bytes:
@@ -80,6 +102,8 @@ def canvas(width: int, height: int, flags: int = 0) -> bytes:
     return struct.pack("<I", flags) + sides.to_bytes(6, "little")
 
 
-def bmp(width: int, height: int, bits: int = 24, *, compression: int = 0, data: bytes = b"") -> bytes:
+def bmp(
+    width: int, height: int, bits: int = 24, *, compression: int = 0, data: bytes = b""
+) -> bytes:
     info = struct.pack("<IiiHHIIiiII", 40, width, height, 1, bits, compression, 0, 0, 0, 0, 0)
     return b"BM" + struct.pack("<IHHI", 54 + len(data), 0, 0, 54) + info + data
