@@ -26,7 +26,7 @@ SEQUENTIAL = {0xC0, 0xC1, 0xC9}
 """JPEG markers of frames whose components come whole, all in one scan or each in one of its own."""
 ALONE = {0x01, 0xD8}
 """JPEG markers without a segment: TEM, SOI."""
-MOST_SCANS, MOST_SEGMENTS = 64, 2000
+MOST_SCANS, MOST_SEGMENTS = 32, 2000
 """Of a JPEG; a progressive one has some ten scans, with a segment or two each."""
 
 
