@@ -7,13 +7,14 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check fuzz bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start Triton and the gateway: REST and KServe on localhost:8080, gRPC on 8081"
 	@echo "make test        run every test"
 	@echo "make check       lint, types, formats and which package may import which"
+	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
@@ -42,6 +43,10 @@ check: .venv/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+MINUTES ?= 60
+fuzz: .venv/.fuzz
+	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
 
 bench: .venv/.workshop
 	$(BIN)/plates bench
@@ -108,6 +113,10 @@ clean:
 .venv/.audit: $(LOCK)
 	$(INSTALL) --group audit
 	@touch .venv/.serve $@
+
+.venv/.fuzz: $(LOCK)
+	$(INSTALL) --group dev --group workshop --group examples --group fuzz
+	@touch .venv/.serve .venv/.workshop .venv/.examples .venv/.dev $@
 
 .venv/.dev: $(LOCK)
 	$(INSTALL) --group dev --group workshop --group examples

@@ -42,6 +42,8 @@ ASLANT_DEG = 8.0
 """Plates that are turned more are cut again along their edges."""
 SURE = 0.9
 """Plates that are read with a lower score are looked at again."""
+MOST_THETA = 1000.0
+"""Largest number of a theta; those of plates are below 2, and of 1e30 nothing can be cut."""
 NOTHING = 0.001
 """What is read with a lower score is no plate, or none that another look makes readable."""
 
@@ -221,6 +223,9 @@ def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
         )
     if not theta.isfinite().all():
         raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
+    largest = theta.abs().max().item()
+    if largest > MOST_THETA:
+        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
     return straight, theta
 
 

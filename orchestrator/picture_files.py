@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import PictureError
+from orchestrator.picture_parts import keep_pixels
 
 Bgr = npt.NDArray[np.uint8]
 
@@ -86,12 +87,13 @@ def unpack(encoded: bytes, name: str = "picture") -> Bgr:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: OpenCV cannot read it.
+        PictureError: It has parts that cost too much, or OpenCV cannot read it.
     """
     import cv2  # half of a client's size; whoever unpacks nothing does without
 
+    file = keep_pixels(encoded, name)
     try:
-        bgr = cv2.imdecode(np.frombuffer(encoded, np.uint8), cv2.IMREAD_COLOR)
+        bgr = cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR)
     except cv2.error as error:
         raise PictureError(f"encoded_image: damaged {name}") from error
     if bgr is None:

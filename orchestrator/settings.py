@@ -147,7 +147,7 @@ def _parse(name: str, value: str | int | float | bool) -> float | Roi:
         return _parse_roi(value)
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ParameterError(f"{name}: wanted a number, got {reprlib.repr(value)}") from None
     if isinstance(getattr(Settings, name), int):
         if not number.is_integer():

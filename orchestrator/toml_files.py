@@ -37,11 +37,11 @@ def read_table(kind: type[T], file: Path) -> T:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{file}: wanted a TOML file, got {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # no TOML or UTF-8, endless numbers or lists
         raise SettingsError(f"{file}: wanted a TOML file, got: {error}") from error
     try:
         return build(kind, table, file.absolute().parent)
-    except SettingsError as error:
+    except (SettingsError, ValueError) as error:  # the latter: a number too long to be told
         raise SettingsError(f"{file}: {error}") from error
 
 
@@ -91,7 +91,10 @@ def _value(hint: Any, value: object, folder: Path, key: str) -> Any:
     accepted = {Path: (str,), float: (int, float)}.get(hint, (hint,))
     if not isinstance(value, accepted) or (isinstance(value, bool) and hint is not bool):
         raise SettingsError(f"{key}: wanted {_WANTED[hint]}, got {value!r}")
-    return folder / str(value) if hint is Path else hint(value)
+    try:
+        return folder / str(value) if hint is Path else hint(value)
+    except OverflowError as error:
+        raise SettingsError(f"{key}: wanted {_WANTED[hint]}, got one that is too large") from error
 
 
 def to_toml(instance: Any) -> str:
@@ -107,8 +110,17 @@ def to_toml(instance: Any) -> str:
 
 def _lines(values: dict[str, Any]) -> Iterator[str]:
     for key, value in values.items():
-        if value is not None:  # JSON's scalars and lists are TOML's, too
-            yield f"{key} = {json.dumps(value, ensure_ascii=False, default=str)}"
+        if value is not None:
+            yield f"{key} = {_literal(value)}"
+
+
+def _literal(value: object) -> str:
+    """Return a value as TOML has it: as JSON does, but for infinity, NaN and one character."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, float):
+        return repr(value)
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
 
 
 def check_range(

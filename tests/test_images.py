@@ -16,6 +16,7 @@ from orchestrator.images import (
     decode,
     letterbox,
     read_picture,
+    resize_crop,
     unfold,
 )
 
@@ -200,6 +201,12 @@ class TestCrops:
         left, right = crop[:, :, :46], crop[:, :, 48:]
         assert left.mean(dim=(1, 2)).tolist() == pytest.approx([255, 0, 0], abs=1)
         assert right.mean(dim=(1, 2)).tolist() == pytest.approx([0, 0, 255], abs=1)
+
+    def test_a_tall_crop_is_resized_in_two_steps_as_in_one(self) -> None:
+        crop = gradient(600, 30)
+        whole = resize_crop(crop)
+        assert torch.allclose(resize_crop(crop, tallest_px=500), whole, atol=1e-2)
+        assert torch.equal(resize_crop(crop, tallest_px=600), whole)
 
     def test_a_box_without_size_is_unfolded_too(self) -> None:
         crops = crop_plates(gradient(50, 100), torch.tensor([[30.0, 20, 30, 20]]), lines=2)

@@ -118,3 +118,9 @@ def test_a_theta_that_is_no_number_is_refused() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * torch.nan)
     with pytest.raises(ModelError, match=r"^stn: wanted a finite theta, got NaN or infinity$"):
         look_at(picture(), BOX, reader_of(infer))
+
+
+def test_a_theta_that_no_plate_has_is_refused() -> None:
+    infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * 1e30)
+    with pytest.raises(ModelError, match=r"^stn: wanted a theta up to 1000, got 1e\+30$"):
+        look_at(picture(), BOX, reader_of(infer))

@@ -27,6 +27,7 @@ from orchestrator.picture_headers import check_file, check_pixels
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
+MOST_DIMENSIONS = 8
 LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
 VERSION = re.compile(r"[0-9]{1,9}")
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1

@@ -12,7 +12,13 @@ from tritonclient.grpc import service_pb2 as pb
 from orchestrator.errors import RequestError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
-from orchestrator.gateway.checks import MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS, check_bounds
+from orchestrator.gateway.checks import (
+    MOST_DIMENSIONS,
+    MOST_INPUTS,
+    MOST_OUTPUTS,
+    MOST_PARAMETERS,
+    check_bounds,
+)
 
 MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
 """Of a message: raw contents apart from inputs; name and version of the model, id."""
@@ -125,6 +131,10 @@ def _to_tensor(given: Any, raw: bytes | None) -> Tensor:
     what = f"input {reprlib.repr(given.name)}"
     if given.parameters:
         raise RequestError(f"{what}: {_unknown(given.parameters)}")
+    if len(given.shape) > MOST_DIMENSIONS:  # their product takes minutes
+        raise RequestError(
+            f"{what}: wanted up to {MOST_DIMENSIONS} dimensions, got {len(given.shape)}"
+        )
     shape = tuple(given.shape)
     if any(size < 0 for size in shape):
         raise RequestError(f"{what}: wanted no negative sizes, got {reprlib.repr(shape)}")

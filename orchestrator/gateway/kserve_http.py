@@ -20,11 +20,10 @@ import orjson
 from orchestrator.errors import ModelError, ParameterError, RequestError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
-from orchestrator.gateway.checks import check_bounds
+from orchestrator.gateway.checks import MOST_DIMENSIONS, check_bounds
 
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
-MOST_DIMENSIONS = 8
 MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
 """Objects, ends of texts and lists in the JSON of a call; each takes memory many times its size. A
 picture of 1920x1080 as lists in lists is 2.1 million."""

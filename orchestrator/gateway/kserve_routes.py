@@ -65,7 +65,7 @@ async def _infer(parser: Parser, exchange: Exchange) -> Response:
     json_size = _json_size(exchange.request)
     trace = trace_of(exchange.request.headers)
     body = await exchange.body()
-    size = len(body) if json_size is None else json_size
+    size = len(body) if json_size is None else min(json_size, len(body))
     asked = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
     answer = await exchange.visit.infer(asked.call)
     content, headers = kserve_http.render(answer, asked)

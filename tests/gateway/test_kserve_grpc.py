@@ -112,6 +112,8 @@ class TestCall:
                          id="too large"),
             pytest.param(typed("UINT8", [3], uint_contents=[1]), "wanted 3 elements .* got 1",
                          id="fewer"),
+            pytest.param(typed("UINT8", [2**62] * 300, uint_contents=[1]),
+                         "wanted up to 8 dimensions, got 300", id="dimensions"),
         ],
     )  # fmt: skip
     def test_what_is_not_understood_is_refused(self, sent, message: str) -> None:

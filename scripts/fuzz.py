@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Fuzz picture decoding and request parsing side by side, and print what came of it.
+
+usage: fuzz.py [--minutes 60] [--folder .fuzz]
+
+Fails when there is a finding: an input that was neither answered nor refused, or that took too much
+memory or time. Findings and inputs stay in the folder; what was found there before counts again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+TARGETS = ("pictures", "requests")
+FOUND = ("fault-*", "crash-*", "oom-*", "timeout-*", "slow-unit-*", "leak-*")
+"""Files of what was found: by us, and by libFuzzer."""
+ROW = "{:10} {:>12} {:>12} {:>12} {:>9}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--folder", type=Path, default=Path(".fuzz"))
+    given = parser.parse_args()
+    running = [start(target, given.folder / target, given.minutes) for target in TARGETS]
+    failed = [target for target, one in zip(TARGETS, running) if one.wait()]
+    print(ROW.format("target", "executions", "answered", "refused", "findings"))
+    findings = [file for target in TARGETS for file in report(target, given.folder / target)]
+    for file in findings:
+        print(file)
+    if failed or findings:
+        sys.exit(f"fuzz: wanted no findings, got {len(findings)}; ended early: {failed or 'none'}")
+
+
+def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:
+    """Start fuzzing a target; what libFuzzer says goes to a log beside the findings."""
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"{target}: {minutes:g} minutes, {folder / 'log'}", flush=True)
+    command = [sys.executable, "-m", f"tests.fuzzing.fuzz_{target}", str(folder)]
+    with (folder / "log").open("wb") as log:
+        return subprocess.Popen(
+            ["nice", *command, "--minutes", str(minutes)], stdout=log, stderr=subprocess.STDOUT
+        )
+
+
+def report(target: str, folder: Path) -> list[Path]:
+    """Print what a session noted; return its findings."""
+    findings = [file for pattern in FOUND for file in sorted(folder.glob(pattern))]
+    file = folder / "notes.json"
+    notes = json.loads(file.read_text()) if file.is_file() else {"executions": 0, "outcomes": {}}
+    counts = [notes["outcomes"].get(name, 0) for name in ("answered", "refused")]
+    print(ROW.format(target, notes["executions"], *counts, len(findings)))
+    return findings
+
+
+if __name__ == "__main__":
+    main()

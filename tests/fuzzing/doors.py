@@ -1,0 +1,242 @@
+"""The ways by which a stranger's bytes come in: an answer or a refusal comes out, or it is a fault.
+
+No sockets and no Triton: what stands behind the gateway's parsing answers from a table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from starlette.applications import Starlette
+
+from orchestrator.errors import PictureError, RequestError
+from orchestrator.gateway import kserve_routes, rest_routes
+from orchestrator.gateway.calls import Answer, Call
+from orchestrator.gateway.checks import check
+from orchestrator.gateway.grpc_server import SERVICE, Servicer
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.refusals import Refusal
+from orchestrator.images import crop_plates, decode, letterbox
+from orchestrator.picture_files import from_base64
+from orchestrator.picture_headers import check_file
+from tests.gateway.rest_fakes import PLATE, answer_with
+
+MOST_PIXELS = 1_000_000
+LIMITS = Limits(body_mb=8, pixels=MOST_PIXELS, crop_pixels=MOST_PIXELS, pictures=4)
+LONGEST_REFUSAL = 4096
+"""Bytes in which a caller is told what was wrong, whatever was sent."""
+CALLERS = {200, 400, 404, 405, 411, 413, 415}
+"""HTTP's statuses of an answer, and of what a caller did wrong."""
+READER_SIZE = (1, 3, 24, 94)
+
+
+class Fault(Exception):  # noqa: N818 - what a door looks for
+    """Neither an answer nor a refusal came of an input."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request as its bytes come in.
+
+    Attributes:
+        door: Name of the one it goes through, of `DOORS`.
+        said: What is said of the body: its content type, the size of its JSON, or a query.
+        body: The rest.
+    """
+
+    door: str
+    said: str = ""
+    body: bytes = field(default=b"", repr=False)
+
+
+@dataclass
+class Service:
+    """Lets everybody in and answers what is checked with one plate."""
+
+    limits: Limits = LIMITS
+    error: Exception | None = None
+
+    @asynccontextmanager
+    async def visit(
+        self, front: str, what: str, address: str, headers: Mapping[str, str]
+    ) -> AsyncIterator[Service]:
+        self.error = None
+        try:
+            yield self
+        except Exception as error:
+            self.error = error
+            raise
+
+    def expect(self, size: int) -> None: ...
+
+    async def infer(self, call: Call) -> Answer:
+        return answer_with(check(call, self.limits), [PLATE])
+
+    async def metadata_of(self, model: str, version: str) -> Any:
+        return SERVICE
+
+    async def config_of(self, model: str, version: str) -> Any:
+        return SERVICE
+
+
+SERVICE_OF_ALL = Service()
+APP = Starlette(
+    routes=[*kserve_routes.calls(SERVICE_OF_ALL), *rest_routes.calls(SERVICE_OF_ALL)]  # type: ignore[arg-type]
+)
+INFER = Servicer(SERVICE_OF_ALL, LIMITS).service(
+    SimpleNamespace(method=f"/{SERVICE.full_name}/ModelInfer")
+)
+LOOP = asyncio.new_event_loop()
+
+
+def open_picture(file: bytes) -> str:
+    """Decode a picture file, or its base64 text, and bring it to both networks' sizes."""
+    try:
+        file = from_base64(file)
+        header = check_file(file, MOST_PIXELS)
+        picture = decode(file, max_pixels=MOST_PIXELS)
+    except PictureError as error:
+        return check_refusal(str(error))
+    height, width = picture.shape[:2]
+    if picture.dtype != torch.uint8 or {width, height} != {header.width, header.height}:
+        raise Fault(f"picture: wanted uint8 of {header}, got {picture.dtype} {picture.shape}")
+    box = letterbox(picture, 64)
+    whole = torch.tensor([[0.0, 0, width, height]])
+    if max(box.net.shape) > 64 or crop_plates(picture, whole).shape != READER_SIZE:
+        raise Fault(f"letterbox: wanted up to 64 pixels, got {box.net.shape}")
+    return "answered"
+
+
+def check_refusal(message: str) -> str:
+    """Return that a caller was refused, if it was told why in few words."""
+    if not message or len(message.encode()) > LONGEST_REFUSAL:
+        raise Fault(f"refusal: wanted up to {LONGEST_REFUSAL} bytes, got {len(message)}")
+    return "refused"
+
+
+def ask(sent: Sent) -> str:
+    """Send a request through its door.
+
+    Returns:
+        What came of it: `answered` or `refused`.
+
+    Raises:
+        Fault: Something else came of it.
+    """
+    return DOORS[sent.door](sent)
+
+
+def _ask_kserve(sent: Sent) -> str:
+    headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
+    return _ask_http("/v2/models/plate_recognition/infer", "", headers, sent.body)
+
+
+def _ask_reader(sent: Sent) -> str:
+    headers = {"Inference-Header-Content-Length": sent.said} if sent.said else {}
+    return _ask_http("/v2/models/plate_reader/infer", "", headers, sent.body)
+
+
+def _ask_rest(sent: Sent) -> str:
+    return _ask_http("/v1/recognize", "", {"Content-Type": sent.said}, sent.body)
+
+
+def _ask_crops(sent: Sent) -> str:
+    return _ask_http("/v1/read", "", {"Content-Type": sent.said}, sent.body)
+
+
+def _ask_query(sent: Sent) -> str:
+    return _ask_http("/v1/recognize", sent.said, {}, sent.body)
+
+
+def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) -> str:
+    said = {"Content-Length": str(len(body)), **headers}
+    scope = {
+        "type": "http", "method": "POST", "path": path, "root_path": "",
+        "query_string": query.encode("latin-1", "replace"), "client": ("127.0.0.1", 1),
+        "headers": [(name.lower().encode(), text.encode("latin-1", "replace"))
+                    for name, text in said.items()],
+    }  # fmt: skip
+    answer: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Any) -> None:
+        answer.append(message)
+
+    LOOP.run_until_complete(APP(scope, receive, send))
+    return _judge(answer[0]["status"], answer[1]["body"])
+
+
+def _judge(status: int, told: bytes) -> str:
+    _check_error()
+    if status not in CALLERS:
+        raise Fault(f"status: wanted an answer or a refusal, got {status}: {told[:200]!r}")
+    return "answered" if status == 200 else check_refusal(told.decode())
+
+
+def _check_error() -> None:
+    error = SERVICE_OF_ALL.error
+    if error is not None and not isinstance(error, (RequestError, Refusal)):
+        raise Fault(f"fault: {error!r:.300}") from error
+
+
+class Aborted(Exception):  # noqa: N818 - as gRPC ends a call
+    """gRPC's end of a call that is refused."""
+
+
+@dataclass
+class Context:
+    """What gRPC knows of a call."""
+
+    message: bytes
+
+    def peer(self) -> str:
+        return "ipv4:127.0.0.1:1"
+
+    def invocation_metadata(self) -> tuple[()]:
+        return ()
+
+    async def read(self) -> bytes:
+        return self.message
+
+    async def abort(self, code: Any, details: str, trailing: Any = ()) -> None:
+        raise Aborted(code.name, details)
+
+
+def _ask_grpc(sent: Sent) -> str:
+    SERVICE_OF_ALL.error = None
+    try:
+        LOOP.run_until_complete(INFER.stream_unary(None, Context(sent.body)))
+    except Aborted as aborted:
+        _check_error()
+        return check_refusal(aborted.args[1])
+    return "answered"
+
+
+DOORS: dict[str, Callable[[Sent], str]] = {
+    "kserve": _ask_kserve,
+    "kserve-reader": _ask_reader,
+    "grpc": _ask_grpc,
+    "rest": _ask_rest,
+    "crops": _ask_crops,
+    "query": _ask_query,
+}
+NAMES = tuple(DOORS)
+
+
+def pack(sent: Sent) -> bytes:
+    """Return a request as one input of a fuzzer: door, line of what is said, body."""
+    return bytes([NAMES.index(sent.door)]) + sent.said.encode("latin-1") + b"\n" + sent.body
+
+
+def unpack(given: bytes) -> Sent:
+    """Return the request that any bytes stand for."""
+    said, _, body = given[1:].partition(b"\n")
+    return Sent(NAMES[(given[0] if given else 0) % len(NAMES)], said.decode("latin-1"), body)

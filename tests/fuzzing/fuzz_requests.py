@@ -1,0 +1,33 @@
+"""Coverage-guided fuzzing of the gateway's parsing: any request is answered, or refused as none."""
+
+import atheris
+
+with atheris.instrument_imports(include=["orchestrator", "python_multipart"]):
+    from tests.fuzzing.doors import ask, pack, unpack
+
+from dataclasses import replace
+
+from tests.fuzzing.hostile import requests
+from tests.fuzzing.session import LONGEST, run
+
+WORDS = (
+    "inputs", "outputs", "parameters", "shape", "datatype", "data", "name", "binary_data_size",
+    "binary_data", "binary_data_output", "encoded_image", "input__0", "crop", "texts", "UINT8",
+    "BYTES", "FP32", "[1]", "roi", "max_plates", "timeout", "detection_threshold", "id", "NaN",
+    "Infinity", "1e308", "\\\\ud800", "boundary=", "multipart/form-data", "form-data", "filename=",
+    "Content-Disposition", "--the-boundary", "\\x0d\\x0a", "plate_recognition", "\\x2a\\x02",
+)  # fmt: skip
+JSON_DOORS = ("kserve", "kserve-reader")
+
+
+def mutate(packed: bytes, most: int, seed: int) -> bytes:
+    """Return a changed request; often with the size that its JSON has."""
+    sent = unpack(atheris.Mutate(packed, most))
+    if sent.door in JSON_DOORS and seed % 4:
+        sent = replace(sent, said=str(sent.body.rfind(b"}") + 1))
+    return pack(sent)[:most]
+
+
+if __name__ == "__main__":
+    seeds = (pack(sent) for sent in requests().values() if len(sent.body) <= LONGEST)
+    run(lambda packed: ask(unpack(packed)), seeds, WORDS, mutate)

@@ -1,0 +1,106 @@
+"""A session of coverage-guided fuzzing: seeds, what is noted, and how libFuzzer is called."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import atheris
+import cv2
+
+LONGEST = 32_768
+"""Bytes of an input that a fuzzer makes up; seeds may be longer."""
+MOST_MB, LONGEST_S, SLOW_S = 3000, 60, 5
+"""A process that takes more memory, or longer for one input, has found something."""
+NOTED_EVERY = 1000
+
+Mutator = Callable[[bytes, int, int], bytes]
+
+
+@dataclass
+class Notes:
+    """What a session has seen, in a file that is there however the session ends.
+
+    Attributes:
+        folder: For the findings, and `notes.json`.
+        executions: Inputs tried.
+        outcomes: How often each came.
+        findings: Where faults came from.
+    """
+
+    folder: Path
+    executions: int = 0
+    outcomes: dict[str, int] = field(default_factory=dict)
+    findings: dict[str, str] = field(default_factory=dict)
+
+    def count(self, outcome: str) -> None:
+        self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        self.executions += 1
+        if self.executions % NOTED_EVERY == 0:
+            self.write()
+
+    def keep(self, given: bytes, error: Exception) -> None:
+        """Keep an input that brought a fault, one for each place that faults come from."""
+        cause = error.__cause__ or error
+        last = traceback.extract_tb(cause.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno} {type(cause).__name__}"
+        if where not in self.findings:
+            name = f"fault-{hashlib.sha256(where.encode()).hexdigest()[:12]}"
+            (self.folder / name).write_bytes(given)
+            self.findings[where] = f"{name}: {error!r:.300}"
+            self.write()
+
+    def write(self) -> None:
+        told = {name: value for name, value in vars(self).items() if name != "folder"}
+        (self.folder / "notes.json").write_text(json.dumps(told, indent=1) + "\n")
+
+
+def run(
+    door: Callable[[bytes], str],
+    seeds: Iterable[bytes],
+    words: Iterable[str] = (),
+    mutate: Mutator | None = None,
+) -> None:
+    """Fuzz a door for as long as the command line says; does not return.
+
+    Args:
+        door: Takes an input and tells what came of it; anything that it raises is a finding.
+        seeds: Inputs to begin with.
+        words: That inputs may hold.
+        mutate: Makes an input of another; libFuzzer's own way when None.
+    """
+    parser = argparse.ArgumentParser(description="Fuzz for some minutes.")
+    parser.add_argument("folder", type=Path, help="of seeds, findings and notes")
+    parser.add_argument("--minutes", type=float, default=60)
+    given = parser.parse_args()
+    corpus = given.folder / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    for seed in seeds:
+        (corpus / hashlib.sha256(seed).hexdigest()[:20]).write_bytes(seed)
+    dictionary = given.folder / "words.dict"
+    dictionary.write_text("".join(f'"{word}"\n' for word in words))
+    notes = Notes(given.folder)
+    cv2.setLogLevel(0)
+
+    def try_one(tried: bytes) -> None:
+        try:
+            notes.count(door(tried))
+        except Exception as error:
+            notes.count("fault")
+            notes.keep(tried, error)
+
+    flags = [
+        f"-max_total_time={round(60 * given.minutes)}", f"-max_len={LONGEST}",
+        f"-dict={dictionary}",
+        f"-artifact_prefix={given.folder}/", f"-rss_limit_mb={MOST_MB}", f"-timeout={LONGEST_S}",
+        f"-report_slow_units={SLOW_S}", "-print_final_stats=1", "-close_fd_mask=3", "-reload=0",
+    ]  # fmt: skip
+    options = {} if mutate is None else {"custom_mutator": mutate}
+    atheris.Setup([sys.argv[0], *flags, str(corpus)], try_one, **options)
+    atheris.Fuzz()

@@ -1,0 +1,120 @@
+"""The whole corpus: an answer or a refusal comes of everything in it, within bounds of memory."""
+
+import multiprocessing
+import subprocess
+import sys
+import tracemalloc
+
+import pytest
+
+from orchestrator.errors import ModelError
+from orchestrator.gateway.calls import Answer, Call
+from tests.fuzzing.doors import (
+    LIMITS,
+    SERVICE_OF_ALL,
+    Fault,
+    Sent,
+    ask,
+    check_refusal,
+    open_picture,
+    pack,
+    unpack,
+)
+from tests.fuzzing.hostile import pictures, requests
+from tests.fuzzing.hostile_bombs import bombs
+from tests.fuzzing.hostile_calls import wholes
+from tests.fuzzing.hostile_pictures import wholes as whole_pictures
+from tests.samples import PROJECT
+
+PICTURES, REQUESTS = pictures(), requests()
+MIB = 1024 * 1024
+ROOM = """
+import resource
+import torch
+from orchestrator.errors import PictureError
+from orchestrator.images import decode, resize_crop
+from tests.fuzzing.hostile_bombs import bombs
+from tests.fuzzing.hostile_pictures import wholes
+
+files = bombs()
+torch.set_num_threads(1)
+for file in wholes().values():
+    resize_crop(decode(file))
+tall = torch.zeros(1_000_000, 1, 3, dtype=torch.uint8)
+with open("/proc/self/statm") as file:
+    taken = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + {room}, taken + {room}))
+for name, file in files.items():
+    try:
+        decode(file, max_pixels=1_000_000)
+    except PictureError:
+        pass
+resize_crop(tall)
+"""
+"""Decodes the bombs, and resizes a tall crop, with so many bytes of address space left."""
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_file_is_a_picture_or_refused(name: str) -> None:
+    assert open_picture(PICTURES[name]) in ("answered", "refused")
+
+
+@pytest.mark.parametrize("name", whole_pictures())
+def test_what_cameras_and_programs_write_is_a_picture(name: str) -> None:
+    assert open_picture(PICTURES[name]) == "answered"
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_is_answered_or_refused(name: str) -> None:
+    assert ask(REQUESTS[name]) in ("answered", "refused")
+
+
+@pytest.mark.parametrize(
+    "name", [*wholes(), "message: a file", "message: pixels", "form: one picture", "base64: plain"]
+)
+def test_what_clients_send_is_answered(name: str) -> None:
+    assert ask(REQUESTS[name]) == "answered"
+
+
+def test_bombs_take_no_more_memory_than_they_may() -> None:
+    subprocess.run([sys.executable, "-c", ROOM.format(room=128 * MIB)], cwd=PROJECT, check=True)
+
+
+def test_requests_take_some_times_their_bytes() -> None:
+    """Lists of small numbers in JSON take most: 8 bytes each."""
+    tracemalloc.start()
+    for sent in REQUESTS.values():
+        ask(sent)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * LIMITS.body_bytes
+
+
+def test_a_size_of_json_that_lies_starts_no_process() -> None:
+    assert ask(Sent("kserve", "99999999999", b"{}")) == "refused"
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize("name", ["a file", "message: a file", "form: one picture"])
+def test_a_door_tells_of_what_is_neither_answer_nor_refusal(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def infer(call: Call) -> Answer:
+        raise ModelError("broken")
+
+    monkeypatch.setattr(SERVICE_OF_ALL, "infer", infer)
+    with pytest.raises(Fault, match="fault: ModelError"):
+        ask(REQUESTS[name])
+
+
+def test_a_refusal_is_short() -> None:
+    with pytest.raises(Fault, match="refusal: wanted up to 4096 bytes, got 4097"):
+        check_refusal("a" * 4097)
+
+
+def test_a_request_is_one_input_of_a_fuzzer_and_back() -> None:
+    assert [unpack(pack(sent)) for sent in REQUESTS.values()] == [*REQUESTS.values()]
+
+
+def test_bombs_are_small() -> None:
+    assert max(map(len, bombs().values())) < LIMITS.body_bytes
