@@ -22,7 +22,7 @@ ANSWER_S = 0.05
 """For a worker to write down where it is."""
 RETIRED_S = 2.0
 """Triton ends the workers that it has replaced, but not beside one that died with a call."""
-MOST_DEATHS = 5
+MOST_DEATHS = 20
 """Each leaves memory of its model behind in Triton, and in shared memory, until Triton ends."""
 
 logger = logging.getLogger(__name__)
