@@ -12,8 +12,8 @@ STOPPED_S = 1.0
 """A stopped worker may be one that somebody looks at with a debugger, and lets go on at once."""
 LONGEST_LOOK_S = 0.5
 """Time between two looks that counts: where it was longer, this process did not run either."""
-ALWAYS, NEVER = 0.8, 0.02
-"""Share of the time that a worker had a core: it loops, or it waits for what does not come. One
+LOOPS, WAITS = 0.5, 0.02
+"""Of its limit, what a worker had of the cores: it loops, or it waits for what does not come. One
 between wants cores that others have."""
 STARVED = 10.0
 """Times its limit after which any worker hangs, one that waits for another model, too."""
@@ -71,7 +71,7 @@ def _manner(worker: Worker, step: _Step) -> str:
     if step.beat.state is State.IDLE or not limit_s or step.seconds < limit_s:
         return ""
     had_s = worker.cpu_s - step.cpu_s
-    is_starved = NEVER * step.seconds < had_s < ALWAYS * step.seconds
+    is_starved = WAITS * limit_s < had_s < LOOPS * limit_s
     if (is_starved or step.beat.state is State.WAITING) and step.seconds < STARVED * limit_s:
         return ""
     return f"hung for {step.seconds:.1f} s"

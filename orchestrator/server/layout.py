@@ -10,6 +10,7 @@ from typing import Any
 from orchestrator.canary import CANARY_FILES, has_canary
 from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
+from orchestrator.heartbeat import PARAMETER as HANG
 from orchestrator.networks.registry import EXPORTED
 from orchestrator.server.capacity import Capacity
 from orchestrator.server.exports import ModelSource, files_of, find_exported
@@ -22,6 +23,8 @@ from orchestrator.server.repository import (
     is_laid_out,
 )
 
+HANG_ON_A_GPU = "30"
+"""Seconds: there a network's code is compiled while it sees its first pictures of a shape."""
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
 """Settings of `plate_recognition` that `plate_reader` has, too."""
 
@@ -75,6 +78,8 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
     config = read_config(source.repository / name / CONFIG)
     if name in EXPORTED:
         config.backend = source.choose_engine(name).backend
+        if capacity is None:
+            config.parameters[HANG].string_value = HANG_ON_A_GPU
     for group in config.instance_group:  # an ensemble has none
         if source.engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU

@@ -42,7 +42,13 @@ def test_who_waits_for_what_never_comes_hangs_as_well() -> None:
 
 
 def test_who_gets_a_core_now_and_then_is_given_more_time() -> None:
-    story = Story(WORKING, cpu_share=0.3)
+    story = Story(WORKING, cpu_share=0.25)
+    assert story.go_on(4.75) == []
+    assert story.go_on(0.25) == ["hung for 5.0 s"]
+
+
+def test_who_hardly_ever_gets_a_core_hangs_at_last() -> None:
+    story = Story(WORKING, cpu_share=0.04)
     assert story.go_on(24.5) == []
     assert story.go_on(0.5) == ["hung for 25.0 s"]
 

@@ -138,6 +138,14 @@ def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_pat
     assert [*config_of(configure(source, DECODE)).input[0].dims] == [-1, 4, 18]
 
 
+def test_a_network_may_take_longer_on_a_gpu(source) -> None:
+    hangs = [
+        config_of(configure(source, "lprnet", capacity)).parameters["hang_s"].string_value
+        for capacity in (Capacity(1, 1, 1), None)
+    ]
+    assert hangs == ["2.5", "30"]
+
+
 def test_the_last_step_gets_the_settings_of_readings(source) -> None:
     config = config_of(configure(source, DECODE))
     values = {name: value.string_value for name, value in config.parameters.items()}
