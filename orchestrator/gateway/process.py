@@ -34,6 +34,7 @@ UNLESS_SET = {
 }
 """Environment of a process where the operator has not set it."""
 START_TIMEOUT_S = 60.0
+STOPPED_S = 1.0
 LAST_LINES = 3  # of a process that ended: its reason
 SENTENCE = "gateway: "
 """How the last line begins where a process says itself why it ends."""
@@ -50,11 +51,19 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._held: list[str] | None = []
+        self._ran = time.monotonic()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     def is_running(self) -> bool:
         return self.process.poll() is None
+
+    def is_well(self) -> bool:
+        """Tell whether it runs, and is not stopped by somebody for more than a second."""
+        now = time.monotonic()
+        if not _is_stopped(self.process.pid):
+            self._ran = now
+        return self.is_running() and now - self._ran < STOPPED_S
 
     def reason(self) -> str:
         """Return on one line why it ended."""
@@ -110,7 +119,7 @@ class Gateway:
 
     def tend(self) -> bool:
         """Tell whether all of its processes run; where not, it must be started again."""
-        return all(worker.is_running() for worker in self.workers)
+        return all(worker.is_well() for worker in self.workers)
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Return when it can be connected to, wherever it is to listen.
@@ -193,6 +202,14 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder)
     worker = Worker(process)
     worker.tell(to_json(options))
     return worker
+
+
+def _is_stopped(pid: int) -> bool:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:  # it has ended
+        return False
+    return stat.rpartition(")")[2].split()[0] == "T"
 
 
 def _addresses(options: GatewayOptions) -> list[Address]:

@@ -16,7 +16,7 @@ from orchestrator.server.deaths import Death
 from orchestrator.server.hangs import Hangs
 from orchestrator.server.log import Log
 from orchestrator.server.replacing import Replacing
-from orchestrator.server.workers import Worker, Workers
+from orchestrator.server.workers import SERVER, Worker, Workers
 
 ANSWER_S = 0.05
 """For a worker to write down where it is."""
@@ -61,8 +61,8 @@ class Care:
         try:
             for worker in self._workers.dead():
                 self._lose(worker, worker.end, read(self._prefix, worker.pid))
-            alive = self._workers.alive()
-            for worker, beat, how in self._hangs.find(alive):
+            everybody = [*self._workers.alive(), *self._workers.itself()]
+            for worker, beat, how in self._hangs.find(everybody):
                 self._lose(worker, how, beat)
             self._end_retired()
             self._finish()
@@ -89,7 +89,7 @@ class Care:
         """Tell of a worker, end it where it lives, and replace it.
 
         Raises:
-            ServerError: Nobody knows whose worker it was.
+            ServerError: It was the server itself, or nobody knows whose worker it was.
         """
         self._workers.forget(worker)
         if self._retired.pop(worker.pid, None) and worker.end:
@@ -104,8 +104,8 @@ class Care:
         self._deaths += 1
         if not worker.end:
             _send(worker.pid, signal.SIGKILL)
-        if not worker.model:
-            raise ServerError(f"process {worker.pid}: the worker of a model that is not known")
+        if worker.model in {"", SERVER}:
+            raise ServerError(f"process {worker.pid} cannot be replaced alone")
         self._replace(worker.model)
 
     def _replace(self, model: str) -> None:

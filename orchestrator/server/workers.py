@@ -16,6 +16,7 @@ NAME = 8  # of a worker's arguments: the model's name, device and number
 STATE, PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 0, 1, 11, 12, 49  # fields after the name
 TICKS = os.sysconf("SC_CLK_TCK")
 DEAD, STOPPED = "Z", "T"
+SERVER = "tritonserver"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,12 @@ class Workers:
         """Return those that run, or are stopped."""
         return [worker for worker in self._look() if worker.state != DEAD]
 
+    def itself(self) -> list[Worker]:
+        """Return the server as if it were a worker, if it is there."""
+        with suppress(OSError):
+            return [self._worker(self._server, _read_stat(self._server), SERVER)]
+        return []
+
     def dead(self) -> list[Worker]:
         """Return those that died, by themselves or killed; each until it is forgotten."""
         if not self._zombies():
@@ -78,19 +85,27 @@ class Workers:
     def _look(self) -> Iterator[Worker]:
         for pid in _children(self._server):
             with suppress(OSError):  # it may end while we look
-                stat = (PROC / str(pid) / "stat").read_text(errors="replace")
-                fields = stat.rpartition(")")[2].split()
+                fields = _read_stat(pid)
                 if int(fields[PARENT]) == self._server:
-                    yield self._worker(pid, fields)
+                    yield self._worker(pid, fields, self._model(pid))
 
-    def _worker(self, pid: int, fields: list[str]) -> Worker:
-        state = fields[STATE]
+    def _model(self, pid: int) -> str:
         arguments = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
         if len(arguments) > NAME:  # a dead one has none
             self._models[pid] = arguments[NAME].decode(errors="replace").rsplit("_", 2)[0]
+        return self._models.get(pid, "")
+
+    @staticmethod
+    def _worker(pid: int, fields: list[str], model: str) -> Worker:
+        state = fields[STATE]
         cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
         end = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))) if state == DEAD else ""
-        return Worker(pid, self._models.get(pid, ""), state, cpu_s, end)
+        return Worker(pid, model, state, cpu_s, end)
+
+
+def _read_stat(pid: int) -> list[str]:
+    """Return what the kernel says of a process behind its name."""
+    return (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def _children(process: int) -> Iterator[int]:

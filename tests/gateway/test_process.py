@@ -98,6 +98,12 @@ def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway) -
     until(lambda: not gateway.tend(), "a dead process to be seen")
 
 
+def test_a_gateway_that_somebody_stopped_is_not_whole(gateway: Gateway) -> None:
+    assert gateway.tend()
+    gateway.workers[0].process.send_signal(signal.SIGSTOP)
+    until(lambda: not gateway.tend(), "a stopped process to be seen")
+
+
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:
     gateway = start(replace(options, processes=1), [sys.executable, "-c", NEVER_ENDS])
     gateway.stop(timeout_s=0)

@@ -76,6 +76,15 @@ def test_a_stopped_worker_is_seen_to_be_stopped() -> None:
     child.wait()
 
 
+def test_a_server_can_be_looked_at_like_a_worker() -> None:
+    (itself,) = Workers(os.getpid()).itself()
+    assert (itself.pid, itself.model, itself.is_stopped) == (os.getpid(), "tritonserver", False)
+    child = run("os._exit(1)")
+    with child.stdout:
+        child.wait()
+    assert Workers(child.pid).itself() == []
+
+
 def test_other_processes_are_no_workers() -> None:
     child = run("os._exit(1)")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
