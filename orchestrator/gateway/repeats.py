@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from orchestrator.contract import mark
 from orchestrator.errors import ServerError
 from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.refusals import Harmful
+from orchestrator.gateway.refusals import Harmful, Late
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.2
 STRIKES = 2
@@ -27,6 +27,18 @@ KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 Send = Callable[[Call, float], Awaitable[Answer]]
 """Sends a call to Triton, which may take so many seconds."""
+
+
+class Print(NamedTuple):
+    """A call's fingerprint.
+
+    Attributes:
+        size: Of its tensors, bytes.
+        digest: Of them and its parameters, BLAKE2b.
+    """
+
+    size: int
+    digest: bytes
 
 
 class Repeats:
@@ -53,8 +65,9 @@ class Repeats:
         self._clock, self._sleep = clock, sleep
         self._numbers = itertools.count(1)
         self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker ended, by the call
-        self._strikes: OrderedDict[bytes, int] = OrderedDict()
-        self._harmful: OrderedDict[tuple[int, bytes], str] = OrderedDict()
+        self._strikes: OrderedDict[Print, int] = OrderedDict()
+        self._harmful: OrderedDict[Print, str] = OrderedDict()
+        self._given_up: OrderedDict[str, Print] = OrderedDict()  # by callers who waited no longer
         self._alone = asyncio.Lock()
         self._is_ending = False
         self.count = 0
@@ -68,6 +81,8 @@ class Repeats:
         """
         for call in calls:
             _keep(self._blamed, call, how)
+            if call in self._given_up:
+                self._strike(self._given_up.pop(call), how)
 
     def end(self) -> None:
         """Try nothing again from now on."""
@@ -85,28 +100,39 @@ class Repeats:
             PlateError: Triton refused it, or stayed away.
         """
         self._check(call)
-        begun, pauses = self._clock(), _pauses_s()
+        begun, pauses, is_suspect = self._clock(), _pauses_s(), False
         async with AsyncExitStack() as alone:
-            is_suspect = False
             while True:
                 sent = call if call.is_probe else replace(call, id=self._mark(call.id))
                 try:
-                    answer = await self._send(sent, begun + within_s - self._clock())
+                    answer = await self._try(sent, begun + within_s - self._clock())
                 except ServerError:
-                    how, pause_s = self._blamed.pop(sent.id, ""), next(pauses)
-                    if how:
-                        self._judge(call, how)
+                    is_blamed, pause_s = self._judge(sent), next(pauses)
                     if self._gives_up(begun, min(within_s, self._away_s) - pause_s):
                         raise
                 else:
                     if is_suspect:
-                        self._strikes.pop(digest_of(call), None)
+                        self._strikes.pop(print_of(call), None)
                     return replace(answer, id=call.id)
                 await self._sleep(pause_s)
-                if how and not is_suspect:
+                if is_blamed and not is_suspect:
                     is_suspect = True
                     await alone.enter_async_context(self._alone)
                 self.count += 1
+
+    async def _try(self, sent: Call, within_s: float) -> Answer:
+        try:
+            return await self._send(sent, within_s)
+        except (Late, asyncio.CancelledError):
+            _keep(self._given_up, sent.id, print_of(sent))
+            raise
+
+    def _judge(self, sent: Call) -> bool:
+        """Tell whether a call that failed is blamed for the end of a worker; refuse the culprit."""
+        how = self._blamed.pop(sent.id, "")
+        if how and self._strike(print_of(sent), how):
+            raise _harmful(how)
+        return bool(how)
 
     def _mark(self, call_id: str) -> str:
         return mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
@@ -114,28 +140,28 @@ class Repeats:
     def _gives_up(self, begun: float, within_s: float) -> bool:
         return self._is_ending or self._clock() - begun > within_s
 
-    def _judge(self, call: Call, how: str) -> None:
-        """Count a worker that ended with a call; refuse the call that ended too many."""
-        digest = digest_of(call)
-        strikes = self._strikes.get(digest, 0) + 1
-        _keep(self._strikes, digest, strikes)
+    def _strike(self, culprit: Print, how: str) -> bool:
+        """Count a worker that ended with a call; tell whether there were too many."""
+        strikes = self._strikes.get(culprit, 0) + 1
+        _keep(self._strikes, culprit, strikes)
         if strikes >= STRIKES:
-            _keep(self._harmful, (_size_of(call), digest), how)
-            raise _harmful(how)
+            _keep(self._harmful, culprit, how)
+        return strikes >= STRIKES
 
     def _check(self, call: Call) -> None:
-        has_such_size = any(size == _size_of(call) for size, _ in self._harmful)
-        if has_such_size and (how := self._harmful.get((_size_of(call), digest_of(call)))):
+        size = _size_of(call)
+        has_such_size = any(one.size == size for one in self._harmful)  # most need no digest
+        if has_such_size and (how := self._harmful.get(print_of(call))):
             raise _harmful(how)
 
 
-def digest_of(call: Call) -> bytes:
+def print_of(call: Call) -> Print:
     """Return what tells a call from others with another picture or other parameters."""
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
         digest.update(tensor.data)
-    return digest.digest()
+    return Print(_size_of(call), digest.digest())
 
 
 def _pauses_s() -> Iterator[float]:

@@ -8,8 +8,8 @@ import pytest
 from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Tensor
-from orchestrator.gateway.refusals import Harmful
-from orchestrator.gateway.repeats import Repeats, digest_of
+from orchestrator.gateway.refusals import Harmful, Late
+from orchestrator.gateway.repeats import Repeats, print_of
 
 AWAY = ServerError("away")
 
@@ -130,6 +130,18 @@ def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it()
     assert len(triton.sent) == 4
 
 
+def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too() -> None:
+    triton = Triton(Late("1 s"), Late("1 s"), Late("1 s"))
+    for _ in range(2):
+        with pytest.raises(Late):
+            triton.ask(call(), 1.0)
+        triton.repeats.blame([triton.sent[-1]], "hung for 2.5 s")
+    with pytest.raises(Harmful):
+        triton.ask(call(), 1.0)
+    with pytest.raises(Late):
+        triton.ask(call(b"pictura"), 1.0)
+
+
 def test_suspected_calls_are_sent_one_at_a_time() -> None:
     at_once: list[int] = []
     under_way: set[str] = set()
@@ -167,7 +179,7 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
         pytest.param(lambda: call(parameters={"max_plates": 1}), False, id="parameters"),
     ],
 )
-def test_a_digest_is_that_of_picture_and_parameters(
+def test_a_fingerprint_is_that_of_picture_and_parameters(
     change: Callable[[], Call], is_same: bool
 ) -> None:
-    assert (digest_of(change()) == digest_of(call())) is is_same
+    assert (print_of(change()) == print_of(call())) is is_same
