@@ -54,7 +54,7 @@ def test_without_a_free_descriptor_it_waits_for_clients_to_go(begin: Start, fron
         _ = [flood.enter_context(connect()) for _ in range(50)]
         until(lambda: not is_answered(running), "a gateway that has none left")
     until(lambda: is_answered(running), "answers again")
-    assert running.gateway.is_whole()
+    assert running.gateway.tend()
 
 
 def is_answered(running: Running) -> bool:
