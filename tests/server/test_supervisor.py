@@ -1,6 +1,5 @@
 """Services are started in order, replaced when they die, and stopped the other way round."""
 
-import os
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -136,7 +135,7 @@ def test_a_service_is_renewed_when_the_process_is_told_to_restart(told, looks, n
     looks(2)
     both = [renewable(told), *kept(Fake("b", told))]
     with pytest.raises(KeyboardInterrupt):
-        keep_running(both, lambda: os.kill(os.getpid(), signal.SIGHUP))
+        keep_running(both, lambda: signal.raise_signal(signal.SIGHUP))
     assert told == ["start a", "start b", "renew a", "stop b 20", "stop a2 20"]
 
 
@@ -161,6 +160,6 @@ def test_a_restart_that_was_asked_for_once_is_made_once(no_terminal) -> None:
     before = signal.getsignal(signal.SIGHUP)
     with supervisor.hear_restarts() as is_asked:
         assert not is_asked()
-        os.kill(os.getpid(), signal.SIGHUP)
+        signal.raise_signal(signal.SIGHUP)
         assert [is_asked(), is_asked()] == [True, False]
     assert signal.getsignal(signal.SIGHUP) is before
