@@ -35,6 +35,9 @@ from orchestrator.server.workers import Workers, manner
 IDLE_S = 0.5
 """Without a call in any worker: none is left in Triton's queues."""
 
+LIST_EVERY_S = 0.5
+"""While it serves, workers are new only where others were lost."""
+
 Tell = Callable[[Death], None]
 
 logger = logging.getLogger(__name__)
@@ -118,6 +121,7 @@ class Server:
                 )
             time.sleep(0.1)
         self.runtime.close_shared_memory()
+        self._workers.list_every_s = LIST_EVERY_S
         self.log.release()
 
     def reason(self) -> str:

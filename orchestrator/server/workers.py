@@ -47,12 +47,19 @@ class Workers:
 
     Triton neither restarts a worker that died nor says so in its readiness. It does not even
     reap it, as it does those that it ends itself.
+
+    Attributes:
+        list_every_s: How old a list of them may be: Triton has hundreds of threads, each of which
+            must be asked for its own.
     """
 
     def __init__(self, server: int) -> None:
         self._server = server
         self._models: dict[int, str] = {}
         self._forgotten: set[int] = set()
+        self._pids: list[int] = []
+        self._listed = float("-inf")
+        self.list_every_s = 0.0
 
     def alive(self) -> list[Worker]:
         """Return those that run, or are stopped."""
@@ -83,7 +90,9 @@ class Workers:
         return [w for w in self._look() if w.state == DEAD and w.pid not in self._forgotten]
 
     def _look(self) -> Iterator[Worker]:
-        for pid in _children(self._server):
+        if time.monotonic() - self._listed >= self.list_every_s:
+            self._pids, self._listed = [*_children(self._server)], time.monotonic()
+        for pid in self._pids:
             with suppress(OSError):  # it may end while we look
                 fields = _read_stat(pid)
                 if int(fields[PARENT]) == self._server:
