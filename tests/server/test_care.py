@@ -18,7 +18,7 @@ from orchestrator.server import care
 from orchestrator.server.care import Care
 from orchestrator.server.deaths import Death
 from orchestrator.server.log import Log
-from orchestrator.server.workers import Workers
+from orchestrator.server.workers import Worker, Workers
 from tests.waiting import until
 
 ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
@@ -63,6 +63,24 @@ class Scripted:
         """Keep nothing open."""
 
 
+class Own(Workers):
+    """Those of one test: this process has other children, a server of other tests among them."""
+
+    def __init__(self, children: list[subprocess.Popen]) -> None:
+        super().__init__(os.getpid())
+        self.children = children
+
+    def alive(self) -> list[Worker]:
+        return self.of_mine(super().alive())
+
+    def dead(self) -> list[Worker]:
+        return self.of_mine(super().dead())
+
+    def of_mine(self, workers: list[Worker]) -> list[Worker]:
+        mine = {child.pid for child in self.children}
+        return [worker for worker in workers if worker.pid in mine]
+
+
 @dataclass
 class Story:
     """This process as a server with one worker.
@@ -79,7 +97,7 @@ class Story:
 
     def __post_init__(self) -> None:
         self.care = Care(
-            Workers(os.getpid()), self.replacing, prefix=self.prefix, log=Log(), tell=self.note
+            Own(self.children), self.replacing, prefix=self.prefix, log=Log(), tell=self.note
         )
 
     def note(self, death: Death) -> None:
