@@ -9,6 +9,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECRETS = ("PLATES_ADMIN_KEY", "PLATES_KEY")
@@ -20,6 +21,9 @@ KEEP_FREED = {
     "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
 }
 """Environment with which a freed picture stays with its process."""
+PROC = Path("/proc")
+STATE = 0  # of the fields after a process's name
+STOPPED = "T"
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
 
@@ -36,6 +40,18 @@ def begin_child() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     most = 1 if hard else 0  # which only root may raise
     resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+
+
+def read_stat(pid: int) -> list[str]:
+    """Return what the kernel says of a process behind its name.
+
+    Raises:
+        OSError: It has ended.
+
+    Source: Linux, "proc_pid_stat(5)".
+    """
+    stat = (PROC / str(pid) / "stat").read_text(errors="replace")
+    return stat.rpartition(")")[2].split()
 
 
 def without_secrets(variables: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -18,14 +18,11 @@ import psutil
 from benchmarks.faults.census import Census, take_census
 from benchmarks.processes import SHM
 from benchmarks.scale_out.replicas import TOGETHER
-from benchmarks.scale_out.waiting import wait
-from orchestrator.contract import MODEL
-from orchestrator.probe import ProbeError, probe
+from benchmarks.scale_out.waiting import reads_plates, wait
 from orchestrator.server.ports import free_ports
 
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0
-READY_TIMEOUT_S = 1.0
 HOST = "127.0.0.1"
 MARK = "FAULTS_SERVICE"
 """In the environment of all processes of a service: its folder."""
@@ -152,12 +149,7 @@ class Service:
 
     def is_ready(self) -> bool:
         """Tell whether plates were read lately, and its models are there now."""
-        try:
-            for path in ("readyz", f"v2/models/{MODEL}/ready"):
-                probe(f"{self.gateway}/{path}", READY_TIMEOUT_S)
-        except ProbeError:
-            return False
-        return True
+        return reads_plates(self.gateway)
 
     def is_running(self) -> bool:
         """Tell whether the command runs, whatever became of its processes."""

@@ -14,17 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.processes import SHM, find_tree
-from benchmarks.scale_out.waiting import wait
-from orchestrator.contract import MODEL
+from benchmarks.scale_out.waiting import reads_plates, wait
 from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.probe import ProbeError, probe
 from orchestrator.server.local import prepare
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 50.0
-READY_TIMEOUT_S = 1.0
 TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=10000")
 """For a gateway all callers are one address, that of the balancer or of this machine."""
 PLATES = Path(sys.executable).with_name("plates")
@@ -83,12 +80,7 @@ class Replica:
 
     def is_ready(self) -> bool:
         """Tell whether its models have read a plate lately, and are there now."""
-        try:
-            for path in ("readyz", f"v2/models/{MODEL}/ready"):
-                probe(f"{self.options.http}/{path}", READY_TIMEOUT_S)
-        except ProbeError:
-            return False
-        return True
+        return reads_plates(self.options.http)
 
     def kill(self) -> None:
         """End the supervisor, the server and its workers at once, as a lost machine does."""

@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
+from orchestrator.probe import ProbeError, probe
 
 LOOK_S = 0.05
+READY_TIMEOUT_S = 1.0
 
 
 def wait(
@@ -35,3 +38,13 @@ def wait(
             said = f"; {lines[-1]}" if lines else ""
             raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got {got}{said}")
         time.sleep(LOOK_S)
+
+
+def reads_plates(gateway: object) -> bool:
+    """Tell whether a gateway, at `host:port`, read a plate lately, and its model is there now."""
+    try:
+        for path in ("readyz", f"v2/models/{MODEL}/ready"):
+            probe(f"{gateway}/{path}", READY_TIMEOUT_S)
+    except ProbeError:
+        return False
+    return True

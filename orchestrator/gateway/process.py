@@ -16,7 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from orchestrator.children import KEEP_FREED, begin_child, ignore_stops, without_secrets
+from orchestrator.children import (
+    KEEP_FREED,
+    STATE,
+    STOPPED,
+    begin_child,
+    ignore_stops,
+    read_stat,
+    without_secrets,
+)
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
@@ -206,10 +214,9 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder)
 
 def _is_stopped(pid: int) -> bool:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        return read_stat(pid)[STATE] == STOPPED
     except OSError:  # it has ended
         return False
-    return stat.rpartition(")")[2].split()[0] == "T"
 
 
 def _addresses(options: GatewayOptions) -> list[Address]:

@@ -62,7 +62,7 @@ class Care:
             for worker in self._workers.dead():
                 self._lose(worker, worker.end, read(self._prefix, worker.pid))
             everybody = [*self._workers.alive(), *self._workers.itself()]
-            for worker, beat, how in self._hangs.find(everybody):
+            for worker, beat, how in self._hangs.find([*filter(self._workers.is_known, everybody)]):
                 self._lose(worker, how, beat)
             self._end_retired()
             self._finish()
@@ -126,12 +126,13 @@ class Care:
                 self._replace(model)
 
     def _end_retired(self) -> None:
-        for worker in self._workers.alive():
-            if worker.pid not in self._retired:
-                continue
+        here = [worker for worker in self._workers.alive() if worker.pid in self._retired]
+        self._retired = {worker.pid: self._retired[worker.pid] for worker in here}
+        now = time.monotonic()
+        for worker in here:
             if read(self._prefix, worker.pid).state is not State.IDLE:
-                self._retired[worker.pid] = time.monotonic()
-            elif time.monotonic() - self._retired[worker.pid] > RETIRED_S:
+                self._retired[worker.pid] = now
+            elif now - self._retired[worker.pid] > RETIRED_S:
                 del self._retired[worker.pid]
                 self._workers.forget(worker)
                 _send(worker.pid, signal.SIGKILL)

@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.children import STATE, STOPPED, read_stat
+
 PROC = Path("/proc")
 REAPING_S = 0.1  # Triton's, for a worker that it has ended
 NAME = 8  # of a worker's arguments: the model's name, device and number
-STATE, PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 0, 1, 11, 12, 49  # fields after the name
+PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 1, 11, 12, 49  # fields after the name
 TICKS = os.sysconf("SC_CLK_TCK")
-DEAD, STOPPED = "Z", "T"
+DEAD = "Z"
 SERVER = "tritonserver"
 
 
@@ -68,7 +70,7 @@ class Workers:
     def itself(self) -> list[Worker]:
         """Return the server as if it were a worker, if it is there."""
         with suppress(OSError):
-            return [self._worker(self._server, _read_stat(self._server), SERVER)]
+            return [self._worker(self._server, read_stat(self._server), SERVER)]
         return []
 
     def dead(self) -> list[Worker]:
@@ -92,9 +94,10 @@ class Workers:
     def _look(self) -> Iterator[Worker]:
         if time.monotonic() - self._listed >= self.list_every_s:
             self._pids, self._listed = [*_children(self._server)], time.monotonic()
+            self._forgotten.intersection_update(self._pids)  # a number may be another's one day
         for pid in self._pids:
             with suppress(OSError):  # it may end while we look
-                fields = _read_stat(pid)
+                fields = read_stat(pid)
                 if int(fields[PARENT]) == self._server:
                     yield self._worker(pid, fields, self._model(pid))
 
@@ -110,11 +113,6 @@ class Workers:
         cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
         end = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))) if state == DEAD else ""
         return Worker(pid, model, state, cpu_s, end)
-
-
-def _read_stat(pid: int) -> list[str]:
-    """Return what the kernel says of a process behind its name."""
-    return (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
 
 
 def _children(process: int) -> Iterator[int]:

@@ -55,6 +55,20 @@ def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
     child.wait()
 
 
+def test_a_number_that_is_free_again_is_not_forgotten() -> None:
+    child = run("os._exit(1)")
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    workers = Workers(os.getpid())
+    (dead,) = (one for one in workers.dead() if one.pid == child.pid)
+    workers.forget(dead)
+    assert child.pid not in ends(workers)
+    assert not workers.is_known(dead)
+    with child.stdout:
+        child.wait()
+    workers.alive()
+    assert workers.is_known(dead)
+
+
 def test_a_dead_worker_that_was_never_seen_alive_has_no_model() -> None:
     child = run("os._exit(1)")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
