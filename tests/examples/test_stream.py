@@ -186,7 +186,9 @@ def test_who_finds_plate_recognition_full_is_told_and_the_others_go_on(
         client = tritonclient.grpc.InferenceServerClient(options.grpc_url)
         sent = tritonclient.grpc.InferInput("input__0", [4, 4, 3], "UINT8")
         sent.set_data_from_numpy(np.zeros((4, 4, 3), np.uint8))
-        crowd = [client.async_infer(MODEL, [sent], lambda result, error: 0) for _ in range(65)]
+        crowd = [client.async_infer(MODEL, [sent], lambda result, error: 0)]
+        until(lambda: gate.waiting() == 1, "a call at the gate")  # it does not take a place
+        crowd += [client.async_infer(MODEL, [sent], lambda result, error: 0) for _ in range(64)]
         until(lambda: pending(server) == 64, "a full queue")
         count, error = refused(options.grpc_url, clip)
         assert (count, len(crowd)) == (0, 65)
