@@ -30,7 +30,9 @@ from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
 from orchestrator.networks.registry import STEPS
 
 WORKERS = (DETECTOR, "stn", READER, MODEL, *STEPS, DECODE)
-A_WORKER = Promise(longest_s=3.0, recover_s=6.0)
+A_WORKER = Promise(longest_s=3.0, recover_s=15.0)
+A_LOOP = Promise(longest_s=6.0, recover_s=25.0)
+"""It costs two workers of three, one after the other, and each call that meets them a second."""
 NOTHING = Promise(longest_s=3.0, recover_s=3.0)
 START = Promise(recover_s=30.0, may_refuse=True, may_lose=True)
 
@@ -65,7 +67,7 @@ FAULTS = (
     Fault("kill-triton", "Triton killed", PLAIN, Promise(longest_s=8.0, recover_s=8.0),
           kill_triton),
     Fault("planned-restart", "a planned restart (SIGHUP)", PLAIN,
-          Promise(over_usual_s=0.2, recover_s=60.0), restart_as_planned),
+          Promise(over_usual_s=0.2, recover_s=180.0), restart_as_planned),
     Fault("kill-gateway", "the gateway killed", PLAIN,
           Promise(longest_s=8.0, recover_s=8.0, may_lose=True),
           strike(GATEWAY, signal.SIGKILL)),
@@ -75,7 +77,7 @@ FAULTS = (
     Fault("kill-all", "every process killed at once and started again", PRIVATE, START,
           kill_everything),
     Fault("stop-serve", "SIGTERM to `plates serve`", PRIVATE, Promise(longest_s=8.0), stop_at_work),
-    Fault("loop", "a call at which its worker works for ever", HANGING, A_WORKER, hang),
+    Fault("loop", "a call at which its worker works for ever", HANGING, A_LOOP, hang),
     Fault("clock", "the clock jumps by an hour, and back", CLOCK, NOTHING, jump),
 )  # fmt: skip
 """In the order in which they are made."""

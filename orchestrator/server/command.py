@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ def command(
     shm_prefix: str,
 ) -> list[str]:
     """Return tritonserver's command line; every version from 2.51 on knows its flags."""
+    is_native = distribution.is_native(options.choose_engine())
     is_ipv6 = ":" in options.host
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
@@ -59,7 +61,7 @@ def command(
         *options.flags,
         *_administration(options),
         *(_traces(options) if options.traces else ()),
-        *_shared_memory(distribution.is_native(options.choose_engine()), shm_prefix),
+        *_workers(is_native, shm_prefix, options.start_timeout_s),
     ]
 
 
@@ -82,13 +84,17 @@ def _traces(options: ServerOptions) -> Iterator[str]:
     yield f"--trace-config=opentelemetry,resource=service.name={MODEL}"
 
 
-def _shared_memory(is_native: bool, prefix: str) -> Iterator[str]:
-    """Say what Python workers exchange tensors in; our backends' workers are such, too."""
+def _workers(is_native: bool, prefix: str, patience_s: float) -> Iterator[str]:
+    """Say what Python workers exchange tensors in; our backends' workers are such, too.
+
+    Triton gives up a worker that is not there within half a minute, which on busy cores happens.
+    """
     ours = () if is_native else sorted(folder.name for folder in OUR_BACKENDS.iterdir())
     for backend in ("python", *ours):
         yield f"--backend-config={backend},shm-region-prefix-name={prefix}"
         yield f"--backend-config={backend},shm-default-byte-size={8 * 1024 * 1024}"
         yield f"--backend-config={backend},shm-growth-byte-size={8 * 1024 * 1024}"
+        yield f"--backend-config={backend},stub-timeout-seconds={math.ceil(patience_s)}"
 
 
 def environment(

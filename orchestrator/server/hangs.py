@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from orchestrator.heartbeat import Beat, State
 from orchestrator.server.workers import Worker
 
-STOPPED_S = 1.0
-"""A stopped worker may be one that somebody looks at with a debugger, and lets go on at once."""
+STOPPED_S = 0.6
+"""More than one long look: whoever stops all of a service and lets it go on loses nothing."""
 LONGEST_LOOK_S = 0.5
 """Time between two looks that counts: where it was longer, this process did not run either."""
-LOOPS, WAITS = 0.5, 0.02
+LOOPS, WAITS = 0.35, 0.02
 """Of its limit, what a worker had of the cores: it loops, or it waits for what does not come. One
 between wants cores that others have."""
 STARVED = 10.0

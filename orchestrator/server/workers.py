@@ -18,6 +18,8 @@ NAME = 8  # of a worker's arguments: the model's name, device and number
 PARENT, USER_TIME, SYSTEM_TIME, EXIT_CODE = 1, 11, 12, 49  # fields after the name
 TICKS = os.sysconf("SC_CLK_TCK")
 DEAD = "Z"
+PROGRAM = "triton_python_b"
+"""Of a worker: the kernel keeps 15 letters. Triton runs shells, too, while it looks for a GPU."""
 SERVER = "tritonserver"
 
 
@@ -98,7 +100,7 @@ class Workers:
         for pid in self._pids:
             with suppress(OSError):  # it may end while we look
                 fields = read_stat(pid)
-                if int(fields[PARENT]) == self._server:
+                if int(fields[PARENT]) == self._server and _program(pid) == PROGRAM:
                     yield self._worker(pid, fields, self._model(pid))
 
     def _model(self, pid: int) -> str:
@@ -113,6 +115,10 @@ class Workers:
         cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
         end = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))) if state == DEAD else ""
         return Worker(pid, model, state, cpu_s, end)
+
+
+def _program(pid: int) -> str:
+    return (PROC / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
 
 
 def _children(process: int) -> Iterator[int]:

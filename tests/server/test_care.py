@@ -5,7 +5,6 @@ import logging
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,10 +18,9 @@ from orchestrator.server.care import Care
 from orchestrator.server.deaths import Death
 from orchestrator.server.log import Log
 from orchestrator.server.workers import Worker, Workers
+from tests.server.standing_in import start_worker
 from tests.waiting import until
 
-ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
-"""What a worker is given, see tests/server/test_workers.py."""
 WORKER = """
 import sys, time
 from orchestrator.heartbeat import Heartbeat
@@ -105,10 +103,7 @@ class Story:
 
     def run(self, code: str) -> subprocess.Popen:
         """Start a worker; it has begun what it does when this returns."""
-        variables = {**os.environ, "PLATES_HEARTBEATS": self.prefix, "PYTHONPATH": str(Path.cwd())}
-        child = subprocess.Popen(
-            [sys.executable, "-c", code, *ARGUMENTS], env=variables, stdout=subprocess.PIPE
-        )
+        child = start_worker(code, PLATES_HEARTBEATS=self.prefix, PYTHONPATH=str(Path.cwd()))
         child.stdout.readline()
         self.children.append(child)
         return child

@@ -3,20 +3,16 @@
 import os
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from orchestrator.server.workers import Workers, manner
-
-ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
-"""What a worker is given: `python -c code` before it fills as many places as its program does."""
+from tests.server.standing_in import start_worker
 
 
 def run(code: str) -> subprocess.Popen:
-    """Start a child like a worker, which says a line when it runs; nobody waits for its end."""
-    line = [sys.executable, "-c", f"import os; print(flush=True); {code}", *ARGUMENTS]
-    return subprocess.Popen(line, stdout=subprocess.PIPE)
+    """Start a worker, which says a line when it runs."""
+    return start_worker(f"import os; print(flush=True); {code}")
 
 
 def ends(workers: Workers) -> dict[int, str]:
@@ -97,6 +93,12 @@ def test_a_server_can_be_looked_at_like_a_worker() -> None:
     with child.stdout:
         child.wait()
     assert Workers(child.pid).itself() == []
+
+
+def test_a_shell_that_triton_ran_is_no_worker() -> None:
+    with subprocess.Popen(["sh", "-c", "exit 1"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert child.pid not in ends(Workers(os.getpid()))
 
 
 def test_other_processes_are_no_workers() -> None:
