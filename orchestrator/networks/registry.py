@@ -130,6 +130,7 @@ STEPS = {
         dtype="uint8",
         dims=(-1, -1, 3),
         example=(48, 188, 3),
+        is_quick=True,
     )
 }
 EXPORTED = NETWORKS | STEPS

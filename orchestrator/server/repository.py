@@ -13,9 +13,6 @@ from orchestrator.server.models import CONFIG
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 MODELS = (MODEL, *NETWORKS, *STEPS, DECODE, PLATE_READER)
 WORKERS = (MODEL, DECODE)  # Python models
-STEP_INSTANCES = 2
-"""Of a step on a CPU. One is quick enough, but when it dies the next one imports PyTorch before it
-answers, which takes seconds on busy cores."""
 
 
 def holds_plates(repository: Path) -> bool:
@@ -49,7 +46,5 @@ def count_instances(name: str, capacity: Capacity) -> int:
     """Return how many worker processes one of our models takes on a CPU."""
     if name == MODEL:
         return capacity.pictures
-    if name in STEPS:
-        return STEP_INSTANCES
     is_heavy = name in NETWORKS and not NETWORKS[name].is_quick
     return capacity.instances if is_heavy else 1

@@ -90,7 +90,7 @@ def test_a_server_gets_what_fits_and_the_engine_s_backends(target, engine) -> No
         "yolo": 3,
         "stn": 1,
         "lprnet": 3,
-        "plate_reader_prepare": 2,
+        "plate_reader_prepare": 1,
         "plate_reader_decode": 1,
     }
     assert {configs[name].backend for name in NETWORKS} == {engine.backend}
