@@ -5,19 +5,28 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import Died, Event, Moved
 from orchestrator.gateway.options import Address
+from orchestrator.retries import Retries
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.server.deaths import Death
     from orchestrator.server.options import ServerOptions
     from orchestrator.server.process import Server
 
+AGAIN = Retries(times=3, first_s=1.0, longest_s=5.0)
+"""A start on cores that others keep busy fails now and then, in Triton itself."""
+
 logger = logging.getLogger(__name__)
+
+
+class Gone(PlateError):  # noqa: N818 - says what happened, not what failed
+    """What serves has died: a successor that leaves the cores to it would come late."""
 
 
 @dataclass(frozen=True)
@@ -40,39 +49,65 @@ class Tritons:
         Raises:
             PlateError: It cannot be started.
         """
-        return self._start(self.options)
+        started = self._start(self.options)
+        self.tell(moved_to(self.options))  # from where another stood in, if it died there
+        return started
 
-    def renew(self, old: Server) -> Server:
+    def renew(self, old: Server, others: Callable[[], None]) -> Server:
         """Put a new one in the place of another, while a third stands in for both.
 
         Two cannot listen on the same ports, and the gateway must have one at any time.
 
+        Args:
+            old: The other one.
+            others: Looks after the services beside it; called again and again.
+
         Returns:
-            The new one; whichever serves where another could not be started.
+            The new one; whichever served last where another could not be started.
         """
         from orchestrator.server.local import on_free_ports
 
         logger.warning("Triton is restarted ...")
         serving = old
-        for options in (on_free_ports(self.options), self.options):
-            try:
-                new = self._start(options, is_hurried=False)
-            except PlateError as error:
-                logger.error("%s; the Triton that runs goes on", error)
-                return serving
-            self.tell(moved_to(options))
-            serving.stop()
-            serving = new
+        try:
+            for options in (on_free_ports(self.options), self.options):
+                begin = partial(self._start, options, partial(_look_after, serving, others))
+                new = AGAIN.call(begin, on_retry=_note_failed_start)
+                self.tell(moved_to(options))
+                serving.stop()
+                serving = new
+        except PlateError as error:
+            logger.error("%s; Triton is not restarted", error)
+            return serving
+        except BaseException:  # the end of everything: nobody else knows of the one that stands in
+            if serving is not old:
+                serving.stop()
+            raise
         logger.warning("Triton was restarted")
         return serving
 
-    def _start(self, options: ServerOptions, *, is_hurried: bool = True) -> Server:
+    def _start(self, options: ServerOptions, meanwhile: Callable[[], None] | None = None) -> Server:
         from orchestrator.server.process import start
 
-        return start(options, lambda *_: self.models, self._note, is_hurried=is_hurried)
+        return start(options, lambda *_: self.models, self._note, meanwhile=meanwhile)
 
     def _note(self, death: Death) -> None:
         self.tell(Died(death.model, death.how, death.blamed))
+
+
+def _look_after(serving: Server, others: Callable[[], None]) -> None:
+    """Keep what serves alive while its successor starts.
+
+    Raises:
+        Gone: It died.
+    """
+    others()
+    if not serving.tend():
+        raise Gone("the Triton that served died meanwhile")
+
+
+def _note_failed_start(error: PlateError) -> None:
+    logger.error("%s; the Triton that runs goes on, and another is tried", error)
 
 
 def moved_to(options: ServerOptions) -> Moved:

@@ -103,8 +103,8 @@ class Server:
         """Tell whether so many of its workers died that it should be restarted."""
         return self._care.is_worn()
 
-    def wait_until_ready(self) -> None:
-        """Return when every model answers.
+    def wait_until_ready(self, meanwhile: Callable[[], None]) -> None:
+        """Return when every model answers; do something else again and again meanwhile.
 
         Raises:
             ServerError: The server or a worker ended, a model could not be loaded, or the server
@@ -119,6 +119,7 @@ class Server:
                 raise ServerError(
                     f"tritonserver: not ready within {limit_s:.0f} s; {self.reason()}"
                 )
+            meanwhile()
             time.sleep(0.1)
         self.runtime.close_shared_memory()
         self._workers.list_every_s = LIST_EVERY_S
@@ -211,7 +212,7 @@ def start(
     models: LayOut | None = None,
     tell: Tell = ignore,
     *,
-    is_hurried: bool = True,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Server:
     """Start the server and wait until every model is ready.
 
@@ -219,7 +220,8 @@ def start(
         options: How to start it.
         models: What it serves; ours when None.
         tell: Is told of each worker that dies once it serves.
-        is_hurried: It may take the cores from another that serves meanwhile.
+        meanwhile: Looks after another that serves until this one is ready, to which the cores are
+            left; called again and again, and what it raises ends the start.
 
     Raises:
         ServerError: It cannot be started; the message says why.
@@ -235,7 +237,7 @@ def start(
             backends = lay_out_backends(distribution, runtime.folder, engine)
             variables = environment(options, distribution, runtime)
         line = command(options, distribution, repositories, backends, runtime.shm_prefix)
-        begin = begin_child if is_hurried else begin_slowly
+        begin = begin_slowly if meanwhile else begin_child
         process = _launch(line, variables, runtime, begin)
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None
@@ -245,7 +247,7 @@ def start(
         raise
     try:
         hide(process, options.admin_key)
-        server.wait_until_ready()
+        server.wait_until_ready(meanwhile or (lambda: None))
     except BaseException:
         server.stop(timeout_s=1)  # nobody's request is in work yet
         raise

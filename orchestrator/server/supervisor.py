@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,13 +43,14 @@ class Kept:
         name: What it is called in messages.
         start: Starts it, or its successor, and waits until it is ready.
         renew: Starts a successor, lets it take over, and stops the service; the successor is
-            given back, or the service itself where there can be none. Nobody renews it without.
+            given back, or the service itself where there can be none. It calls what it is given
+            again and again, which looks after the other services. Nobody renews it without.
         is_worn: Says that a service should be renewed.
     """
 
     name: str
     start: Callable[[], Any]
-    renew: Callable[[Any], Any] | None = None
+    renew: Callable[[Any, Callable[[], None]], Any] | None = None
     is_worn: Callable[[Any], bool] = lambda _service: False
 
 
@@ -76,9 +78,9 @@ def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) 
                 must_renew = is_asked()
                 for place, one in enumerate(kept):
                     if one.renew and (must_renew or one.is_worn(running[place])):
-                        running[place] = one.renew(running[place])
-                    elif not running[place].tend():
-                        running[place] = _replace(one, running[place])
+                        others = partial(_tend, kept, running, but=place)
+                        running[place] = one.renew(running[place], others)
+                _tend(kept, running)
     finally:
         with ignore_stops():
             for service in reversed(running):
@@ -114,6 +116,13 @@ def _has_terminal() -> bool:
     except OSError:
         return False
     return True
+
+
+def _tend(kept: Sequence[Kept], running: list[Service], but: int | None = None) -> None:
+    """Look after services, and replace those that died; leave one to others."""
+    for place, one in enumerate(kept):
+        if place != but and not running[place].tend():
+            running[place] = _replace(one, running[place])
 
 
 def _replace(kept: Kept, dead: Service) -> Service:

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from orchestrator import cli
 from orchestrator.cli.tritons import Tritons, moved_to
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event
 from orchestrator.heartbeat import Beat, State
+from orchestrator.retries import Retries
 from orchestrator.server import process
 from orchestrator.server.deaths import Death
 from orchestrator.server.options import ServerOptions
@@ -21,6 +23,10 @@ class Fake:
 
     name: str
     told: list[str]
+    is_alive: bool = True
+
+    def tend(self) -> bool:
+        return self.is_alive
 
     def stop(self) -> None:
         self.told.append(f"stop {self.name}")
@@ -38,14 +44,17 @@ def faults(told, monkeypatch) -> list[int]:
     failing: list[int] = []
     begun: list[Fake] = []
 
-    def start(options, models, tell, *, is_hurried) -> Fake:
+    def start(options, models, tell, *, meanwhile) -> Fake:
         begun.append(Fake(f"{len(begun) + 1}", told))
         told.append(f"start {begun[-1].name}{' here' if options == OPTIONS else ''}")
+        if meanwhile:
+            meanwhile()
         if len(begun) in failing:
             raise ServerError("no room")
         return begun[-1]
 
     monkeypatch.setattr(process, "start", start)
+    monkeypatch.setattr(cli.tritons, "AGAIN", Retries(times=1, sleep=lambda _seconds: None))
     return failing
 
 
@@ -56,8 +65,12 @@ def tritons(told: list[str], tmp_path) -> Tritons:
     return Tritons(OPTIONS, tmp_path, tell)
 
 
+def nothing() -> None:
+    """There are no others."""
+
+
 def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) -> None:
-    assert tritons(told, tmp_path).renew(Fake("old", told)).name == "2"
+    assert tritons(told, tmp_path).renew(Fake("old", told), nothing).name == "2"
     assert told == [
         "start 1", "moved away", "stop old", "start 2 here", "moved back", "stop 1",
     ]  # fmt: skip
@@ -65,14 +78,46 @@ def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) 
 
 @pytest.mark.parametrize(
     ("failing", "serves", "stopped"),
-    [pytest.param(1, "old", [], id="the first"), pytest.param(2, "1", ["stop old"], id="second")],
+    [
+        pytest.param([1, 2], "old", [], id="the first"),
+        pytest.param([2, 3], "1", ["stop old"], id="second"),
+        pytest.param([1, 3], "4", ["stop old", "stop 2"], id="once each"),
+    ],
 )
 def test_one_serves_whatever_cannot_be_started(
-    told, faults, tmp_path, failing: int, serves: str, stopped: list[str]
+    told, faults, tmp_path, failing: list[int], serves: str, stopped: list[str]
 ) -> None:
-    faults.append(failing)
-    assert tritons(told, tmp_path).renew(Fake("old", told)).name == serves
+    faults.extend(failing)
+    assert tritons(told, tmp_path).renew(Fake("old", told), nothing).name == serves
     assert [one for one in told if one.startswith("stop")] == stopped
+
+
+def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
+    told, faults, tmp_path
+) -> None:
+    dead = Fake("old", told, is_alive=False)
+    assert tritons(told, tmp_path).renew(dead, nothing) is dead
+    assert told == ["start 1"]
+
+
+def test_others_are_looked_after_while_one_starts(told, faults, tmp_path) -> None:
+    tritons(told, tmp_path).renew(Fake("old", told), lambda: told.append("others"))
+    assert told.count("others") == 2
+
+
+def test_who_stands_in_is_stopped_when_everything_ends(told, faults, tmp_path) -> None:
+    def end() -> None:
+        if "moved away" in told:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tritons(told, tmp_path).renew(Fake("old", told), end)
+    assert told[-3:] == ["stop old", "start 2 here", "stop 1"]
+
+
+def test_the_gateway_hears_where_one_is_started_again(told, faults, tmp_path) -> None:
+    tritons(told, tmp_path).start()
+    assert told == ["start 1 here", "moved back"]
 
 
 def test_the_gateway_hears_of_a_dead_worker(monkeypatch, tmp_path) -> None:
@@ -80,7 +125,7 @@ def test_the_gateway_hears_of_a_dead_worker(monkeypatch, tmp_path) -> None:
     death = Death("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)))
     monkeypatch.setattr(process, "start", lambda _options, _models, tell, **_: tell(death))
     Tritons(OPTIONS, tmp_path, events.append).start()
-    assert events == [Died("stn", "SIGSEGV", ("a#1-1",))]
+    assert events[0] == Died("stn", "SIGSEGV", ("a#1-1",))
 
 
 def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:

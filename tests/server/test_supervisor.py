@@ -129,8 +129,9 @@ def no_terminal(monkeypatch, tmp_path) -> None:
 
 
 def renewable(told: list[str]) -> Kept:
-    def renew(old: Fake) -> Fake:
+    def renew(old: Fake, others: Callable[[], None]) -> Fake:
         told.append(f"renew {old.name}")
+        others()
         return Fake("a2", told)
 
     return Kept("a", Fake("a", told).start, renew)
@@ -142,6 +143,14 @@ def test_a_service_is_renewed_when_the_process_is_told_to_restart(told, looks, n
     with pytest.raises(KeyboardInterrupt):
         keep_running(both, lambda: hang_up())
     assert told == ["start a", "start b", "renew a", "stop b 20", "stop a2 20"]
+
+
+def test_the_others_are_looked_after_while_one_is_renewed(told, looks, no_terminal) -> None:
+    looks(2)
+    both = [renewable(told), *kept(Fake("b", told, deaths=1))]
+    with pytest.raises(KeyboardInterrupt):
+        keep_running(both, lambda: hang_up())
+    assert told[2:5] == ["renew a", "stop b 1", "start b"]
 
 
 def test_a_service_that_is_worn_is_renewed_unasked(told, looks, no_terminal) -> None:
