@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable
 
 
-def until(condition: Callable[[], object], what: str) -> None:
-    """Return when it is so; fail after a minute in which it was not."""
-    deadline = time.monotonic() + 60
+def until(condition: Callable[[], object], what: str, within_s: float = 60) -> None:
+    """Return when it is so; fail where it was not for so long."""
+    deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline, f"wanted {what}"
         time.sleep(0.01)
