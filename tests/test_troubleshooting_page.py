@@ -1,0 +1,28 @@
+"""The page of troubles quotes what the project really says."""
+
+import re
+
+import pytest
+
+from tests.samples import PROJECT
+
+PAGE = (PROJECT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+QUOTED = re.findall(r"^### `(.+)`$", PAGE, re.M)
+SAID = [*PROJECT.glob("orchestrator/**/*.py"), PROJECT / "scripts" / "install.py"]
+
+
+@pytest.fixture(scope="module")
+def sources() -> str:
+    """Everything that the code says, strings that are continued on the next line joined."""
+    text = "\n".join(file.read_text(encoding="utf-8") for file in SAID)
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+def test_there_are_twenty_at_least() -> None:
+    assert len(QUOTED) >= 20
+
+
+@pytest.mark.parametrize("message", QUOTED)
+def test_the_code_says_so(sources: str, message: str) -> None:
+    parts = [re.escape(part) for part in message.split("...") if part]
+    assert re.search(r"[^\n]*?".join(parts), sources)
