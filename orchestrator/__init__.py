@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orchestrator.client import PlateClient, Recognition
+    from orchestrator.client import PictureResult, PlateClient
     from orchestrator.client.aio import AsyncPlateClient
     from orchestrator.client.supervision import to_supervision
     from orchestrator.drawing import annotate
@@ -43,7 +43,7 @@ _HOMES = {
     "PlateError": "errors",
     "PlateRegion": "plates",
     "Plates": "plates",
-    "Recognition": "client",
+    "PictureResult": "client",
     "RequestError": "errors",
     "ServerError": "errors",
     "Settings": "settings",
@@ -67,12 +67,12 @@ __all__ = [
     "Overloaded",
     "ParameterError",
     "PictureError",
+    "PictureResult",
     "Plate",
     "PlateClient",
     "PlateError",
     "PlateRegion",
     "Plates",
-    "Recognition",
     "RequestError",
     "ServerError",
     "Settings",

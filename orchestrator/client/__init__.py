@@ -1,6 +1,6 @@
 """Calling the service: `PlateClient`, `AsyncPlateClient`, and what stands behind them."""
 
-from orchestrator.client.recognitions import Recognition
+from orchestrator.client.questions import PictureResult
 from orchestrator.client.sync import PlateClient
 
-__all__ = ["PlateClient", "Recognition"]
+__all__ = ["PictureResult", "PlateClient"]

@@ -16,7 +16,7 @@ from orchestrator.client.crops import crop_calls, naming_crop, read_answer
 from orchestrator.client.ordered import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.pictures import Picture, check_several
-from orchestrator.client.recognitions import FITTING, Question, Recognition, fit
+from orchestrator.client.questions import FITTING, PictureResult, Question, fit
 from orchestrator.contract import Arrays
 from orchestrator.errors import PlateError, RequestError
 from orchestrator.plates import Plate, Plates
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from orchestrator.client.recognitions import Wanted
+    from orchestrator.client.questions import Wanted
 
 AnswerT = TypeVar("AnswerT")
 
@@ -73,7 +73,7 @@ class AsyncPlateClient(Caller):
         *,
         in_flight: int | None = None,
         **wanted: Unpack[Wanted],
-    ) -> AsyncGenerator[Recognition, None]:
+    ) -> AsyncGenerator[PictureResult, None]:
         """Find and read the plates of many pictures; all is as in `PlateClient.recognize_many`.
 
         `contextlib.aclosing` around the iterator ends the calls under way where the loop over it
@@ -89,13 +89,13 @@ class AsyncPlateClient(Caller):
         width = None if in_flight is None else check_in_flight(in_flight)
         self._check_open()
 
-        async def recognize_one(picture: Picture) -> Recognition:
+        async def recognize_one(picture: Picture) -> PictureResult:
             try:
-                return Recognition(picture, await self._recognize(question, picture))
+                return PictureResult(picture, await self._recognize(question, picture))
             except PlateError as error:
-                return Recognition(picture, error)
+                return PictureResult(picture, error)
 
-        async def begin() -> AsyncGenerator[Recognition, None]:
+        async def begin() -> AsyncGenerator[PictureResult, None]:
             at_once = width or await self._ask_width()
             async with aclosing(work_in_order_async(recognize_one, pictures, at_once)) as found:
                 async for one in found:

@@ -14,7 +14,7 @@ from orchestrator.client.crops import crop_calls, naming_crop, read_answer
 from orchestrator.client.ordered import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.pictures import Picture, check_several
-from orchestrator.client.recognitions import FITTING, Question, Recognition, fit
+from orchestrator.client.questions import FITTING, PictureResult, Question, fit
 from orchestrator.client.transport import Call, Transport, connect
 from orchestrator.contract import ALL_OUTPUTS, Arrays
 from orchestrator.errors import PlateError
@@ -24,7 +24,7 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from orchestrator.client.recognitions import Wanted
+    from orchestrator.client.questions import Wanted
 
 AnswerT = TypeVar("AnswerT")
 
@@ -114,7 +114,7 @@ class PlateClient(Caller):
         *,
         in_flight: int | None = None,
         **wanted: Unpack[Wanted],
-    ) -> Generator[Recognition, None, None]:
+    ) -> Generator[PictureResult, None, None]:
         """Find and read the plates of many pictures, several at once.
 
         Pictures are taken only as room comes, at most twice `in_flight` before the results that
@@ -140,13 +140,13 @@ class PlateClient(Caller):
         width = None if in_flight is None else check_in_flight(in_flight)
         self._check_open()
 
-        def recognize_one(picture: Picture) -> Recognition:
+        def recognize_one(picture: Picture) -> PictureResult:
             try:
-                return Recognition(picture, self._infer(question.about(picture), question.read))
+                return PictureResult(picture, self._infer(question.about(picture), question.read))
             except PlateError as error:
-                return Recognition(picture, error)
+                return PictureResult(picture, error)
 
-        def begin() -> Generator[Recognition, None, None]:
+        def begin() -> Generator[PictureResult, None, None]:
             yield from work_in_order(recognize_one, pictures, width or self._ask_width())
 
         return begin()

@@ -13,7 +13,7 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.recognitions import Wanted
+from orchestrator.client.questions import Wanted
 from orchestrator.errors import (
     ExtraError,
     Overloaded,

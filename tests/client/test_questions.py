@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.client.recognitions import FITTING, Recognition, fit
+from orchestrator.client.questions import FITTING, PictureResult, fit
 from orchestrator.errors import Overloaded
 from orchestrator.plates import Plate, Plates
 
@@ -10,12 +10,12 @@ PLATES = Plates((Plate((0, 0, 9, 9), text="A123BC77"),))
 
 
 def test_plates_are_there_without_an_error() -> None:
-    found = Recognition("car.jpg", PLATES)
+    found = PictureResult("car.jpg", PLATES)
     assert (found.plates, found.error) == (PLATES, None)
 
 
 def test_a_failure_is_never_a_picture_without_plates() -> None:
-    found = Recognition("car.jpg", Overloaded("full"))
+    found = PictureResult("car.jpg", Overloaded("full"))
     assert str(found.error) == "full"
     with pytest.raises(Overloaded, match="full"):
         found.plates  # noqa: B018

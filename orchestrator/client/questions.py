@@ -91,7 +91,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Recognition:
+class PictureResult:
     """What came of one picture of many.
 
     Example:
