@@ -8,6 +8,8 @@ from contextlib import aclosing, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
 from orchestrator.client.calling import Caller
@@ -40,8 +42,8 @@ class AsyncPlateClient(Caller):
             plates = await client.recognize("car.jpg")
 
     Any number of tasks may use it at once. A task that is cancelled ends its call, on the server,
-    too, and no other. Pictures are read from disks, and files of crops unpacked, in a thread;
-    everything else waits in the event loop. A client belongs to the event loop of its first call:
+    too, and no other. What must be read from a disk, converted or unpacked is so in a thread;
+    everything else is done by the event loop. A client belongs to the event loop of its first call:
     in another one its calls are a RequestError.
 
     Attributes:
@@ -64,7 +66,10 @@ class AsyncPlateClient(Caller):
     async def _recognize(
         self, question: Question, picture: Picture, request_id: str = ""
     ) -> Plates:
-        call = await asyncio.to_thread(question.about, picture, request_id)
+        if isinstance(picture, (bytes, np.ndarray)):  # there is nothing to read or to convert
+            call = question.about(picture, request_id)
+        else:
+            call = await asyncio.to_thread(question.about, picture, request_id)
         return await self._infer(call, question.read)
 
     def recognize_many(
@@ -141,22 +146,22 @@ class AsyncPlateClient(Caller):
         transport = self._transport()
         try:
             with self._waiting():
-                return await transport.is_ready(self._ready_s)
+                return await transport.is_ready(self._soon_s)
         except PlateError:
             return False
 
     async def server_settings(self) -> Settings:
         """Return the operator's settings; all is as in `PlateClient.server_settings`."""
-        return Settings.from_config((await self._config()).get("parameters", {}))
+        return Settings.from_config((await self._config(self._timeout_s)).get("parameters", {}))
 
-    async def _config(self) -> dict[str, Any]:
+    async def _config(self, timeout_s: float) -> dict[str, Any]:
         with self._waiting():
-            return await self._transport().config(self._timeout_s)
+            return await self._transport().config(timeout_s)
 
     async def _ask_width(self) -> int:
         """Return how many calls at once fit the server."""
         try:
-            return fit(await self._config())
+            return fit(await self._config(self._soon_s))
         except PlateError:  # whoever calls next is told
             return FITTING
 

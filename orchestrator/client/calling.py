@@ -15,7 +15,7 @@ from orchestrator.errors import ModelError, PlateError, RequestError, ServerErro
 from orchestrator.retries import Retries
 
 READY_S = 5.0
-"""Longest that `is_ready` takes: who asks wants to know now."""
+"""Longest that a question about the server takes: who asks wants to know now."""
 
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
@@ -71,7 +71,8 @@ class Caller:
             raise RequestError(f"{self._url}: the client is closed")
 
     @property
-    def _ready_s(self) -> float:
+    def _soon_s(self) -> float:
+        """How long a question about the server itself may take."""
         return min(self._timeout_s, READY_S)
 
     @contextmanager

@@ -15,7 +15,7 @@ from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
 
 FITTING = 4
-"""Pictures in work at once where the server does not say how many it has; what fits two cores."""
+"""Calls at once where the server does not say how many pictures it has in work."""
 
 
 class Wanted(TypedDict, total=False):

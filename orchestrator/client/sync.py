@@ -210,7 +210,7 @@ class PlateClient(Caller):
         transport = self._transport()
         try:
             with self._translating():
-                return transport.is_ready(self._ready_s)
+                return transport.is_ready(self._soon_s)
         except PlateError:
             return False
 
@@ -222,16 +222,16 @@ class PlateClient(Caller):
             SettingsError: They are those of another version of the service.
             ServerError: The server gives no answer in time, or none that is one.
         """
-        return Settings.from_config(self._config().get("parameters", {}))
+        return Settings.from_config(self._config(self._timeout_s).get("parameters", {}))
 
-    def _config(self) -> dict[str, Any]:
+    def _config(self, timeout_s: float) -> dict[str, Any]:
         with self._translating():
-            return self._transport().config(self._timeout_s)
+            return self._transport().config(timeout_s)
 
     def _ask_width(self) -> int:
         """Return how many calls at once fit the server."""
         try:
-            return fit(self._config())
+            return fit(self._config(self._soon_s))
         except PlateError:  # whoever calls next is told
             return FITTING
 
