@@ -66,8 +66,8 @@ def check_several(name: str, pictures: Any) -> None:
         PictureError: They are one, or none at all.
     """
     is_one = isinstance(pictures, (str, bytes, bytearray, memoryview)) or hasattr(pictures, "read")
-    is_flat = getattr(pictures, "ndim", 4) < 4
-    if is_one or is_flat or not isinstance(pictures, (Iterable, AsyncIterable)):
+    has_pixels = getattr(pictures, "ndim", 1) in (2, 3)  # a column of paths has one dimension
+    if is_one or has_pixels or not isinstance(pictures, (Iterable, AsyncIterable)):
         raise PictureError(f"{name}: wanted several pictures, got one {type(pictures).__name__}")
 
 
