@@ -3,7 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from orchestrator.client import PlateClient
+    from orchestrator.client import PictureResult, PlateClient
+    from orchestrator.client.aio import AsyncPlateClient
+    from orchestrator.client.supervision import to_supervision
+    from orchestrator.drawing import annotate
     from orchestrator.errors import (
         Cancelled,
         DataError,
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from orchestrator.settings import Settings
 
 _HOMES = {
+    "AsyncPlateClient": "client.aio",
     "Cancelled": "errors",
     "DataError": "errors",
     "ExtraError": "errors",
@@ -39,18 +43,22 @@ _HOMES = {
     "PlateError": "errors",
     "PlateRegion": "plates",
     "Plates": "plates",
+    "PictureResult": "client",
     "RequestError": "errors",
     "ServerError": "errors",
     "Settings": "settings",
     "SettingsError": "errors",
     "WeightsError": "errors",
+    "annotate": "drawing",
     "decode": "images",
     "load_networks": "networks.export",
     "read_formats": "formats",
     "read_picture": "images",
     "recognize": "pipeline",
+    "to_supervision": "client.supervision",
 }
 __all__ = [
+    "AsyncPlateClient",
     "Cancelled",
     "DataError",
     "ExtraError",
@@ -59,6 +67,7 @@ __all__ = [
     "Overloaded",
     "ParameterError",
     "PictureError",
+    "PictureResult",
     "Plate",
     "PlateClient",
     "PlateError",
@@ -69,11 +78,13 @@ __all__ = [
     "Settings",
     "SettingsError",
     "WeightsError",
+    "annotate",
     "decode",
     "load_networks",
     "read_formats",
     "read_picture",
     "recognize",
+    "to_supervision",
 ]
 
 

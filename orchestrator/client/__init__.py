@@ -1,5 +1,6 @@
-"""Calling the service: `PlateClient`, and what stands behind it."""
+"""Calling the service: `PlateClient`, `AsyncPlateClient`, and what stands behind them."""
 
+from orchestrator.client.questions import PictureResult
 from orchestrator.client.sync import PlateClient
 
-__all__ = ["PlateClient"]
+__all__ = ["PictureResult", "PlateClient"]

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from orchestrator.client.calls import Call
 from orchestrator.client.parameters import Plain
-from orchestrator.client.pictures import Picture, load_picture
-from orchestrator.client.transport import Call
+from orchestrator.client.pictures import Picture, check_several, load_picture
 from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
-from orchestrator.errors import PictureError, PlateError
+from orchestrator.errors import PlateError
 from orchestrator.extras import needs_told
 from orchestrator.picture_files import unpack
 from orchestrator.plates import Plate
@@ -29,8 +29,7 @@ def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> lis
         PictureError: There is no picture in one.
         ExtraError: One is a file, and OpenCV is not installed.
     """
-    if isinstance(crops, (str, bytes)) or not isinstance(crops, Iterable):
-        raise PictureError(f"crops: wanted several pictures, got one {type(crops).__name__}")
+    check_several("crops", crops)
     return [_crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
 
 

@@ -6,8 +6,11 @@ import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 
+import grpc
 from tritonclient.utils import InferenceServerException
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLError
 
@@ -34,6 +37,18 @@ REFUSED = {
 TOO_LARGE = "message larger than max"
 """gRPC's words, under the status of a server that is full, for a call that no server would take."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
+
+
+class Refusal(InferenceServerException):  # type: ignore[misc]  # it has no types
+    """What was answered over HTTP in place of an answer.
+
+    Attributes:
+        retry_after: The header's text, if there was one.
+    """
+
+    def __init__(self, message: str, status: str, retry_after: str | None = None) -> None:
+        super().__init__(message, status=status)
+        self.retry_after = retry_after
 
 
 @contextmanager
@@ -74,7 +89,7 @@ def _say_untrusted(url: str, reason: str) -> str:
 
 def _root_of(error: Exception) -> BaseException:
     """Return what urllib3 wraps: what the socket or Python's HTTP said."""
-    if error.__cause__ is not None:
+    if isinstance(error, HTTPError) and error.__cause__ is not None:
         return error.__cause__
     if isinstance(error, (ProtocolError, SSLError)) and isinstance(error.args[-1], Exception):
         return error.args[-1]
@@ -100,3 +115,37 @@ def _error_of(
     if status in FULL:
         return Overloaded, message
     return ModelError, f"{url}: {message}"
+
+
+def asked_pause_s(error: PlateError) -> float:
+    """Return how long the server asked to wait before the next try; 0 where it did not.
+
+    Args:
+        error: As `translate_errors` raised it.
+    """
+    said = error.__cause__
+    if isinstance(said, Refusal):
+        return parse_retry_after(said.retry_after)
+    refused = said.__context__ if said else None  # what tritonclient made its error of
+    if not isinstance(refused, grpc.RpcError):
+        return 0.0
+    trailers: dict[str, str] = dict(refused.trailing_metadata() or ())
+    return parse_retry_after(trailers.get("retry-after"))
+
+
+def parse_retry_after(text: str | None) -> float:
+    """Return the seconds that a `Retry-After` asks for; 0 for none, or none that can be read.
+
+    Source: RFC 9110, 10.2.3: whole seconds, or a date.
+    """
+    if text is None:
+        return 0.0
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:  # "-0000": UTC that tells no place
+        moment = moment.replace(tzinfo=timezone.utc)
+    return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,7 +10,7 @@ from orchestrator.errors import RequestError
 
 
 class Forks:
-    """Remembers which threads are in a gRPC call, and what a fork cut through.
+    """Remembers which gRPC calls are under way, and what a fork cut through.
 
     gRPC prepares itself for a fork, except while a thread is in it: then it lets the fork happen,
     and its calls in the child may hang or end the process (grpcio 1.85). A set's `add` and
@@ -23,16 +22,17 @@ class Forks:
 
     def __init__(self) -> None:
         self.is_torn = False
-        self._calling: set[int] = set()
+        self._calling: set[object] = set()
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Say that this thread is in a gRPC call."""
-        self._calling.add(threading.get_ident())
+        """Say that a gRPC call is under way; a thread of asyncio may have many."""
+        call = object()
+        self._calling.add(call)
         try:
             yield
         finally:
-            self._calling.discard(threading.get_ident())
+            self._calling.discard(call)
 
     def look_back(self) -> None:
         """Find out, in a new child, how the fork went."""

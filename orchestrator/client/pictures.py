@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import AsyncIterable, Iterable
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 
 import numpy as np
@@ -56,6 +57,18 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
     if hasattr(picture, "__array__"):
         return _check(_to_array(picture))
     raise PictureError(f"{WANTED}, got {type(picture).__name__}")
+
+
+def check_several(name: str, pictures: Any) -> None:
+    """See that these are several pictures: one, too, can often be iterated over.
+
+    Raises:
+        PictureError: They are one, or none at all.
+    """
+    is_one = isinstance(pictures, (str, bytes, bytearray, memoryview)) or hasattr(pictures, "read")
+    has_pixels = getattr(pictures, "ndim", 1) in (2, 3)  # a column of paths has one dimension
+    if is_one or has_pixels or not isinstance(pictures, (Iterable, AsyncIterable)):
+        raise PictureError(f"{name}: wanted several pictures, got one {type(pictures).__name__}")
 
 
 def _read_file(file: Any) -> bytes:

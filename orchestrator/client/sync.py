@@ -4,39 +4,27 @@ from __future__ import annotations
 
 import os
 import threading
-import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from opentelemetry import propagate, trace
-
+from orchestrator.client.calling import Caller
 from orchestrator.client.crops import crop_calls, naming_crop, read_answer
-from orchestrator.client.faults import translate_errors
-from orchestrator.client.parameters import (
-    check_in_flight,
-    check_timeout,
-    make_plain,
-    to_parameters,
-    write_roi,
-)
-from orchestrator.client.pictures import Picture, load_picture
-from orchestrator.client.transport import Call, Transport, connect, to_input
-from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
-from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
+from orchestrator.client.ordered import work_in_order
+from orchestrator.client.parameters import check_in_flight, to_parameters
+from orchestrator.client.pictures import Picture, check_several
+from orchestrator.client.questions import FITTING, PictureResult, Question, fit
+from orchestrator.client.transport import Call, Transport, connect
+from orchestrator.contract import ALL_OUTPUTS, Arrays
+from orchestrator.errors import PlateError
 from orchestrator.plates import Plate, Plates
-from orchestrator.retries import Retries
 from orchestrator.settings import Settings
 
-READY_S = 5.0
-"""Longest that `is_ready` takes: who asks wants to know now."""
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-TRACER = trace.get_tracer("orchestrator")
-"""Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
+    from orchestrator.client.questions import Wanted
 
 AnswerT = TypeVar("AnswerT")
 
@@ -50,7 +38,7 @@ class _Process:
     counting: threading.Lock = field(default_factory=threading.Lock)
 
 
-class PlateClient:
+class PlateClient(Caller):
     """Calls `plate_recognition`, over HTTP or gRPC.
 
     Example:
@@ -69,37 +57,8 @@ class PlateClient:
         retried: How many calls were sent again so far.
     """
 
-    def __init__(
-        self,
-        url: str = "localhost:8000",
-        *,
-        key: str | None = None,
-        timeout_s: float = 60.0,
-        retries: int = 0,
-    ) -> None:
-        """Prepare a client; it connects with the first call.
-
-        Args:
-            url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC; with TLS
-                `https://host:port` or `grpcs://host:port`. Certificates are checked by the
-                system's authorities, or by those of the file that `SSL_CERT_FILE` names.
-            key: API key of the gateway; goes along with every call.
-            timeout_s: How long a call may take each time it is sent.
-            retries: How often a call that met no server, or a full one, is sent again, after
-                pauses of 0.1 s, doubling up to 2 s.
-
-        Raises:
-            ServerError: The URL is none of these.
-            SettingsError: The timeout or the retries are no such number, the key can be none, or
-                the file of authorities is none.
-        """
-        self._url = url
-        self._key = key
-        self._timeout_s = check_timeout(timeout_s)
-        self._retries = Retries(retries)
-        self._process = _Process(connect(url, key))
-        self._is_closed = False
-        self.retried = 0
+    def _prepare(self) -> None:
+        self._process = _Process(connect(self._url, self._key))
 
     def recognize(
         self,
@@ -139,20 +98,58 @@ class PlateClient:
             ModelError: The server failed.
             ServerError: The server gives no answer in time, or none that is one.
         """
-        given = {
-            "detection_threshold": detection_threshold,
-            "text_threshold": text_threshold,
-            "max_plates": max_plates,
-            "detector_side_px": detector_side_px,
-            "roi": None if roi is None else write_roi(roi),
-        }
-        call = Call(
-            inputs=to_input(load_picture(picture)),
-            outputs=complete(outputs),
-            parameters=to_parameters(given),
-            request_id=str(make_plain("request_id", request_id)) or uuid.uuid4().hex,
+        question = Question.of(
+            detection_threshold=detection_threshold,
+            text_threshold=text_threshold,
+            max_plates=max_plates,
+            detector_side_px=detector_side_px,
+            roi=roi,
+            outputs=outputs,
         )
-        return self._infer(call, lambda arrays: from_arrays(arrays, call.outputs))
+        return self._infer(question.about(picture, request_id), question.read)
+
+    def recognize_many(
+        self,
+        pictures: Iterable[Picture],
+        *,
+        in_flight: int | None = None,
+        **wanted: Unpack[Wanted],
+    ) -> Generator[PictureResult, None, None]:
+        """Find and read the plates of many pictures, several at once.
+
+        Pictures are taken only as room comes, at most twice `in_flight` before the results that
+        are still to be taken. A result that is there is given out when the next picture has been
+        taken, so that a camera's comes one frame later.
+
+        Args:
+            pictures: Each as `recognize` takes it; may be endless.
+            in_flight: Calls at once. When None twice as many as the server has in work, which it
+                is asked for; 4 where it does not say.
+            wanted: What `recognize` takes, but for `request_id`.
+
+        Returns:
+            What came of each picture, in their order: a picture that fails ends no other.
+
+        Raises:
+            ParameterError: A parameter is none that can be sent, or `in_flight` is no such number.
+            PictureError: `pictures` is one picture.
+            RequestError: The client is closed.
+        """
+        question = Question.of(**wanted)
+        check_several("pictures", pictures)
+        width = None if in_flight is None else check_in_flight(in_flight)
+        self._check_open()
+
+        def recognize_one(picture: Picture) -> PictureResult:
+            try:
+                return PictureResult(picture, self._infer(question.about(picture), question.read))
+            except PlateError as error:
+                return PictureResult(picture, error)
+
+        def begin() -> Generator[PictureResult, None, None]:
+            yield from work_in_order(recognize_one, pictures, width or self._ask_width())
+
+        return begin()
 
     def read_crops(
         self,
@@ -182,37 +179,27 @@ class PlateClient:
             PlateError: A call failed as those of `recognize` do; the message says of which crop.
         """
         calls = crop_calls(crops, to_parameters({"text_threshold": text_threshold}))
-        contexts = [copy_context() for _ in calls]  # spans stay children of the caller's
-        with ThreadPoolExecutor(check_in_flight(in_flight)) as pool:
-            read = [
-                pool.submit(context.run, self._read_crop, number, call)
-                for number, (context, call) in enumerate(zip(contexts, calls, strict=True))
-            ]
-            return Plates(tuple(one.result() for one in read))
+        width = check_in_flight(in_flight)
+        return Plates(tuple(work_in_order(self._read_crop, enumerate(calls), width)))
 
-    def _read_crop(self, number: int, call: Call) -> Plate:
+    def _read_crop(self, numbered: tuple[int, Call]) -> Plate:
+        number, call = numbered
         with naming_crop(number):
             return self._infer(call, lambda arrays: read_answer(arrays, call))
 
     def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
         """Send a call, again where that may help, and read its answer."""
+        with self._tracing(call) as traced:
 
-        def send() -> AnswerT:
-            with self._translate(call.request_id):
-                return read(self._transport().infer(traced, self._timeout_s))
+            def send() -> AnswerT:
+                with self._translating(call.request_id):
+                    return read(self._transport().infer(traced, self._timeout_s))
 
-        with TRACER.start_as_current_span(
-            f"infer {call.model}",
-            kind=trace.SpanKind.CLIENT,
-            attributes={"server.address": self._url, "triton.request_id": call.request_id},
-        ):
-            traced = replace(call, headers=_trace_context())
             return self._retries.call(send, self._note_retry)
 
     def _note_retry(self, error: PlateError) -> None:
         with self._process.counting:
-            self.retried += 1
-        trace.get_current_span().add_event("retry", {"reason": str(error)})
+            super()._note_retry(error)
 
     def is_ready(self) -> bool:
         """Tell within five seconds whether the server answers and has the model.
@@ -222,8 +209,8 @@ class PlateClient:
         """
         transport = self._transport()
         try:
-            with self._translate():
-                return transport.is_ready(min(self._timeout_s, READY_S))
+            with self._translating():
+                return transport.is_ready(self._soon_s)
         except PlateError:
             return False
 
@@ -235,9 +222,18 @@ class PlateClient:
             SettingsError: They are those of another version of the service.
             ServerError: The server gives no answer in time, or none that is one.
         """
-        with self._translate():
-            config = self._transport().config(self._timeout_s)
-        return Settings.from_config(config.get("parameters", {}))
+        return Settings.from_config(self._config(self._timeout_s).get("parameters", {}))
+
+    def _config(self, timeout_s: float) -> dict[str, Any]:
+        with self._translating():
+            return self._transport().config(timeout_s)
+
+    def _ask_width(self) -> int:
+        """Return how many calls at once fit the server."""
+        try:
+            return fit(self._config(self._soon_s))
+        except PlateError:  # whoever calls next is told
+            return FITTING
 
     def close(self) -> None:
         """Close the connections; calls afterwards are errors."""
@@ -262,27 +258,9 @@ class PlateClient:
         Raises:
             RequestError: The client is closed: no fault of the server's, and no retry helps.
         """
-        if self._is_closed:
-            raise RequestError(f"{self._url}: the client is closed")
+        self._check_open()
         if self._process.pid != os.getpid():
             # We are a forked child, and our parent goes on using its connections. Two threads
             # may both come here; one of the two ways is then used for one call alone.
             self._process = _Process(connect(self._url, self._key))
         return self._process.transport
-
-    @contextmanager
-    def _translate(self, request_id: str = "") -> Iterator[None]:
-        try:
-            with translate_errors(self._url, self._timeout_s, request_id):
-                yield
-        except (ModelError, ServerError, ValueError) as error:
-            if self._is_closed:  # while the call was under way
-                raise RequestError(f"{self._url}: the client is closed") from error
-            raise
-
-
-def _trace_context() -> dict[str, str]:
-    """Return the headers that make the server's spans children of the current one."""
-    headers: dict[str, str] = {}
-    propagate.inject(headers)
-    return headers

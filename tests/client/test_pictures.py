@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from orchestrator.client.pictures import load_picture
+from orchestrator.client.pictures import check_several, load_picture
 from orchestrator.errors import PictureError
 
 FILE = b"the bytes of a file"
@@ -152,3 +152,29 @@ def test_the_callers_picture_stays_as_it_was() -> None:
     picture = transparent()
     load_picture(picture)
     assert picture.mode == "RGBA"
+
+
+@pytest.mark.parametrize(
+    "pictures",
+    [
+        pytest.param([], id="none"),
+        pytest.param(np.array(["a.jpg", "b.jpg"]), id="column-of-paths"),
+        pytest.param(np.zeros((2, 8, 8, 3), np.uint8), id="batch"),
+    ],
+)
+def test_several_pictures_are_taken_for_several(pictures: object) -> None:
+    check_several("pictures", pictures)
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        pytest.param("car.jpg", id="path"),
+        pytest.param(io.BytesIO(b"x"), id="file"),
+        pytest.param(np.zeros((8, 8, 3), np.uint8), id="array"),
+        pytest.param(7, id="no-picture"),
+    ],
+)
+def test_one_picture_is_not_taken_for_several(picture: object) -> None:
+    with pytest.raises(PictureError, match="pictures: wanted several pictures, got one"):
+        check_several("pictures", picture)

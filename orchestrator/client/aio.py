@@ -1,0 +1,221 @@
+"""The client for asyncio: what `PlateClient` does, with `await`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from contextlib import aclosing, contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from orchestrator.client.addresses import make_headers, parse_address
+from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
+from orchestrator.client.calling import Caller
+from orchestrator.client.calls import Call
+from orchestrator.client.crops import crop_calls, naming_crop, read_answer
+from orchestrator.client.ordered import work_in_order_async
+from orchestrator.client.parameters import check_in_flight, to_parameters
+from orchestrator.client.pictures import Picture, check_several
+from orchestrator.client.questions import FITTING, PictureResult, Question, fit
+from orchestrator.contract import Arrays
+from orchestrator.errors import PlateError, RequestError
+from orchestrator.plates import Plate, Plates
+from orchestrator.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from typing_extensions import Unpack
+
+    from orchestrator.client.questions import Wanted
+
+AnswerT = TypeVar("AnswerT")
+
+
+class AsyncPlateClient(Caller):
+    """Calls `plate_recognition` from asyncio, over HTTP (by aiohttp) or gRPC.
+
+    Example:
+        async with AsyncPlateClient("localhost:8080") as client:
+            plates = await client.recognize("car.jpg")
+
+    Any number of tasks may use it at once. A task that is cancelled ends its call, on the server,
+    too, and no other. What must be read from a disk, converted or unpacked is so in a thread;
+    everything else is done by the event loop. A client belongs to the event loop of its first call:
+    in another one its calls are a RequestError.
+
+    Attributes:
+        retried: How many calls were sent again so far.
+    """
+
+    def _prepare(self) -> None:
+        self._home: tuple[asyncio.AbstractEventLoop, AioTransport] | None = None
+        make_headers(self._key)
+        if parse_address(self._url).protocol == "http":
+            check_aiohttp()
+
+    async def recognize(
+        self, picture: Picture, *, request_id: str = "", **wanted: Unpack[Wanted]
+    ) -> Plates:
+        """Find and read every plate of a picture; all is as in `PlateClient.recognize`."""
+        question = Question.of(**wanted)
+        return await self._recognize(question, picture, request_id)
+
+    async def _recognize(
+        self, question: Question, picture: Picture, request_id: str = ""
+    ) -> Plates:
+        if isinstance(picture, (bytes, np.ndarray)):  # there is nothing to read or to convert
+            call = question.about(picture, request_id)
+        else:
+            call = await asyncio.to_thread(question.about, picture, request_id)
+        return await self._infer(call, question.read)
+
+    def recognize_many(
+        self,
+        pictures: Iterable[Picture] | AsyncIterable[Picture],
+        *,
+        in_flight: int | None = None,
+        **wanted: Unpack[Wanted],
+    ) -> AsyncGenerator[PictureResult, None]:
+        """Find and read the plates of many pictures; all is as in `PlateClient.recognize_many`.
+
+        `contextlib.aclosing` around the iterator ends the calls under way where the loop over it
+        ends early.
+
+        Args:
+            pictures: An asynchronous iterable lets the event loop go on while it waits.
+            in_flight: Calls at once.
+            wanted: What `recognize` takes, but for `request_id`.
+        """
+        question = Question.of(**wanted)
+        check_several("pictures", pictures)
+        width = None if in_flight is None else check_in_flight(in_flight)
+        self._check_open()
+
+        async def recognize_one(picture: Picture) -> PictureResult:
+            try:
+                return PictureResult(picture, await self._recognize(question, picture))
+            except PlateError as error:
+                return PictureResult(picture, error)
+
+        async def begin() -> AsyncGenerator[PictureResult, None]:
+            at_once = width or await self._ask_width()
+            async with aclosing(work_in_order_async(recognize_one, pictures, at_once)) as found:
+                async for one in found:
+                    yield one
+
+        return begin()
+
+    async def read_crops(
+        self,
+        crops: Iterable[Picture],
+        *,
+        text_threshold: float | None = None,
+        in_flight: int = 4,
+    ) -> Plates:
+        """Read plates that were found by other means; all is as in `PlateClient.read_crops`."""
+        parameters = to_parameters({"text_threshold": text_threshold})
+        calls = await asyncio.to_thread(crop_calls, crops, parameters)
+        work = work_in_order_async(self._read_crop, enumerate(calls), check_in_flight(in_flight))
+        async with aclosing(work) as plates:
+            return Plates(tuple([plate async for plate in plates]))
+
+    async def _read_crop(self, numbered: tuple[int, Call]) -> Plate:
+        number, call = numbered
+        with naming_crop(number):
+            return await self._infer(call, lambda arrays: read_answer(arrays, call))
+
+    async def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+        """Send a call, again where that may help, and read its answer."""
+        with self._tracing(call) as traced:
+
+            async def send() -> AnswerT:
+                with self._waiting(call.request_id):
+                    return read(await self._transport().infer(traced, self._timeout_s))
+
+            return await self._retries.call_async(send, self._note_retry)
+
+    async def is_ready(self) -> bool:
+        """Tell within five seconds whether the server answers and has the model.
+
+        Raises:
+            RequestError: The client is closed, or belongs to another event loop.
+        """
+        transport = self._transport()
+        try:
+            with self._waiting():
+                return await transport.is_ready(self._soon_s)
+        except PlateError:
+            return False
+
+    async def server_settings(self) -> Settings:
+        """Return the operator's settings; all is as in `PlateClient.server_settings`."""
+        return Settings.from_config((await self._config(self._timeout_s)).get("parameters", {}))
+
+    async def _config(self, timeout_s: float) -> dict[str, Any]:
+        with self._waiting():
+            return await self._transport().config(timeout_s)
+
+    async def _ask_width(self) -> int:
+        """Return how many calls at once fit the server."""
+        try:
+            return fit(await self._config(self._soon_s))
+        except PlateError:  # whoever calls next is told
+            return FITTING
+
+    async def close(self) -> None:
+        """Close the connections; calls afterwards are errors."""
+        transport = None if self._home is None else self._transport_here(self._home)
+        self._is_closed = True
+        if transport is not None:
+            await transport.close()
+
+    async def __aenter__(self) -> AsyncPlateClient:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _transport(self) -> AioTransport:
+        """Return this event loop's own way to the server.
+
+        Raises:
+            RequestError: The client is closed, or belongs to another event loop.
+        """
+        self._check_open()
+        if self._home is None:
+            self._home = asyncio.get_running_loop(), connect(self._url, self._key)
+        return self._transport_here(self._home)
+
+    def _transport_here(self, home: tuple[asyncio.AbstractEventLoop, AioTransport]) -> AioTransport:
+        loop, transport = home
+        if loop is not asyncio.get_running_loop():
+            raise RequestError(
+                f"{self._url}: this client belongs to another event loop, that of its first call; "
+                "make a client in each"
+            )
+        return transport
+
+    @contextmanager
+    def _waiting(self, request_id: str = "") -> Iterator[None]:
+        """Translate errors; gRPC says that a call is cancelled where its client was closed."""
+        try:
+            with self._translating(request_id):
+                yield
+        except asyncio.CancelledError as error:
+            if self._is_closed and not _is_cancelled():
+                raise RequestError(f"{self._url}: the client is closed") from error
+            raise
+
+
+def _is_cancelled() -> bool:
+    """Tell whether somebody cancelled this task; Python 3.10 cannot say, and says no."""
+    cancelling: Callable[[], int] = getattr(asyncio.current_task(), "cancelling", int)
+    return cancelling() > 0

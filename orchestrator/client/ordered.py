@@ -1,0 +1,92 @@
+"""Work on many items at once, with results in the items' order and bounded memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+)
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+ItemT = TypeVar("ItemT")
+ResultT = TypeVar("ResultT")
+
+ROOM = 2
+"""Items taken and not yet given back, for each that may be in work: those that are done wait here
+for a slow one before them, and for whoever takes the results."""
+
+
+def work_in_order(
+    work: Callable[[ItemT], ResultT], items: Iterable[ItemT], in_flight: int
+) -> Generator[ResultT, None, None]:
+    """Yield what `work` makes of each item, in their order, from threads.
+
+    An item is taken only as room comes, in the thread of whoever takes the results; then a result
+    is given back if the next one is there. So a source that is slow, like a camera, delays a result
+    by no more than one item. Spans stay children of the caller's.
+
+    Args:
+        work: Called in up to `in_flight` threads.
+        items: May be endless.
+        in_flight: Items in work at once.
+    """
+    pool = ThreadPoolExecutor(in_flight, thread_name_prefix="plates")
+    window: deque[Future[ResultT]] = deque()
+    try:
+        for item in items:
+            window.append(pool.submit(copy_context().run, work, item))
+            if window[0].done() or len(window) == ROOM * in_flight:
+                yield window.popleft().result()
+        while window:
+            yield window.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+async def work_in_order_async(
+    work: Callable[[ItemT], Awaitable[ResultT]],
+    items: Iterable[ItemT] | AsyncIterable[ItemT],
+    in_flight: int,
+) -> AsyncGenerator[ResultT, None]:
+    """Do what `work_in_order` does, in tasks of the running event loop."""
+    gate = asyncio.Semaphore(in_flight)
+    window: deque[asyncio.Task[ResultT]] = deque()
+
+    async def work_at_turn(item: ItemT) -> ResultT:
+        async with gate:
+            return await work(item)
+
+    try:
+        async for item in _each(items):
+            window.append(asyncio.create_task(work_at_turn(item)))
+            await asyncio.sleep(0)  # else a loop that never waits would start no task
+            if window[0].done() or len(window) == ROOM * in_flight:
+                result = await window[0]
+                window.popleft()
+                yield result
+        while window:
+            result = await window[0]
+            window.popleft()
+            yield result
+    finally:
+        for task in window:
+            task.cancel()
+        await asyncio.gather(*window, return_exceptions=True)
+
+
+async def _each(items: Iterable[ItemT] | AsyncIterable[ItemT]) -> AsyncIterator[ItemT]:
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item

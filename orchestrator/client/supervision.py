@@ -1,0 +1,66 @@
+"""Plates as the package supervision has detections: for its trackers, zones and annotators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from orchestrator.errors import ExtraError
+from orchestrator.plates import Plate, Plates
+
+if TYPE_CHECKING:
+    from supervision import Detections  # type: ignore[import-not-found]
+
+CLASS_NAME = "plate"
+TEXTS = ("text", "raw_text", "format")
+"""Attributes of a `Plate` that go along as they are."""
+
+
+def to_supervision(plates: Plates) -> Detections:
+    """Return plates as `supervision.Detections`.
+
+    Args:
+        plates: Of one picture.
+
+    Returns:
+        `xyxy` [N, 4] in picture pixels, `confidence` [N] the detection scores, `class_id` 0 for
+        all; in `data` for each plate `class_name`, `text`, `text_score`, `raw_text`, `format`,
+        `region_code`, and `xyxyxyxy` [N, 4, 2], the corners clockwise from top-left: those of the
+        box where the server was not asked for others.
+
+    Raises:
+        ExtraError: supervision is not installed.
+    """
+    try:
+        from supervision import Detections
+    except ModuleNotFoundError as error:
+        if error.name != "supervision":
+            raise
+        raise ExtraError(
+            "the package supervision is not installed: pip install supervision"
+        ) from error
+    count = len(plates)
+    return Detections(
+        xyxy=np.array([plate.xyxy for plate in plates], np.float32).reshape(count, 4),
+        confidence=np.array([plate.detection_score for plate in plates], np.float32),
+        class_id=np.zeros(count, int),
+        data=_columns(plates),
+    )
+
+
+def _columns(plates: Plates) -> dict[str, Any]:
+    regions = [plate.region.code if plate.region else "" for plate in plates]
+    corners = np.array([_corners(plate) for plate in plates], np.float32)
+    return {
+        **{name: np.array([getattr(plate, name) for plate in plates], str) for name in TEXTS},
+        "class_name": np.full(len(plates), CLASS_NAME),
+        "text_score": np.array([plate.text_score for plate in plates], np.float32),
+        "region_code": np.array(regions, str),
+        "xyxyxyxy": corners.reshape(len(plates), 4, 2),
+    }
+
+
+def _corners(plate: Plate) -> tuple[tuple[float, float], ...]:
+    x0, y0, x1, y1 = plate.xyxy
+    return plate.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))

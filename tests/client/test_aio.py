@@ -1,0 +1,309 @@
+"""The client for asyncio over both protocols, without a real server."""
+
+import asyncio
+import inspect
+import socket
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from orchestrator.client import PlateClient
+from orchestrator.client.aio import AsyncPlateClient
+from orchestrator.client.questions import Wanted
+from orchestrator.errors import (
+    ExtraError,
+    Overloaded,
+    ParameterError,
+    PictureError,
+    RequestError,
+    ServerError,
+    SettingsError,
+)
+from orchestrator.plates import Plates
+from tests.client.certificates import Certificate, over_tls
+from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive, said
+
+PICTURE = b"a picture"
+LARGE = np.zeros((2000, 4000, 3), np.uint8)
+Use = Callable[[AsyncPlateClient], Awaitable[object]]
+
+
+def use(url: str, using: Use, **options: object) -> object:
+    """Run a coroutine with a client in an event loop of its own."""
+
+    async def run() -> object:
+        async with AsyncPlateClient(url, **{"timeout_s": 20, **options}) as client:
+            return await using(client)
+
+    return asyncio.run(run())
+
+
+def recognize(client: AsyncPlateClient) -> Awaitable[Plates]:
+    return client.recognize(PICTURE)
+
+
+def answer_all(connection: socket.socket) -> None:
+    while receive(connection):
+        connection.sendall(NO_PLATES)
+
+
+def say_nothing(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+@contextmanager
+def refusing() -> Iterator[str]:
+    """Give an address where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = address_of(listener)
+    yield address
+
+
+def test_it_takes_what_the_other_client_takes() -> None:
+    ours, theirs = (
+        [name for name in dir(client) if not name.startswith("_")]
+        for client in (AsyncPlateClient, PlateClient)
+    )
+    assert ours == theirs
+    assert inspect.signature(AsyncPlateClient) == inspect.signature(PlateClient)
+    taken = inspect.signature(PlateClient.recognize).parameters.keys()
+    assert taken - {"self", "picture", "request_id"} == Wanted.__annotations__.keys()
+
+
+@pytest.mark.parametrize("picture", [PICTURE, LARGE], ids=["file", "array"])
+def test_a_picture_is_sent_and_the_answer_read(picture: object) -> None:
+    with listening(answer_all) as url:
+        assert use(url, lambda client: client.recognize(picture)) == Plates()
+
+
+def test_many_tasks_call_at_the_same_time() -> None:
+    all_there = threading.Barrier(20, timeout=20)
+
+    def answer(connection: socket.socket) -> None:
+        while receive(connection):
+            all_there.wait()
+            connection.sendall(NO_PLATES)
+
+    async def gather(client: AsyncPlateClient) -> list[Plates]:
+        return await asyncio.gather(*(recognize(client) for _ in range(20)))
+
+    with listening(answer) as url:
+        assert use(url, gather) == [Plates()] * 20
+
+
+def test_an_unknown_word_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match=r"wanted some of detection_threshold, .*, got colour"):
+        use("localhost:1", lambda client: client.recognize(PICTURE, colour="red"))
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        pytest.param({"url": "ftp://somewhere"}, ServerError, id="url"),
+        pytest.param({"key": "with blanks"}, SettingsError, id="key"),
+        pytest.param({"timeout_s": 0}, SettingsError, id="timeout"),
+        pytest.param({"retries": -1}, SettingsError, id="retries"),
+    ],
+)
+def test_what_is_none_is_refused_before_there_is_a_loop(options: dict, kind: type) -> None:
+    with pytest.raises(kind):
+        AsyncPlateClient(**options)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "message"),
+    [
+        pytest.param(b"", ServerError, "got Remote end closed connection without", id="none"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", ServerError, "no HTTP; for gRPC", id="no-http"),
+        pytest.param(said(200, b""), ServerError, "got an empty answer", id="empty"),
+        pytest.param(said(200, b"{}"), ServerError, "got none named coordinates", id="no-outputs"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", ServerError, "got .*", id="half"
+        ),
+        pytest.param(said(302, b"<html>"), ServerError, "got HTTP 302", id="elsewhere"),
+        pytest.param(said(503, b'{"error": "too many"}'), Overloaded, "too many", id="full"),
+        pytest.param(said(400, b'{"error": "not so"}'), RequestError, "not so", id="refused"),
+    ],
+)
+def test_a_failure_is_told_as_by_the_other_client(answer: bytes, kind: type, message: str) -> None:
+    def handle(connection: socket.socket) -> None:
+        receive(connection)
+        connection.sendall(answer)
+
+    with listening(handle) as url, pytest.raises(kind, match=message) as raised:
+        use(url, recognize)
+    assert type(raised.value) is kind
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_nobody_there_is_told_at_once(scheme: str) -> None:
+    with refusing() as address:
+        url = f"{scheme}://{address}"
+        assert not use(url, lambda client: client.is_ready())
+        with pytest.raises(ServerError, match=r"wanted an answer, got .*refused"):
+            use(url, recognize)
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+@pytest.mark.parametrize("picture", [PICTURE, LARGE], ids=["file", "array"])
+def test_a_call_ends_in_time_where_the_server_says_nothing(scheme: str, picture: object) -> None:
+    with listening(say_nothing) as address, pytest.raises(ServerError, match=r"within 0.2 s, got"):
+        use(f"{scheme}://{address}", lambda client: client.recognize(picture), timeout_s=0.2)
+
+
+def test_connecting_ends_in_time_where_nobody_lets_in() -> None:
+    with deaf() as url, pytest.raises(ServerError, match=r"within 0.2 s, got none \(request"):
+        use(url, recognize, timeout_s=0.2)
+
+
+def test_a_connection_closed_between_calls_is_replaced() -> None:
+    """The server closes as the second call is sent, and takes it on a new connection."""
+    connections: list[int] = []
+
+    def answer(connection: socket.socket) -> None:
+        connections.append(1)
+        receive(connection)
+        connection.sendall(NO_PLATES)
+        receive(connection) if len(connections) == 1 else answer_all(connection)
+
+    async def twice(client: AsyncPlateClient) -> list[Plates]:
+        return [await recognize(client), await recognize(client)]
+
+    with listening(answer) as url:
+        assert use(url, twice) == [Plates()] * 2
+    assert len(connections) == 2
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_a_task_that_is_cancelled_ends_alone(scheme: str) -> None:
+    """Over HTTP its connection is closed, which tells the server; the next call has another."""
+    called, hung_up = threading.Event(), threading.Event()
+
+    def answer_the_second(connection: socket.socket) -> None:
+        receive(connection)
+        if called.is_set():
+            connection.sendall(NO_PLATES)
+        else:
+            called.set()
+            say_nothing(connection)
+            hung_up.set()
+
+    async def cancel_and_call(client: AsyncPlateClient) -> object:
+        task = asyncio.ensure_future(recognize(client))
+        await asyncio.to_thread(called.wait, 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return await recognize(client) if scheme == "http" else None
+
+    with listening(answer_the_second) as address:
+        assert use(f"{scheme}://{address}", cancel_and_call) in (Plates(), None)
+        assert hung_up.wait(20)
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_a_client_that_is_closed_meanwhile_says_so(scheme: str) -> None:
+    called = threading.Event()
+
+    def notice(connection: socket.socket) -> None:
+        connection.recv(1)
+        called.set()
+        say_nothing(connection)
+
+    async def close_while_calling(client: AsyncPlateClient) -> None:
+        task = asyncio.ensure_future(recognize(client))
+        await asyncio.to_thread(called.wait, 20)
+        await asyncio.sleep(0.05)
+        await client.close()
+        await task
+
+    with listening(notice) as address, pytest.raises(RequestError, match="the client is closed"):
+        use(f"{scheme}://{address}", close_while_calling)
+
+
+@pytest.mark.parametrize("url", ["localhost:1", "grpc://localhost:1"])
+@pytest.mark.parametrize("method", ["is_ready", "server_settings"])
+def test_a_closed_client_says_so(url: str, method: str) -> None:
+    async def run() -> None:
+        client = AsyncPlateClient(url)
+        await client.close()
+        await getattr(client, method)()
+
+    with pytest.raises(RequestError, match=f"{url}: the client is closed"):
+        asyncio.run(run())
+
+
+def test_another_event_loop_is_told_that_it_needs_a_client_of_its_own() -> None:
+    async def call_elsewhere(client: AsyncPlateClient) -> None:
+        await recognize(client)
+        await asyncio.to_thread(asyncio.run, recognize_later(client))
+
+    async def recognize_later(client: AsyncPlateClient) -> Plates:
+        return await recognize(client)
+
+    with listening(answer_all) as url, pytest.raises(RequestError, match="another event loop"):
+        use(url, call_elsewhere)
+
+
+def test_without_aiohttp_it_says_so_and_speaks_grpc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    with pytest.raises(ExtraError, match="aiohttp, which is not installed: pip install aiohttp, "):
+        AsyncPlateClient("localhost:8080")
+    AsyncPlateClient("grpc://localhost:8081")
+
+
+def test_a_server_is_trusted_by_its_certificate(
+    certificate: Certificate, anothers: Certificate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with listening(over_tls(answer_all, certificate)) as address:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
+        assert use(f"https://{address}", recognize) == Plates()
+        monkeypatch.setenv("SSL_CERT_FILE", str(anothers.chain))
+        with pytest.raises(ServerError, match="wanted a certificate that is trusted"):
+            use(f"https://{address}", recognize)
+
+
+def test_no_proxy_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(answer_all) as url, refusing() as nowhere:
+        monkeypatch.setenv("http_proxy", f"http://{nowhere}")
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        assert use(url, recognize) == Plates()
+
+
+def test_of_many_pictures_one_that_fails_ends_no_other() -> None:
+    async def recognize_all(client: AsyncPlateClient) -> list[object]:
+        pictures = [PICTURE, b"", "nowhere.jpg", PICTURE]
+        return [type(found.outcome) async for found in client.recognize_many(pictures)]
+
+    with listening(answer_all) as url:
+        wanted = [Plates, PictureError, PictureError, Plates]
+        assert use(url, recognize_all) == wanted
+        with PlateClient(url) as client:
+            found = list(client.recognize_many([PICTURE, b"", "nowhere.jpg", PICTURE]))
+    assert [type(one.outcome) for one in found] == wanted
+    assert [one.picture for one in found] == [PICTURE, b"", "nowhere.jpg", PICTURE]
+
+
+@pytest.mark.parametrize("client", [PlateClient, AsyncPlateClient])
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind"),
+    [
+        pytest.param(["car.jpg"], {}, PictureError, id="path"),
+        pytest.param([PICTURE], {}, PictureError, id="file"),
+        pytest.param([LARGE], {}, PictureError, id="array"),
+        pytest.param([[PICTURE]], {"in_flight": 0}, ParameterError, id="none-in-flight"),
+        pytest.param([[PICTURE]], {"roi": 7}, ParameterError, id="roi"),
+        pytest.param([[PICTURE]], {"outputs": ["colours"]}, ParameterError, id="outputs"),
+    ],
+)
+def test_what_is_wrong_with_all_of_them_is_said_at_once(
+    client: type, arguments: list, options: dict, kind: type
+) -> None:
+    with pytest.raises(kind):
+        client("localhost:1").recognize_many(*arguments, **options)

@@ -1,0 +1,77 @@
+"""Many pictures from one client, by threads and by asyncio, over both protocols."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from orchestrator import AsyncPlateClient, PictureResult, PlateClient
+from orchestrator.errors import RequestError
+from orchestrator.plates import Plates
+from tests.integration.conftest import Wire
+from tests.samples import STREET, TEXTS
+
+BLACK = np.zeros((64, 96, 3), np.uint8)
+PICTURES = [STREET, BLACK, b"no picture", STREET.read_bytes()] * 4
+
+
+def by_threads(url: str, **options: object) -> list[PictureResult]:
+    with PlateClient(url) as client:
+        return list(client.recognize_many(iter(PICTURES), **options))
+
+
+def by_tasks(url: str, **options: object) -> list[PictureResult]:
+    async def run() -> list[PictureResult]:
+        async with AsyncPlateClient(url) as client:
+            return [result async for result in client.recognize_many(iter(PICTURES), **options)]
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize("recognize", [by_threads, by_tasks])
+@pytest.mark.parametrize("options", [{}, {"in_flight": 2}])
+def test_each_picture_gets_its_own_result(wire: Wire, recognize: Callable, options: dict) -> None:
+    results = recognize(wire.url, **options)
+    assert all(one.picture is given for one, given in zip(results, PICTURES, strict=True))
+    assert [one.error or one.plates.texts for one in results[1::4]] == [[]] * 4
+    assert [one.plates.texts for one in (*results[::4], *results[3::4])] == [TEXTS] * 8
+    assert {type(one.error) for one in results[2::4]} == {RequestError}
+
+
+@pytest.mark.parametrize("recognize", [by_threads, by_tasks])
+def test_parameters_are_those_of_each(wire: Wire, recognize: Callable) -> None:
+    results = recognize(wire.url, max_plates=1, outputs=["texts"])
+    assert [len(one.plates) for one in results[::4]] == [1] * 4
+
+
+@pytest.fixture
+def crops() -> Iterator[list[np.ndarray]]:
+    grey = np.full((24, 94, 3), 128, np.uint8)
+    return [grey] * 6
+
+
+def test_asyncio_reads_crops_as_threads_do(wire: Wire, crops: list[np.ndarray]) -> None:
+    async def run() -> Plates:
+        async with AsyncPlateClient(wire.url) as client:
+            assert await client.is_ready()
+            assert (await client.server_settings()).max_plates > 0
+            return await client.read_crops(crops)
+
+    with PlateClient(wire.url) as client:
+        assert asyncio.run(run()) == client.read_crops(crops)
+
+
+def test_a_task_that_is_cancelled_leaves_the_client_usable(wire: Wire) -> None:
+    async def run() -> list[str]:
+        async with AsyncPlateClient(wire.url) as client:
+            tasks = [asyncio.create_task(client.recognize(STREET)) for _ in range(6)]
+            await asyncio.sleep(0.02)
+            for task in tasks[::2]:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(one, asyncio.CancelledError) for one in ended[::2])
+            assert all(one.texts == TEXTS for one in ended[1::2])
+            return (await client.recognize(STREET)).texts
+
+    assert asyncio.run(run()) == TEXTS
