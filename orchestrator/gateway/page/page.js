@@ -1,7 +1,7 @@
 // Sends pictures to /v1/recognize, one after the other, and shows what comes back.
 // Every text of the server and of files becomes text on the page, never HTML.
 import { describe, mark } from "./plates.js";
-import { countOf, say, words } from "./words.js";
+import { countOf, element, say, words } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 const answers = []; // one for each picture, in the order they were given: {name, plates} or {name, problem}

@@ -1,6 +1,6 @@
 // One plate: its outline over the picture, and everything that the server says of it.
 
-import { percent, say } from "./words.js";
+import { element, percent, say } from "./words.js";
 
 const CYRILLIC = { A: "А", B: "В", E: "Е", K: "К", M: "М", H: "Н", O: "О", P: "Р", C: "С", T: "Т", Y: "У", X: "Х" };
 const SURE = 0.9; // characters less sure than this are marked; their percentage tells the rest
@@ -82,11 +82,4 @@ function straighten(canvas, picture, [[x0, y0], [x1, y1], , [x3, y3]]) {
   const context = canvas.getContext("2d");
   context.setTransform(toPicture.inverse());
   context.drawImage(picture, 0, 0);
-}
-
-function element(tag, text = "", name = "") {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  made.className = name;
-  return made;
 }
