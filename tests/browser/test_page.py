@@ -148,11 +148,20 @@ def test_a_key_goes_with_the_call_alone(page: Any, url: str) -> None:
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
 
 
-def test_a_service_that_is_gone_is_told(page: Any) -> None:
-    page.route("**/v1/recognize", lambda route: route.fulfill(status=502, body="<h1>proxy</h1>"))
+def test_what_can_be_no_key_is_not_sent(page: Any) -> None:
+    page.evaluate("document.querySelector('.key').hidden = false")
+    page.fill("#key", "\u043a\u043b\u044e\u0447")
     page.set_input_files("#pictures", str(STREET))
     page.locator(".problem:visible").wait_for()
-    assert "(HTTP status 502)" in page.locator(".words").inner_text()
+    assert page.locator(".words").inner_text().startswith("The service wants a valid API key.")
+
+
+@pytest.mark.parametrize("status", [200, 502])
+def test_an_answer_of_somebody_else_is_told(page: Any, status: int) -> None:
+    page.route("**/v1/recognize", lambda route: route.fulfill(status=status, body="<h1>proxy</h1>"))
+    page.set_input_files("#pictures", [str(STREET), str(STREET)])
+    page.locator(".problem:visible").nth(1).wait_for()
+    assert f"(HTTP status {status})" in page.locator(".words").first.inner_text()
 
 
 def test_copies_say_what_the_server_said(open_page: Open, broken: Path) -> None:

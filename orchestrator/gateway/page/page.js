@@ -27,7 +27,10 @@ function add(file, name) {
   const entry = { file, card, answer: { name }, number: answers.length + 1, round };
   answers.push(entry.answer);
   card.querySelector("h3").textContent = name;
-  card.querySelector(".again").addEventListener("click", () => enqueue(entry));
+  card.querySelector(".again").addEventListener("click", () => {
+    card.focus(); // the button goes
+    enqueue(entry);
+  });
   find("cards").append(card);
   find("results").hidden = false;
   show(entry);
@@ -57,12 +60,13 @@ async function recognize(entry) {
 async function ask(file) {
   const headers = { "content-type": "application/octet-stream" }; // the server looks at the bytes
   const key = find("key").value.trim();
+  if (/[^!-~]/.test(key)) return { problem: { reason: "key" } }; // no header can hold it
   if (key) headers["x-api-key"] = key;
   try {
     const response = await fetch("v1/recognize", { method: "POST", headers, body: file });
     const content = await response.json().catch(() => ({}));
-    if (response.ok) return { plates: content.pictures[0].plates };
-    return { problem: { status: response.status, ...content } };
+    const plates = content.pictures?.[0].plates;
+    return plates ? { plates } : { problem: { status: response.status, ...content } };
   } catch (error) {
     return { problem: { reason: "offline", detail: error.message } };
   }
@@ -76,10 +80,7 @@ function tell(entry, answer, took) {
   const { name, plates } = entry.answer;
   const told = plates ? countOf(plates) : showProblem(entry.card, answer.problem);
   entry.card.querySelector(".summary").textContent = plates ? `${told}, ${took}` : "";
-  if (plates) {
-    entry.card.querySelector("img").alt = say("picture", { name, told });
-    showPlates(entry, plates);
-  }
+  if (plates) showPlates(entry, plates);
   const texts = (plates ?? []).map((plate) => plate.text || say("unread")).join(", ");
   const left = waiting > 1 ? ` ${say("left", { count: waiting - 1 })}` : "";
   announce(say("overview", { name, told: texts ? `${told}: ${texts}.` : told }) + left);
@@ -109,7 +110,10 @@ function show({ file, card, answer }) {
 
 async function showPlates(entry, plates) {
   const picture = entry.card.querySelector("img");
-  if (picture) await picture.decode().catch(() => {});
+  if (picture) {
+    picture.alt = say("picture", { name: entry.answer.name, told: countOf(plates) });
+    await picture.decode().catch(() => {});
+  }
   const isDrawn = Boolean(picture?.naturalWidth);
   const outlines = entry.card.querySelector("svg");
   if (isDrawn) outlines.setAttribute("viewBox", `0 0 ${picture.naturalWidth} ${picture.naturalHeight}`);
@@ -197,7 +201,7 @@ function shoot() {
   canvas.width = video.videoWidth;
   canvas.height = video.videoHeight;
   canvas.getContext("2d").drawImage(video, 0, 0);
-  canvas.toBlob((picture) => take([picture], say("shot")), "image/jpeg", 0.95);
+  canvas.toBlob((picture) => picture && take([picture], say("shot")), "image/jpeg", 0.95);
 }
 
 async function trySample() {
@@ -221,7 +225,7 @@ find("pictures").addEventListener("change", ({ target }) => {
   target.value = ""; // so that the same picture can be chosen again
 });
 find("sample").addEventListener("click", trySample);
-find("camera").addEventListener("click", openCamera);
+find("camera").addEventListener("click", () => (find("video").srcObject ? closeCamera() : openCamera()));
 find("stop").addEventListener("click", closeCamera);
 find("shoot").addEventListener("click", shoot);
 find("copy-json").addEventListener("click", () => copy(toJson(), "JSON"));
