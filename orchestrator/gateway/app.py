@@ -1,4 +1,4 @@
-"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics, documentation."""
+"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics, pages for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,6 +15,7 @@ from orchestrator.errors import ServerError
 from orchestrator.gateway import kserve_routes, rest_routes
 from orchestrator.gateway.exchange import Endpoint, Exchange
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
+from orchestrator.gateway.page import routes as page_routes
 from orchestrator.gateway.problems import headers_of
 from orchestrator.gateway.refusals import LEAVING, NotAllowed, NotServed, Outcome
 from orchestrator.gateway.schemas import Alive, Model, Ready
@@ -29,7 +30,7 @@ def make_app(service: Service) -> ASGIApp:
         *rest_routes.pages(service),
         *_health(service),
         Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
-        Route("/", _home),
+        *page_routes.routes(service.options),
     ]
     return _sending_elsewhere(service, Router([*calls, Mount("/", _pages(service, others))]))
 
@@ -92,10 +93,6 @@ async def _metrics(service: Service, _request: Request) -> Response:
     except ServerError:
         tritons = b""
     return Response(join(service.metrics.render(), tritons), media_type=CONTENT_TYPE)
-
-
-async def _home(_request: Request) -> Response:
-    return RedirectResponse("docs")
 
 
 async def _refuse(service: Service, request: Request, error: Exception) -> Response:

@@ -1,0 +1,61 @@
+"""The page and its files as routes: public text that holds nothing of anybody's.
+
+They are no calls: no key is looked at, no quota used, nothing counted. Pictures go to
+`/v1/recognize`, like those of any other caller.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.page.html import CSP, render
+from orchestrator.gateway.page.texts import choose_language, read_texts
+
+FILES = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "plates.js": "text/javascript",
+    "words.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "sample.jpg": "image/jpeg",
+}
+"""Content types by name."""
+GUARDED = {
+    "content-security-policy": CSP,
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+}
+"""Headers of every answer here. The server may have been updated since a browser was here last."""
+
+
+def routes(options: GatewayOptions) -> list[Route]:
+    """Return the routes of the page.
+
+    Raises:
+        SettingsError: The page's texts do not have what they should.
+    """
+    pages = {name: render(texts, options) for name, texts in read_texts().items()}
+
+    async def home(request: Request) -> Response:
+        accepted = request.headers.get("accept-language", "")
+        language = choose_language(request.query_params.get("lang"), accepted)
+        headers = GUARDED | {"content-language": language, "vary": "accept-language"}
+        return Response(pages[language], media_type="text/html", headers=headers)
+
+    return [Route("/", home), *(_file(name, kind) for name, kind in FILES.items())]
+
+
+def _file(name: str, kind: str) -> Route:
+    content = Path(__file__).with_name(name).read_bytes()
+
+    async def file(_request: Request) -> Response:
+        return Response(content, media_type=kind, headers=GUARDED)
+
+    return Route(f"/page/{name}", file)

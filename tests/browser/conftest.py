@@ -1,0 +1,112 @@
+"""One real server and one browser for the tests of a module, closed behind it.
+
+Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.process import start
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.server.local import own_server
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.ports import free_ports
+from tests.waiting import until
+
+CHROMIUM = "chromium"
+FLAGS = [
+    "--no-sandbox",  # root has none, and the pages are ours
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+]
+
+Open = Callable[..., Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "browser" in item.path.parts:
+            item.add_marker(pytest.mark.server)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Debian's Chromium, with a camera that shows a test picture."""
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    program = shutil.which(CHROMIUM)
+    if program is None:
+        pytest.skip(f"no {CHROMIUM} on the PATH: apt-get install chromium")
+    with api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a gateway in front of a real server is; without a browser none is started."""
+    http = Address("127.0.0.1", *free_ports(1))
+    with own_server(ServerOptions()) as served:
+        gateway = start(
+            GatewayOptions(
+                triton_http=served.http_url,
+                triton_grpc=served.grpc_url,
+                triton_metrics=served.metrics_url,
+                http=http,
+                grpc=None,
+                audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
+                canary=WEIGHTS,
+                limits=Limits(calls=6),
+            )
+        )
+        try:
+            until(lambda: _is_ready(f"http://{http}/readyz"), "a ready gateway")
+            yield f"http://{http}/"
+        finally:
+            gateway.stop()
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def open_page(browser: Any, url: str) -> Iterator[Open]:
+    """Opens pages, each as a browser that was never here; none may complain in its console."""
+    contexts: list[Any] = []
+    said: list[str] = []
+
+    def note(message: Any) -> None:
+        is_refusal = message.text.startswith("Failed to load resource: the server responded")
+        if message.type in ("error", "warning") and not is_refusal:
+            said.append(message.text)
+
+    def open_one(query: str = "", **options: Any) -> Any:
+        contexts.append(browser.new_context(**{"locale": "en-GB", **options}))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", note)
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(url + query)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.fixture
+def page(open_page: Open) -> Any:
+    return open_page()

@@ -1,0 +1,72 @@
+"""What a person does with the page, and what they see of it."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from orchestrator.picture_files import Bgr
+
+DONE = ".card .summary:has-text('answered in'), .card .summary:has-text('ответ за')"
+HAND_OVER = """([event, name, kind, base64]) => {
+  const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
+  const file = new File([bytes], name, { type: kind });
+  const data = new DataTransfer();
+  data.items.add(file);
+  const made = event === "paste"
+    ? new ClipboardEvent(event, { clipboardData: data, bubbles: true })
+    : new DragEvent(event, { dataTransfer: data, bubbles: true, cancelable: true });
+  document.body.dispatchEvent(made);
+}"""
+
+
+def choose(page: Any, *files: Path) -> None:
+    """Choose pictures and wait for their answers."""
+    page.set_input_files("#pictures", [str(file) for file in files])
+    wait_for(page, len(files))
+
+
+def wait_for(page: Any, count: int) -> None:
+    """Wait for so many pictures with plates, or without any."""
+    page.locator(DONE).nth(count - 1).wait_for()
+
+
+def hand_over(page: Any, event: str, file: Path) -> None:
+    """Let the page have an event `paste` or `drop` with a file."""
+    content = base64.b64encode(file.read_bytes()).decode()
+    page.evaluate(HAND_OVER, [event, file.name, "image/jpeg", content])
+
+
+def texts(page: Any) -> list[str]:
+    """Return what the page says that plates say, sorted."""
+    return sorted(page.locator(".plate .text").all_inner_texts())
+
+
+def see(locator: Any) -> Bgr:
+    """Return what is on the screen there."""
+    picture = cv2.imdecode(np.frombuffer(locator.screenshot(), np.uint8), cv2.IMREAD_COLOR)
+    assert picture is not None
+    return picture
+
+
+def drawn_xyxy(page: Any, width: int) -> NDArray[np.float64]:
+    """Return what surrounds all that differs where outlines are drawn, in pixels of the picture.
+
+    Args:
+        page: With one picture, in which there is one plate.
+        width: Of the picture, pixels.
+    """
+    page.evaluate("document.querySelectorAll('.label').forEach(one => one.hidden = true)")
+    stage = page.locator(".stage")
+    stage.scroll_into_view_if_needed()
+    outlined = see(stage).astype(int)
+    page.evaluate("document.querySelector('.stage svg').style.display = 'none'")
+    differs = np.abs(outlined - see(stage)).max(axis=2) > 60
+    rows, columns = np.nonzero(differs)
+    edges = np.array([columns.min(), rows.min(), columns.max() + 1, rows.max() + 1])
+    return edges * width / outlined.shape[1]
