@@ -17,8 +17,8 @@ class FakeClient(NoServer):
     """Reads every crop alike, except one that is unsure and one that is none."""
 
     def read_crops(self, crops, text_threshold: float | None) -> Plates:
-        (path,) = crops
-        if path.name == "junk.png":
+        (crop,) = crops
+        if crop == b"junk":
             raise RequestError("crop 0: wanted a picture, got junk")
         return Plates((UNREAD if text_threshold else READ,))
 
@@ -73,7 +73,7 @@ def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
 
 @pytest.mark.usefixtures("crops")
 def test_a_file_that_is_none_is_told_and_the_others_are_read(run, tmp_path) -> None:
-    (tmp_path / "crops" / "junk.png").touch()
+    (tmp_path / "crops" / "junk.png").write_bytes(b"junk")
     done = run("crops")
     assert done.exit_code == 1
     assert done.stderr == "crops/junk.png: wanted a picture, got junk\n"

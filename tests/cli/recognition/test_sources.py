@@ -1,10 +1,13 @@
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from orchestrator.cli.sources import Source, choose_drawings, find_pictures
+from orchestrator.cli.recognition.sources import Finder
 from orchestrator.drawing import to_png
+from orchestrator.errors import PictureError
 
 DRAWING = to_png(np.zeros((4, 5, 3), np.uint8))
 
@@ -17,19 +20,24 @@ def fill(folder: Path, *names: str) -> Path:
     return folder
 
 
-def found(*named: Path) -> list[str]:
-    sources, faults = find_pictures(named)
-    assert faults == []
+def found(*named: Path, **options: bool) -> list[str]:
+    """What is found, below the folder that was named."""
+    told: list[str] = []
+    finder = Finder(tell=told.append, **options)
+    sources = [*finder.find(map(str, named))]
+    assert told == []
+    assert all(source.is_there for source in sources)
     return [str(source.below) for source in sources]
 
 
 class TestFind:
     def test_nothing_named_is_nothing_found(self) -> None:
-        assert find_pictures([]) == ([], [])
+        assert found() == []
 
     def test_a_file_is_itself_whatever_its_name(self, tmp_path: Path) -> None:
-        path = fill(tmp_path, "deep/photo") / "deep" / "photo"
-        assert find_pictures([path]) == ([Source(path, Path("photo"))], [])
+        (source,) = Finder().find([str(fill(tmp_path, "deep/photo") / "deep" / "photo")])
+        assert (source.name, source.below) == (f"{tmp_path}/deep/photo", Path("photo"))
+        assert source.read() == b"a picture"
 
     def test_a_folder_stands_for_its_pictures_at_any_depth(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/d.JPG", "c.png", "a/b/c/e.webp", "a/z.bmp", "notes.txt", "b/jpg")
@@ -37,12 +45,23 @@ class TestFind:
 
     def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
         fill(tmp_path, "photos/a/car.jpg")
-        (source,), _ = find_pictures([tmp_path / "photos"])
-        assert source.path == tmp_path / "photos" / "a" / "car.jpg"
+        (source,) = Finder().find([str(tmp_path / "photos")])
+        assert (source.name, source.below) == (f"{tmp_path}/photos/a/car.jpg", Path("a/car.jpg"))
+
+    def test_folders_of_folders_can_be_left_out(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "2.jpg")
+        assert found(tmp_path, is_recursive=False) == ["2.jpg"]
+
+    def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "b/2.jpg")
+        sources = Finder().find([str(tmp_path)])
+        assert next(sources).name.endswith("a/1.jpg")
+        fill(tmp_path, "b/3.jpg")
+        assert [source.below.name for source in sources] == ["2.jpg", "3.jpg"]
 
     def test_the_folder_one_is_in_can_be_named(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
-        assert find_pictures([Path()]) == ([Source(Path("a/car.jpg"), Path("a/car.jpg"))], [])
+        assert [source.name for source in Finder().find(["."])] == ["a/car.jpg"]
 
     def test_what_is_hidden_is_skipped_unless_named(self, tmp_path: Path) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
@@ -68,16 +87,17 @@ class TestFind:
         assert found(tmp_path) == ["car.jpg", "photo.png"]
         assert found(tmp_path / "car.png") == ["car.png"]
 
-    def test_a_folder_without_pictures_is_told_and_the_others_stay(self, tmp_path: Path) -> None:
-        fill(tmp_path, "full/a.jpg", "empty/notes.txt")
-        sources, (fault,) = find_pictures([tmp_path / "empty", tmp_path / "full"])
-        assert [source.path.name for source in sources] == ["a.jpg"]
-        assert str(fault) == f"{tmp_path}/empty: no pictures in this folder (drawings are none)"
+    def test_a_folder_without_pictures_is_told(self, tmp_path: Path) -> None:
+        told: list[str] = []
+        fill(tmp_path, "empty/notes.txt")
+        assert [*Finder(tell=told.append).find([str(tmp_path / "empty")])] == []
+        assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
 
-    def test_what_is_not_there_is_told(self, tmp_path: Path) -> None:
-        sources, (fault,) = find_pictures([tmp_path / "gone.jpg"])
-        assert sources == []
-        assert str(fault) == f"{tmp_path}/gone.jpg: no such file or folder"
+    def test_what_is_not_there_says_so_when_it_is_read(self, tmp_path: Path) -> None:
+        (source,) = Finder().find([str(tmp_path / "gone.jpg")])
+        assert not source.is_there
+        with pytest.raises(PictureError, match="no such file or folder"):
+            source.read()
 
     def test_a_folder_that_cannot_be_read_is_told(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
@@ -89,58 +109,72 @@ class TestFind:
             return scan(path)
 
         monkeypatch.setattr("os.scandir", guarded)
-        sources, (fault,) = find_pictures([tmp_path])
-        assert [source.path.name for source in sources] == ["1.jpg"]
-        assert str(fault) == f"{tmp_path}/b: cannot be read: Permission denied"
+        first, second = Finder().find([str(tmp_path)])
+        assert (first.below.name, second.name) == ("1.jpg", f"{tmp_path}/b")
+        with pytest.raises(PictureError, match="cannot be read: Permission denied"):
+            second.read()
 
 
-def drawn(folder: Path, *named: Path) -> list[str]:
-    """Names of the drawings in their folder, after writing them."""
-    chosen = choose_drawings(find_pictures(named)[0], folder)
-    for path in chosen.values():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(DRAWING)
-    return [str(path.relative_to(folder)) for path in chosen.values()]
+class TestPatterns:
+    def test_a_pattern_stands_for_the_pictures_among_its_files(self, tmp_path: Path) -> None:
+        fill(tmp_path, "b/1.jpg", "a/1.png", "a/1.gif", "a/deep/2.jpg")
+        finder = Finder()
+        below = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
+        assert below == ["a/1.png", "b/1.jpg"]
+        assert finder.skipped.kinds == {".gif": 1}
+
+    def test_two_stars_find_a_picture_once(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "a/deep/2.jpg")
+        assert found(tmp_path / "**") == ["a/1.jpg", "a/deep/2.jpg"]
+
+    def test_a_file_with_such_a_name_is_itself(self, tmp_path: Path) -> None:
+        fill(tmp_path, "car[1].jpg", "car1.jpg")
+        assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
+
+    def test_a_pattern_without_files_is_told(self, tmp_path: Path) -> None:
+        (source,) = Finder().find([f"{tmp_path}/*.jpg"])
+        with pytest.raises(PictureError, match="no file has such a name"):
+            source.read()
 
 
-class TestDrawings:
-    def test_the_tree_is_kept(self, tmp_path: Path) -> None:
-        photos = fill(tmp_path / "photos", "a/car.jpg", "b/car.jpg", "c.jpg")
-        assert drawn(tmp_path / "drawn", photos) == ["a/car.png", "b/car.png", "c.png"]
+class TestArchives:
+    def test_pictures_are_read_out_of_it_in_the_order_of_their_names(self, tmp_path: Path) -> None:
+        path = tmp_path / "photos.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in ("b.jpg", "a/1.png", "notes.txt", "__MACOSX/b.jpg", "a/.1.jpg"):
+                archive.writestr(name, f"content of {name}")
+        finder = Finder()
+        first, second = finder.find([str(path)])
+        assert (first.name, str(second.below)) == (f"{path}/a/1.png", "b.jpg")
+        assert (first.read(), second.read()) == (b"content of a/1.png", b"content of b.jpg")
+        assert finder.skipped.kinds == {".txt": 1}
 
-    def test_pictures_of_one_name_are_numbered_and_the_next_run_does_the_same(
+    def test_nothing_that_is_made_of_a_member_leaves_its_folder(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+            archive.writestr("../../etc/car.jpg", b"")
+            archive.writestr("/root/car.jpg", b"")
+        assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "root/car.jpg"]
+
+    def test_a_member_that_is_larger_than_any_picture_is_not_unpacked_whole(
         self, tmp_path: Path
     ) -> None:
-        fill(tmp_path, "1/car.jpg", "1/car.png", "1/car.webp", "2/car.jpg", "2/car-2.jpg")
-        named = [tmp_path / "1", tmp_path / "2" / "car.jpg", tmp_path / "2" / "car-2.jpg"]
-        names = ["car.png", "car-2.png", "car-3.png", "car-4.png", "car-2-2.png"]
-        assert drawn(tmp_path / "drawn", *named) == names
-        assert drawn(tmp_path / "drawn", *named) == names
+        with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("car.bmp", bytes(65 << 20))
+        (source,) = Finder().find([str(tmp_path / "bomb.zip")])
+        with pytest.raises(PictureError, match="wanted a picture of up to 64 MB"):
+            source.read()
 
-    def test_a_picture_named_twice_is_drawn_once(self, tmp_path: Path) -> None:
-        photos = fill(tmp_path / "photos", "car.jpg")
-        assert drawn(tmp_path, photos, photos / "car.jpg") == ["car.png"]
+    def test_what_is_no_archive_is_told(self, tmp_path: Path) -> None:
+        fill(tmp_path, "broken.zip")
+        (source,) = Finder().find([str(tmp_path / "broken.zip")])
+        with pytest.raises(PictureError, match="cannot be read as a zip archive"):
+            source.read()
 
-    def test_a_source_is_never_overwritten(self, tmp_path: Path) -> None:
-        fill(tmp_path, "car.jpg", "car.png", "van.png")
-        names = ["car-2.png", "car-3.png", "van-2.png"]
-        assert drawn(tmp_path, tmp_path) == names
-        assert drawn(tmp_path, tmp_path) == names
-        assert (tmp_path / "car.png").read_bytes() == b"a picture"
-
-    def test_neither_is_a_drawing_that_is_the_source(self, tmp_path: Path) -> None:
-        (tmp_path / "car.png").write_bytes(DRAWING)
-        assert drawn(tmp_path, tmp_path / "car.png") == ["car-2.png"]
-
-    def test_nor_a_source_that_is_reached_by_another_way(self, tmp_path: Path) -> None:
-        fill(tmp_path, "photos/car.png")
-        (tmp_path / "drawn").symlink_to(tmp_path / "photos")
-        assert drawn(tmp_path / "drawn", tmp_path / "photos" / "car.png") == ["car-2.png"]
-
-    def test_nor_a_file_that_is_no_drawing(self, tmp_path: Path) -> None:
-        fill(tmp_path, "photos/car.jpg", "drawn/car.png")
-        assert drawn(tmp_path / "drawn", tmp_path / "photos") == ["car-2.png"]
-
-    def test_names_that_differ_by_case_alone_are_numbered(self, tmp_path: Path) -> None:
-        fill(tmp_path, "1/Car.jpg", "2/car.jpg")
-        assert drawn(tmp_path / "drawn", tmp_path / "1", tmp_path / "2") == ["Car.png", "car-2.png"]
+    def test_a_damaged_member_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "photos.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("car.jpg", b"a picture of a car")
+        path.write_bytes(path.read_bytes().replace(b"of a car", b"of a van"))
+        (source,) = Finder().find([str(path)])
+        with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
+            source.read()
