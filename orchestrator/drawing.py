@@ -32,7 +32,7 @@ def annotate(picture: Bgr, plates: Plates) -> Bgr:
     for plate in plates:
         colour = READ if plate.text else UNREAD
         x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
-        cv2.rectangle(drawn, (x0, y0), (x1, y1), colour, max(1, thickness // 2), cv2.LINE_AA)
+        cv2.rectangle(drawn, (x0, y0), (x1, y1), colour, max(1, thickness // 2))
         outline = corners_of(plate).round().astype(np.int32)
         cv2.polylines(drawn, [outline], True, colour, thickness, cv2.LINE_AA)
         _label(drawn, plate, colour)

@@ -59,7 +59,7 @@ def reach_server(url: str | None, **options: Any) -> Iterator[str]:
             check_packages("torch")
     except ExtraError as error:
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
-    typer.echo("starting Triton ...", err=True)
+    typer.echo("starting a server, which takes some seconds ...", err=True)
     with own_server(ServerOptions.given(**options)) as served:
         yield served.http_url
 

@@ -53,8 +53,9 @@ def fetch(url: str, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> byt
         finally:
             response.close()  # what was not read of it is worth no connection
     except (HTTPError, OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise PictureError(f"cannot be fetched: {reason}") from error
+        reason = str(getattr(error, "reason", None) or error)
+        said = reason.rpartition(": ")[2]  # before it stands which object of urllib3's said so
+        raise PictureError(f"cannot be fetched: {said}") from error
 
 
 def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
@@ -75,7 +76,7 @@ def _web() -> PoolManager:
     return PoolManager(
         maxsize=CONNECTIONS,
         timeout=Timeout(connect=WAIT_S, read=WAIT_S),
-        retries=Retry(REDIRECTS, connect=1, read=1, redirect=REDIRECTS, backoff_factor=0.1),
+        retries=Retry(REDIRECTS, connect=0, read=0, redirect=REDIRECTS),
     )
 
 

@@ -62,7 +62,14 @@ class Screen:
             Rate(),
         )
         left = TimeRemainingColumn(), TextColumn("left")
-        bar = Progress(*columns, *left, console=console, transient=True, redirect_stdout=False)
+        bar = Progress(
+            *columns,
+            *left,
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            refresh_per_second=4,
+        )
         self._task = bar.add_task("", total=None, of="")
 
         def find_total() -> None:

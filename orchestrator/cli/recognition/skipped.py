@@ -40,7 +40,8 @@ class Skipped:
             named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MOST_KINDS)]
             if len(self.kinds) > MOST_KINDS:
                 named.append("others")
-            yield f"skipped {_files(count)} that are not {WANTED}: {', '.join(named)}"
+            are = "is" if count == 1 else "are"
+            yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(named)}"
         if self.made:
             yield f"skipped {_files(self.made)} that an earlier --annotate or --crops wrote"
 
