@@ -1,33 +1,15 @@
 """A run that is stopped in the middle, as a process of its own, and gone on with."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.samples import PROJECT
+from tests.cli.slow_command import ENVIRONMENT, command
 
-COMMAND = """
-import time
-import orchestrator.cli.serving as serving
-import orchestrator.client as client
-from orchestrator.cli.app import app
-from orchestrator.plates import Plate, Plates
-from tests.cli.no_server import NoServer
-
-class Slow(NoServer):
-    def recognize(self, picture, **parameters):
-        time.sleep(0.02)
-        return Plates((Plate((0, 0, 90, 20), text="A001AA77"),) * int(picture))
-
-client.PlateClient, serving.fitting_calls = Slow, lambda *_: 4
-app()
-"""
 PICTURES = 120
 
 
@@ -43,9 +25,9 @@ def photos(tmp_path: Path) -> Path:
 def start(folder: Path, *more: str) -> "subprocess.Popen[str]":
     files = ("--jsonl", "out.jsonl", "--csv", "out.csv")
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "recognize", "photos", "--url", "x:1", *files, *more],
+        command("photos", *files, *more),
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

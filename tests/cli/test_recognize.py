@@ -2,6 +2,7 @@ import csv
 import io
 import json
 import re
+import sys
 import zipfile
 from contextlib import nullcontext
 from importlib import metadata
@@ -254,12 +255,20 @@ class TestFiles:
         assert (none["picture"], none["plates"], none["text"]) == ("photos/1.jpg", "0", "")
 
     def test_parquet_has_the_same_rows(self, run, photos, tmp_path) -> None:
-        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
         run("photos", "--parquet", "out.parquet")
         table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
         assert [row["picture"] for row in table] == [f"photos/{n}.jpg" for n in range(5)]
         assert (table[0]["text"], table[0]["plates"]) == ("A001AA77", 1)
         assert table[2]["error"] == "wanted a picture, got junk"
+
+    def test_parquet_says_what_it_needs_before_anything_is_sent(self, run, monkeypatch) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        done = run(STREET, "--parquet", "out.parquet")
+        assert done.exit_code == 2
+        assert done.stderr.startswith("plates: --parquet: wanted the package pyarrow, got: ")
+        assert done.stderr.endswith("; pip install 'pyarrow<24' brings it\n")
+        assert FakeClient.asked == []
 
     def test_a_file_that_is_there_is_not_overwritten(self, run, tmp_path) -> None:
         (tmp_path / "out.csv").write_text("mine")

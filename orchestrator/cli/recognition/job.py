@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.recognition.made_pictures import Maker
-from orchestrator.cli.recognition.parquet import Parquet
+from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.recognizing import Recognizer
 from orchestrator.cli.recognition.result_files import (
     Csv,
@@ -111,7 +111,10 @@ class Output:
 
         Raises:
             SettingsError: A file is there already, or cannot be gone on with.
+            ExtraError: A package is missing.
         """
+        if self.parquet:
+            load_packages()  # what it lacks is told before a server is started
         if not self.is_resumed:
             for path in filter(None, (self.jsonl, self.csv, self.parquet)):
                 check_new(path)
@@ -170,8 +173,8 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
     path, distance = asked.watchlist
     watchlist = read_watchlist(path, distance) if path else None
     done = output.find_done()
-    run = Run(Screen(), is_json=output.is_json, totals=Totals(before=len(done)))
-    finder = Finder(is_recursive=given.is_recursive, tell=run.screen.tell)
+    screen = Screen()
+    finder = Finder(is_recursive=given.is_recursive, tell=screen.tell)
     sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
     server = asked.reach() if is_any_there else nullcontext(UNCALLED)
     with server as address, asked.connect(address) as client, ExitStack() as stack:
@@ -179,13 +182,13 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
             client, asked.parameters, output.maker, watchlist, asked.min_score, asked.is_cyrillic
         )
         in_flight = asked.fit(address) if is_any_there else 1
-        run.results = output.open(stack)
-        count = partial(_count, given, done)
-        status, why = _run(run, partial(run.run, sources, recognizer, in_flight), count)
+        run = Run(screen, output.open(stack), output.is_json, Totals(before=len(done)))
+        begin = partial(run.run, sources, recognizer, in_flight)
+        status, why = _run(run, begin, partial(_count, given, done))
         for line in (*finder.skipped.tell(), *run.totals.tell(has_watchlist=bool(watchlist))):
-            run.screen.tell(line)
+            screen.tell(line)
         if why:
-            run.screen.tell(f"{why} {output.how_to_go_on()}")
+            screen.tell(f"{why} {output.how_to_go_on()}")
     return status if is_any_there or done or why else NOTHING_DONE
 
 

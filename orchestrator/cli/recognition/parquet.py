@@ -9,10 +9,26 @@ from typing import Any
 from orchestrator.cli.recognition.entry import COLUMNS, Entry, Row
 from orchestrator.errors import ExtraError, SettingsError
 
+BRINGS = "pip install 'pyarrow<24'"
+"""Later ones want NumPy 2, and Triton's workers NumPy 1."""
 ROWS_AT_ONCE = 5000
 """Plates that are held until they are written together: a row group."""
 WHOLE = {"plates", "plate", "watchlist_distance"}
 NUMBERS = {"text_score", "detection_score", "x0", "y0", "x1", "y1"}
+
+
+def load_packages() -> tuple[Any, Any]:
+    """Return `pyarrow` and `pyarrow.parquet`, which nothing else here needs.
+
+    Raises:
+        ExtraError: They are not installed, or do not go with the NumPy that is.
+    """
+    try:
+        return import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ExtraError(
+            f"--parquet: wanted the package pyarrow, got: {error}; {BRINGS} brings it"
+        ) from error
 
 
 class Parquet:
@@ -25,12 +41,7 @@ class Parquet:
             ExtraError: The package that writes it is not installed.
             SettingsError: It cannot be written.
         """
-        try:
-            pyarrow, parquet = map(import_module, ("pyarrow", "pyarrow.parquet"))
-        except ModuleNotFoundError as error:
-            raise ExtraError(
-                "--parquet: the package pyarrow is not installed; pip install pyarrow brings it"
-            ) from error
+        pyarrow, parquet = load_packages()
         kinds = {
             **dict.fromkeys(COLUMNS, pyarrow.string()),
             **dict.fromkeys(WHOLE, pyarrow.int32()),

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 import typer
 from rich.console import Console
@@ -16,9 +17,11 @@ from rich.progress import (
     Task,
     TaskID,
     TextColumn,
-    TimeRemainingColumn,
 )
 from rich.text import Text
+
+REFRESHES = 4
+"""Of the bar, a second."""
 
 
 class Screen:
@@ -56,33 +59,25 @@ class Screen:
         if not console.is_interactive:
             yield
             return
-        columns = (
-            TextColumn("{task.completed:,.0f}{task.fields[of]} pictures"),
-            BarColumn(),
-            Rate(),
-        )
-        left = TimeRemainingColumn(), TextColumn("left")
         bar = Progress(
-            *columns,
-            *left,
+            *_columns(),
             console=console,
             transient=True,
             redirect_stdout=False,
-            refresh_per_second=4,
+            refresh_per_second=REFRESHES,
         )
-        self._task = bar.add_task("", total=None, of="")
-
-        def find_total() -> None:
-            if total := count():
-                bar.update(self._task, total=total, of=f" of {total:,}")
-
-        threading.Thread(target=find_total, daemon=True).start()
         with bar:
+            self._task = bar.add_task("", total=None, of="")
+            threading.Thread(target=self._find_total, args=(bar, count), daemon=True).start()
             self._bar = bar
             try:
                 yield
             finally:
                 self._bar = None
+
+    def _find_total(self, bar: Progress, count: Callable[[], int | None]) -> None:
+        if total := count():
+            bar.update(self._task, total=total, of=f" of {total:,}")
 
     def advance(self) -> None:
         """Move the bar on by a picture."""
@@ -94,9 +89,24 @@ class Screen:
         bar.console.print(text, soft_wrap=True, markup=False, highlight=False, emoji=False)
 
 
+def _columns() -> Iterator[ProgressColumn]:
+    yield TextColumn("{task.completed:,.0f}{task.fields[of]} pictures")
+    yield BarColumn()
+    yield Rate()
+    yield TimeLeft()
+
+
 class Rate(ProgressColumn):
     """Pictures a second, over the last half minute."""
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.1f} a second" if speed else "")
+
+
+class TimeLeft(ProgressColumn):
+    """Hours, minutes and seconds at that rate, once it is known how many pictures there are."""
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining
+        return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
