@@ -36,11 +36,7 @@ Read = Callable[["Source"], "Plate | PlateError"]
 def read_crop(
     crops: Annotated[
         list[str],
-        typer.Argument(
-            metavar="CROP...",
-            help="Files of tight crops, folders of them at any depth, zip archives, URLs, patterns "
-            "in quotes; - for one from standard input.",
-        ),
+        typer.Argument(metavar="CROP..."),
     ],
     *,
     url: UrlOption = None,
@@ -50,6 +46,9 @@ def read_crop(
     verbose: VerboseOption = False,
 ) -> None:
     """Read plates that are cut out already, one a file, and print what they say.
+
+    CROP: files, folders of them, zip archives, http(s) URLs, patterns in quotes,
+    or - for one from standard input.
 
     A crop should have 5 to 20 % of the plate's width and height around it at each side.
     """

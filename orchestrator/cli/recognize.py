@@ -27,11 +27,17 @@ from orchestrator.cli.flags import (
 from orchestrator.cli.serving import SERVER_PANEL, KeyOption, UrlOption
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+# Everything heavy is imported when the command runs, so that --help is quick. What SOURCE is stands
+# in the text above the options: with Click 8.5 Typer shows no help of arguments.
 
 SOURCES, RESULTS, MADE = "Where from", "Results", "Pictures to look at"
 EXAMPLES = """
 Recognise the number plates of pictures.
+
+SOURCE: pictures (JPEG, PNG, WebP, BMP), folders, zip archives, http(s) URLs,
+patterns in quotes, or - for a picture from standard input.
+
+Without --url a server is started for the time of this command.
 
 Examples:
 
@@ -54,12 +60,7 @@ Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 sto
 def recognize(
     sources: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[SOURCE]...",
-            show_default=False,
-            help="Pictures (JPEG, PNG, WebP, BMP), folders, zip archives, http(s) URLs, patterns "
-            "in quotes; - for a picture from standard input.",
-        ),
+        typer.Argument(metavar="[SOURCE]...", show_default=False),
     ] = None,
     *,
     from_file: Annotated[
