@@ -24,6 +24,8 @@ UrlOption = Annotated[
 FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
 """Calls at once: to a small server, to one that does not say how many pictures it works on at once,
 and to a large one; the gateway lets one client have 64."""
+ASK_S = 10.0
+"""Longest that the question may take which finds that out."""
 KeyOption = Annotated[
     str | None,
     typer.Option(
@@ -76,7 +78,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
     from orchestrator.client.faults import translate_errors
     from orchestrator.client.transport import connect
 
-    transport = connect(url, key)
+    transport, timeout_s = connect(url, key), min(timeout_s, ASK_S)
     try:
         with translate_errors(url, timeout_s):
             groups = transport.config(timeout_s).get("instance_group", [])

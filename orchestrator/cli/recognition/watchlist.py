@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from orchestrator.cli.recognition.letters import to_latin
 from orchestrator.errors import SettingsError
 from orchestrator.plates import Plate
 
-MOST_DISTANCE = 2
-"""Of a plate with eight or nine characters; with more, plates of other people are flagged."""
+SHORTEST = 4
+"""Characters of a plate; those of the old kinds have five."""
+BEHIND = re.compile(r"[\s,;]+")
+"""What stands between a plate and its note."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,12 @@ class Watchlist:
 
 
 def read_watchlist(path: Path, distance: int) -> Watchlist:
-    """Read a list: a plate a line, in Latin or Cyrillic letters, and behind a blank a note.
+    """Read a list: a plate a line, in Latin or Cyrillic letters, and after a blank or comma a note.
 
     Empty lines are left out, and so are those that begin with `#`.
 
     Raises:
-        SettingsError: The file cannot be read, or has no plates.
+        SettingsError: The file cannot be read, has no plates, or a line that is none.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -83,10 +86,15 @@ def read_watchlist(path: Path, distance: int) -> Watchlist:
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"watchlist: {path}: cannot be read: {reason}") from error
     notes: dict[str, str] = {}
-    for line in lines:
-        plate, _, note = line.strip().partition(" ")
-        if plate and not plate.startswith("#"):
-            notes[to_latin(plate)] = note.strip()
+    for number, line in enumerate(lines, 1):
+        plate, note = [*BEHIND.split(line.strip(), maxsplit=1), ""][:2]
+        if not plate or plate.startswith("#"):
+            continue
+        if len(plate) < SHORTEST:  # else `A 123 BC 77` would be a plate A that no car has
+            raise SettingsError(
+                f"watchlist: {path}: line {number}: wanted a plate without blanks, got {plate!r}"
+            )
+        notes[to_latin(plate)] = note
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
     return Watchlist(notes, distance)

@@ -53,10 +53,16 @@ def test_a_plate_that_was_not_sure_enough_is_looked_up_by_its_best_reading() -> 
 
 def test_a_list_has_plates_in_either_letters_with_notes(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
-    path.write_text(f"# wanted\n\n{to_cyrillic('A123BC77').lower()}  blue van\nb456op199\n")
+    path.write_text(f"# wanted\n\n{to_cyrillic('A123BC77').lower()}  blue van\nb456op199,\n")
     watchlist = read_watchlist(path, 0)
     assert watchlist.find(plate("A123BC77")) == Hit("A123BC77", "blue van", 0)
     assert watchlist.find(plate("B456OP199")) == Hit("B456OP199", "", 0)
+
+
+def test_a_plate_with_blanks_in_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("B456OP199\nA 123 BC 77\n")
+    with pytest.raises(SettingsError, match="line 2: wanted a plate without blanks, got 'A'"):
+        read_watchlist(tmp_path / "list.txt", 0)
 
 
 def test_a_list_without_plates_is_none(tmp_path: Path) -> None:
