@@ -238,6 +238,13 @@ class TestPictures:
         assert "A001AA77" in done.stdout
         assert re.match(rf"{STREET}: file/street.jpg: cannot be written: .*\n", done.stderr)
 
+    def test_nor_be_unpacked_here(self, run, tmp_path) -> None:
+        (tmp_path / "car.jpg").write_bytes(b"a picture that the server alone can read")
+        done = run("car.jpg", "--annotate", "drawn", "--jsonl", "out.jsonl")
+        assert done.exit_code == 1
+        assert "A001AA77" in (tmp_path / "out.jsonl").read_text()
+        assert done.stderr.startswith("car.jpg: cannot be drawn: damaged picture\n")
+
 
 class TestFiles:
     def test_a_table_has_a_row_for_each_plate_and_for_each_picture_without(

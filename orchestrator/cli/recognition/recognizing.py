@@ -12,7 +12,7 @@ from orchestrator.cli.recognition.letters import in_cyrillic
 from orchestrator.cli.recognition.made_pictures import Made, Maker
 from orchestrator.cli.recognition.source import Source
 from orchestrator.cli.recognition.watchlist import Watchlist
-from orchestrator.errors import PlateError, RequestError
+from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.plates import Plates
 from orchestrator.retries import WORTH_ANOTHER_TRY
 
@@ -30,11 +30,13 @@ class Done:
     Attributes:
         entry: What came of it.
         made: Files to write.
+        unmade: Why there are none, though they were wanted.
         is_away: There was no server to answer, or it was too busy.
     """
 
     entry: Entry
     made: tuple[Made, ...] = ()
+    unmade: str = ""
     is_away: bool = False
 
 
@@ -64,13 +66,16 @@ class Recognizer:
             encoded = source.read()
             found = self.client.recognize(encoded, **self.parameters)
             plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
-            made = self.maker.make(encoded, plates, source.below)
         except PlateError as error:
             entry = Entry(source.name, error=_plain(error))
             return Done(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
         told = in_cyrillic(plates) if self.is_cyrillic else plates
-        return Done(Entry(source.name, told, hits=hits), made)
+        entry = Entry(source.name, told, hits=hits)
+        try:
+            return Done(entry, self.maker.make(encoded, plates, source.below))
+        except PictureError as error:  # the server can read it, and OpenCV here cannot
+            return Done(entry, unmade=_plain(error))
 
 
 def _plain(error: PlateError) -> str:

@@ -60,7 +60,9 @@ class Run:
             self.screen.show(entry.to_line())
         elif not entry.error:
             self.screen.show("\n".join([to_table(entry), *_tell_made(done.made, paths)]))
-        self.totals.add(entry, is_made=None not in paths)
+        if done.unmade:
+            self.screen.tell(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
+        self.totals.add(entry, is_made=None not in paths and not done.unmade)
         self.screen.advance()
         if entry.error:
             self.screen.tell(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
