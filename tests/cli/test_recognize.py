@@ -274,7 +274,7 @@ class TestFiles:
         done = run(STREET, "--parquet", "out.parquet")
         assert done.exit_code == 2
         assert done.stderr.startswith("plates: --parquet: wanted the package pyarrow, got: ")
-        assert done.stderr.endswith("; pip install 'pyarrow<24' brings it\n")
+        assert done.stderr.endswith("; pip install 'pyarrow<26' brings it\n")
         assert FakeClient.asked == []
 
     def test_a_file_that_is_there_is_not_overwritten(self, run, tmp_path) -> None:

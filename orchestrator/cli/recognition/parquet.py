@@ -9,7 +9,7 @@ from typing import Any
 from orchestrator.cli.recognition.entry import COLUMNS, Entry, Row
 from orchestrator.errors import ExtraError, SettingsError
 
-BRINGS = "pip install 'pyarrow<24'"
+BRINGS = "pip install 'pyarrow<26'"
 """Later ones want NumPy 2, and Triton's workers NumPy 1."""
 ROWS_AT_ONCE = 5000
 """Plates that are held until they are written together: a row group."""
