@@ -31,6 +31,8 @@ help:
 
 demo: .venv/.serve
 	$(BIN)/plates recognize tests/data/street.jpg --annotate demo
+	@echo
+	@echo "Next: make serve, then open http://localhost:8080/ and drop a picture of yours there."
 
 serve: .venv/.serve
 	$(BIN)/plates serve

@@ -1,4 +1,4 @@
-"""Plates drawn on their picture, for people."""
+"""Plates drawn on their picture, and cut out of it, for people."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.picture_files import Bgr, mark_drawing
+from orchestrator.picture_files import DRAWING, Bgr, mark
 from orchestrator.plates import Plate, Plates
 
 READ, UNREAD = (60, 180, 40), (40, 140, 240)  # BGR: green, orange
 INK = (255, 255, 255)
+JPEG_QUALITY = 90
+CROP_MARGIN_XY = (0.08, 0.25)
+"""Room round a plate that is cut out, at each side, in parts of its width and height: as the
+service itself has it, so that `plates read-crop` reads such a crop well."""
 
 
 def annotate(picture: Bgr, plates: Plates) -> Bgr:
-    """Return a copy of a picture with each plate's outline and text.
+    """Return a copy of a picture with each plate's box, its corners' outline and its text.
 
-    Green for plates that were read, orange for plates that were only found.
+    Green for plates that were read, orange for plates that were only found. The letters of Russian
+    plates look the same in Latin and in Cyrillic.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
@@ -26,15 +31,42 @@ def annotate(picture: Bgr, plates: Plates) -> Bgr:
     thickness = max(2, round(max(picture.shape[:2]) / 640))
     for plate in plates:
         colour = READ if plate.text else UNREAD
-        cv2.polylines(drawn, [_outline(plate)], True, colour, thickness, cv2.LINE_AA)
+        x0, y0, x1, y1 = (round(side) for side in plate.xyxy)
+        cv2.rectangle(drawn, (x0, y0), (x1, y1), colour, max(1, thickness // 2))
+        outline = corners_of(plate).round().astype(np.int32)
+        cv2.polylines(drawn, [outline], True, colour, thickness, cv2.LINE_AA)
         _label(drawn, plate, colour)
     return drawn
 
 
-def _outline(plate: Plate) -> npt.NDArray[np.int32]:
+def straighten(picture: Bgr, plate: Plate) -> Bgr:
+    """Cut a plate out of its picture, upright and seen straight on, with some room around it.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        plate: In pixels of that picture.
+
+    Returns:
+        uint8 [h, w, 3] BGR, about as many pixels as the plate has; what lies outside the picture is
+        its outermost pixels.
+    """
+    corners = corners_of(plate)
+    edges = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
+    width, height = (max(1.0, float(edges[one::2].mean())) for one in (0, 1))
+    x, y = CROP_MARGIN_XY[0] * width, CROP_MARGIN_XY[1] * height
+    inner = np.array([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], np.float32)
+    size_wh = (max(1, round(width + 2 * x)), max(1, round(height + 2 * y)))
+    warp = cv2.getPerspectiveTransform(corners, inner)
+    return np.asarray(
+        cv2.warpPerspective(picture, warp, size_wh, borderMode=cv2.BORDER_REPLICATE), np.uint8
+    )
+
+
+def corners_of(plate: Plate) -> npt.NDArray[np.float32]:
+    """Return a plate's corners [4, 2], clockwise from top-left, pixels; its box's without any."""
     x0, y0, x1, y1 = plate.xyxy
     box = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
-    return np.asarray(plate.corners or box).round().astype(np.int32)
+    return np.asarray(plate.corners or box, np.float32)
 
 
 def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
@@ -55,7 +87,13 @@ def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
     cv2.putText(drawn, text, origin, cv2.FONT_HERSHEY_SIMPLEX, scale, INK, thickness, cv2.LINE_AA)
 
 
-def to_png(drawn: Bgr) -> bytes:
-    """Return a drawing as a PNG file that says that it is one."""
+def to_png(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
+    """Return a drawing, or a crop, as a PNG file that says what it is."""
     _, encoded = cv2.imencode(".png", drawn)
-    return mark_drawing(encoded.tobytes())
+    return mark(encoded.tobytes(), kind)
+
+
+def to_jpeg(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
+    """Return a drawing, or a crop, as a JPEG file that says what it is: a tenth of a PNG's size."""
+    _, encoded = cv2.imencode(".jpg", drawn, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+    return mark(encoded.tobytes(), kind)

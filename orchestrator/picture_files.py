@@ -27,9 +27,14 @@ DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
 LONGEST_NAME = 100  # of a path in a message
 LINE_BREAKS = b"\r\n"
 
-HEADER_BYTES = 33  # of a PNG file: its signature and its first chunk
-MARK = b"tEXtSoftware\0orchestrator"
-"""Type and content of the PNG chunk that tells a drawing from a picture to recognise."""
+HEADER_BYTES = {b"\x89PNG": 33, b"\xff\xd8": 20}
+"""How a PNG and a JPEG file of OpenCV begin, and where what it says of itself stands: behind the
+signature and the first chunk of a PNG, behind the JFIF segment of a JPEG."""
+DRAWING, CROP = b"orchestrator", b"orchestrator crop"
+"""What a file that we made calls itself: a drawing, which is no picture to recognise, or a plate
+that was cut out of one."""
+LABEL_BYTES = 128
+"""More than the beginning of a file that we made, with its label."""
 
 
 def read_file(path: str | Path) -> bytes:
@@ -101,19 +106,38 @@ def unpack(encoded: bytes, name: str = "picture") -> Bgr:
     return np.asarray(bgr, np.uint8)
 
 
-def mark_drawing(png: bytes) -> bytes:
-    """Return a PNG file that says of itself that it is a drawing of ours."""
-    size, checksum = len(MARK) - 4, zlib.crc32(MARK)
-    chunk = size.to_bytes(4, "big") + MARK + checksum.to_bytes(4, "big")
-    return png[:HEADER_BYTES] + chunk + png[HEADER_BYTES:]
+def mark(made: bytes, kind: bytes = DRAWING) -> bytes:
+    """Return a PNG or JPEG file that says of itself what of ours it is."""
+    at = next(size for begin, size in HEADER_BYTES.items() if made.startswith(begin))
+    return made[:at] + _label(made, kind) + made[at:]
 
 
 def is_drawing(path: Path) -> bool:
-    """Tell whether a file is one that `mark_drawing` marked."""
-    if path.suffix != ".png" or not path.is_file():
+    """Tell whether a file is a drawing that `mark` marked."""
+    return _is_marked(path, DRAWING)
+
+
+def is_crop(path: Path) -> bool:
+    """Tell whether a file is a crop that `mark` marked."""
+    return _is_marked(path, CROP)
+
+
+def _is_marked(path: Path, kind: bytes) -> bool:
+    if path.suffix not in {".png", ".jpg"} or not path.is_file():
         return False
     try:
         with path.open("rb") as file:
-            return file.read(HEADER_BYTES + 4 + len(MARK)).endswith(MARK)
+            head = file.read(LABEL_BYTES)
     except OSError:  # who reads the picture says why
         return False
+    sizes = (size for begin, size in HEADER_BYTES.items() if head.startswith(begin))
+    return any(head[size:].startswith(_label(head, kind)) for size in sizes)
+
+
+def _label(file: bytes, kind: bytes) -> bytes:
+    """Return what a file says that it is: a tEXt chunk of a PNG, a comment of a JPEG."""
+    if file.startswith(b"\xff\xd8"):
+        return b"\xff\xfe" + (len(kind) + 2).to_bytes(2, "big") + kind
+    chunk = b"tEXtSoftware\0" + kind
+    size, checksum = len(chunk) - 4, zlib.crc32(chunk)
+    return size.to_bytes(4, "big") + chunk + checksum.to_bytes(4, "big")

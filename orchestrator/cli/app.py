@@ -42,7 +42,7 @@ class Commands(TyperGroup):
         module, _, name = available()[cmd_name].partition(":")
         found = getattr(import_module(module), name)
         if not isinstance(found, typer.Typer):
-            function, found = found, typer.Typer()
+            function, found = found, typer.Typer(add_completion=False)
             found.command()(function)
         command = typer.main.get_command(found)
         command.name = cmd_name

@@ -26,25 +26,48 @@ class Device(str, Enum):
     GPU = "gpu"
 
 
+PLATES_PANEL, NETWORKS_PANEL = (
+    "Which plates",
+    "Networks and machine, of a server that is started here",
+)
 RepositoryOption = Annotated[
     Path | None,
-    typer.Option("--model-repository", help="Model repository to serve; ours or any other."),
+    typer.Option(
+        "--model-repository",
+        rich_help_panel=NETWORKS_PANEL,
+        help="Model repository to serve; ours or any other.",
+    ),
 ]
-WeightsOption = Annotated[Path | None, typer.Option("--weights", help="Folder of the weights.")]
+WeightsOption = Annotated[
+    Path | None,
+    typer.Option("--weights", rich_help_panel=NETWORKS_PANEL, help="Folder of the weights."),
+]
 FormatsOption = Annotated[
     Path | None,
     typer.Option(
         "--formats",
         envvar="PLATE_FORMATS",
+        rich_help_panel=NETWORKS_PANEL,
         help="What plates may say, in the alphabet of the weights; without, what lies beside them.",
     ),
 ]
-DeviceOption = Annotated[Device, typer.Option(help="GPU where there is one, or insist.")]
+DeviceOption = Annotated[
+    Device, typer.Option(rich_help_panel=NETWORKS_PANEL, help="GPU where there is one, or insist.")
+]
 EngineOption = Annotated[
-    Engine, typer.Option(help="What runs the networks; auto: what is fastest on this machine.")
+    Engine,
+    typer.Option(
+        rich_help_panel=NETWORKS_PANEL,
+        help="What runs the networks; auto: what is fastest on this machine.",
+    ),
 ]
 ThreadsOption = Annotated[
-    int, typer.Option(min=0, help="CPU threads of one inference; 0: what fits the machine.")
+    int,
+    typer.Option(
+        min=0,
+        rich_help_panel=NETWORKS_PANEL,
+        help="CPU threads of one inference; 0: what fits the machine.",
+    ),
 ]
 PicturesOption = Annotated[
     int, typer.Option(min=0, max=64, help="Pictures in work at once; 0: what fits the machine.")
@@ -52,17 +75,33 @@ PicturesOption = Annotated[
 PortOption = Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 DetectionThresholdOption = Annotated[
-    float | None, typer.Option("--detection-threshold", help="In [0, 1].")
+    float | None,
+    typer.Option(
+        "--detection-threshold",
+        rich_help_panel=PLATES_PANEL,
+        help="Least score of a plate that is found, 0 to 1; the server's own without.",
+    ),
 ]
-TextThresholdOption = Annotated[float | None, typer.Option("--text-threshold", help="In [0, 1].")]
+TextThresholdOption = Annotated[
+    float | None,
+    typer.Option(
+        "--text-threshold",
+        rich_help_panel=PLATES_PANEL,
+        help="Least score of a text that is shown, 0 to 1; the server's own without.",
+    ),
+]
 SideOption = Annotated[
     int | None,
     typer.Option(
         "--detector-side-px",
+        rich_help_panel=PLATES_PANEL,
         help="How closely to look: longest side of the detector's input, a multiple of 32.",
     ),
 ]
-MaxPlatesOption = Annotated[int | None, typer.Option("--max-plates", help="Most plates a picture.")]
+MaxPlatesOption = Annotated[
+    int | None,
+    typer.Option("--max-plates", rich_help_panel=PLATES_PANEL, help="Most plates a picture."),
+]
 
 
 @contextmanager

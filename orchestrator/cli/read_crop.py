@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from orchestrator.cli.flags import TextThresholdOption, VerboseOption, show_errors
+from orchestrator.cli.recognition.table import to_printable
 from orchestrator.cli.serving import KeyOption, UrlOption, reach_server
 from orchestrator.errors import PlateError
 
 if TYPE_CHECKING:
+    from orchestrator.cli.recognition.source import Source
     from orchestrator.client import PlateClient
     from orchestrator.plates import Plate
 
@@ -28,12 +30,13 @@ ROW = "{:<10} {:>10}  {:<10} {:<11} {}".format
 HEAD = ROW("text", "text_score", "raw_text", "format", "crop")
 NOT_OF_A_CROP = {"xyxy", "detection_score", "corners"}
 
-Read = Callable[[Path], "Plate | PlateError"]
+Read = Callable[["Source"], "Plate | PlateError"]
 
 
 def read_crop(
     crops: Annotated[
-        list[Path], typer.Argument(help="Files of tight crops, or folders of them, at any depth.")
+        list[str],
+        typer.Argument(metavar="CROP..."),
     ],
     *,
     url: UrlOption = None,
@@ -44,49 +47,57 @@ def read_crop(
 ) -> None:
     """Read plates that are cut out already, one a file, and print what they say.
 
+    CROP: files, folders of them, zip archives, http(s) URLs, patterns in quotes,
+    or - for one from standard input.
+
     A crop should have 5 to 20 % of the plate's width and height around it at each side.
     """
     with show_errors(verbose=verbose):
-        from orchestrator.cli.sources import choose_pictures
+        from orchestrator.cli.recognition.sources import Finder
         from orchestrator.client import PlateClient
 
-        sources, are_all_there = choose_pictures(crops)
+        finder = Finder(with_crops=True, tell=partial(typer.echo, err=True))
+        sources = [*finder.find(crops)]
+        is_any_there = any(source.is_there for source in sources)
         with (
-            reach_server(url) as address,
+            reach_server(url) if is_any_there else nullcontext(url or "localhost:1") as address,
             PlateClient(address, key=key if url else None) as client,
         ):
             read = partial(_read, client, text_threshold)
-            failures = _print_all([source.path for source in sources], read, as_json=as_json)
-    raise typer.Exit(0 if are_all_there and not failures else 1)
+            failures = _print_all(sources, read, as_json=as_json)
+        for line in finder.skipped.tell():
+            typer.echo(line, err=True)
+    raise typer.Exit((1 if failures else 0) if is_any_there else 2)
 
 
-def _read(client: PlateClient, text_threshold: float | None, path: Path) -> Plate | PlateError:
+def _read(client: PlateClient, text_threshold: float | None, crop: Source) -> Plate | PlateError:
     try:
-        return client.read_crops([path], text_threshold=text_threshold)[0]
+        return client.read_crops([crop.read()], text_threshold=text_threshold)[0]
     except PlateError as error:
         return error
 
 
-def _print_all(paths: Sequence[Path], read: Read, *, as_json: bool) -> int:
+def _print_all(crops: Sequence[Source], read: Read, *, as_json: bool) -> int:
     """Read and print crop by crop, in order; return how many could not be read."""
     failures = 0
-    if not as_json:
+    if not as_json and any(crop.is_there for crop in crops):
         typer.echo(HEAD)
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        for path, answer in zip(paths, pool.map(read, paths), strict=True):
+        for crop, answer in zip(crops, pool.map(read, crops), strict=True):
+            name = to_printable(crop.name)
             if isinstance(answer, PlateError):
-                typer.echo(f"{path}: {str(answer).removeprefix('crop 0: ')}", err=True)
+                typer.echo(f"{name}: {str(answer).removeprefix('crop 0: ')}", err=True)
                 failures += 1
             else:
-                typer.echo(_to_json(path, answer) if as_json else _to_row(path, answer))
+                typer.echo(_to_json(crop.name, answer) if as_json else _to_row(name, answer))
     return failures
 
 
-def _to_json(path: Path, plate: Plate) -> str:
+def _to_json(name: str, plate: Plate) -> str:
     fields = {name: value for name, value in asdict(plate).items() if name not in NOT_OF_A_CROP}
-    return json.dumps({"crop": str(path), **fields})
+    return json.dumps({"crop": name, **fields})
 
 
-def _to_row(path: Path, plate: Plate) -> str:
+def _to_row(name: str, plate: Plate) -> str:
     score = f"{plate.text_score:.2f}"
-    return ROW(plate.text or UNREAD, score, plate.raw_text, plate.format, path)
+    return ROW(plate.text or UNREAD, score, plate.raw_text, plate.format, name)

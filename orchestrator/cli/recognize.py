@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from orchestrator.cli.flags import (
+    PLATES_PANEL,
     DetectionThresholdOption,
     Device,
     DeviceOption,
@@ -24,36 +24,183 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import KeyOption, UrlOption, reach_server
-from orchestrator.errors import PictureError, PlateError
+from orchestrator.cli.serving import SERVER_PANEL, KeyOption, UrlOption
 from orchestrator.networks.engines import Engine
 
-if TYPE_CHECKING:
-    from orchestrator.cli.sources import Source
-    from orchestrator.client import PlateClient
-    from orchestrator.plates import Plates
+# Everything heavy is imported when the command runs, so that --help is quick. What SOURCE is stands
+# in the text above the options: with Click 8.5 Typer shows no help of arguments.
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+SOURCES, RESULTS, MADE = "Where from", "Results", "Pictures to look at"
+EXAMPLES = """
+Recognise the number plates of pictures.
 
-UNREAD = "?"
-EXPLANATION = f"{UNREAD}: not sure enough, or in no plate format; raw_text is the best reading"
+SOURCE: pictures (JPEG, PNG, WebP, BMP), folders, zip archives, http(s) URLs,
+patterns in quotes, or - for a picture from standard input.
+
+Without --url a server is started for the time of this command.
+
+Examples:
+
+  plates recognize car.jpg
+
+  plates recognize photos/ --csv plates.csv --annotate drawn/
+
+  plates recognize "photos/**/*.jpg" photos.zip --jsonl plates.jsonl --resume
+
+  plates recognize --from-file urls.txt --json | jq .plates[].text
+
+  plates recognize - < car.jpg
+
+  plates recognize gate/ --url localhost:8080 --watchlist wanted.txt --distance 1
+
+Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 stopped by Ctrl-C.
+"""
 
 
 def recognize(
     sources: Annotated[
-        list[Path], typer.Argument(help="Picture files, or folders of them, at any depth.")
-    ],
-    *,
-    url: UrlOption = None,
-    key: KeyOption = None,
-    annotate: Annotated[
-        Path | None, typer.Option(help="Folder for pictures with the plates drawn in.")
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE]...", show_default=False),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per picture.")] = False,
+    *,
+    from_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=SOURCES,
+            help="A list of sources, one a line; - for a list from standard input.",
+        ),
+    ] = None,
+    recursive: Annotated[
+        bool, typer.Option(rich_help_panel=SOURCES, help="Look into folders of folders, too.")
+    ] = True,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            rich_help_panel=RESULTS,
+            help="Print a JSON object for each picture, one a line, instead of tables.",
+        ),
+    ] = False,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Write the same to a file."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", rich_help_panel=RESULTS, help="Write a row for each plate."),
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=RESULTS,
+            help="The same rows as a Parquet file; needs the package pyarrow.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            rich_help_panel=RESULTS,
+            help="Go on with --jsonl and --csv files: pictures that have an answer there are not "
+            "done again.",
+        ),
+    ] = False,
+    cyrillic: Annotated[
+        bool,
+        typer.Option(
+            "--cyrillic", rich_help_panel=RESULTS, help="Write plates in Cyrillic letters."
+        ),
+    ] = False,
+    annotate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            rich_help_panel=MADE,
+            help="Write each picture with its plates drawn in; no file is overwritten.",
+        ),
+    ] = None,
+    crops: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            rich_help_panel=MADE,
+            help="Write each plate, cut out and straightened; no file is overwritten.",
+        ),
+    ] = None,
+    png: Annotated[
+        bool,
+        typer.Option(
+            "--png", rich_help_panel=MADE, help="PNG files, ten times the size, instead of JPEG."
+        ),
+    ] = False,
+    min_score: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            rich_help_panel=PLATES_PANEL,
+            help="Leave out plates whose text is less sure than this.",
+        ),
+    ] = 0.0,
+    watchlist: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=PLATES_PANEL,
+            help="Plates to flag, one a line, with a note.",
+        ),
+    ] = None,
+    distance: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=2,
+            rich_help_panel=PLATES_PANEL,
+            help="Flag plates, too, that differ from one of the list by so many characters.",
+        ),
+    ] = 0,
+    roi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X0,Y0,X1,Y1",
+            rich_help_panel=PLATES_PANEL,
+            help="Look only at this part of each picture, in pixels from its top left.",
+        ),
+    ] = None,
     detection_threshold: DetectionThresholdOption = None,
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
     detector_side_px: SideOption = None,
+    url: UrlOption = None,
+    key: KeyOption = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            rich_help_panel=SERVER_PANEL,
+            help="Longest that a picture may wait for its answer, each time it is sent.",
+        ),
+    ] = 60.0,
+    retries: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            rich_help_panel=SERVER_PANEL,
+            help="How often a picture is sent again, after growing pauses, where the server is "
+            "busy or does not answer.",
+        ),
+    ] = 8,
+    in_flight: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=64,
+            rich_help_panel=SERVER_PANEL,
+            help="Pictures sent at once; 0: what keeps the server busy.",
+        ),
+    ] = 0,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -62,23 +209,15 @@ def recognize(
     formats: FormatsOption = None,
     verbose: VerboseOption = False,
 ) -> None:
-    """Recognise the plates of pictures and print them."""
     with show_errors(verbose=verbose):
-        from orchestrator.cli.sources import choose_drawings, choose_pictures
+        from orchestrator.cli import serving
+        from orchestrator.cli.recognition.job import Asking, Input, Output, recognize_all
+        from orchestrator.cli.recognition.made_pictures import Maker
         from orchestrator.client import PlateClient
 
-        pictures, are_all_there = choose_pictures(sources)
-        parameters = {
-            "detection_threshold": detection_threshold,
-            "text_threshold": text_threshold,
-            "max_plates": max_plates,
-            "detector_side_px": detector_side_px,
-        }
-        drawings = {}
-        if annotate:
+        if annotate or crops:
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
 
-            drawings = choose_drawings(pictures, annotate)
         served = {
             "repository": model_repository,
             "weights": weights,
@@ -87,60 +226,30 @@ def recognize(
             "threads": threads,
             "engine": engine,
         }
-        with (
-            reach_server(url, **served) as address,
-            PlateClient(address, key=key if url else None) as client,
-        ):
-            failures = _recognize_all(client, pictures, parameters, drawings, as_json)
-    raise typer.Exit(0 if are_all_there and not failures else 1)
+        parameters = {
+            "detection_threshold": detection_threshold,
+            "text_threshold": text_threshold,
+            "max_plates": max_plates,
+            "detector_side_px": detector_side_px,
+            "roi": roi,
+        }
+        shown_key = key if url else None  # a server of its own is shown none
+        asked = Asking(
+            reach=partial(serving.reach_server, url, **served),
+            connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
+            fit=lambda address: in_flight or serving.fitting_calls(address, shown_key, timeout),
+            parameters={name: one for name, one in parameters.items() if one is not None},
+            watchlist=(watchlist, distance),
+            min_score=min_score,
+            is_cyrillic=cyrillic,
+        )
+        maker = Maker(annotate, crops, ".png" if png else ".jpg")
+        status = recognize_all(
+            Input(sources or [], from_file, recursive),
+            asked,
+            Output(as_json, jsonl, csv, parquet, resume, maker),
+        )
+    raise typer.Exit(status)
 
 
-def _recognize_all(
-    client: PlateClient,
-    pictures: Sequence[Source],
-    parameters: Mapping[str, Any],
-    drawings: Mapping[Path, Path],
-    as_json: bool,
-) -> int:
-    """Recognise, print and draw picture by picture; return how many could not be."""
-    from orchestrator.picture_files import read_file
-
-    failures, is_explained = 0, as_json
-    for path in (picture.path for picture in pictures):
-        try:
-            encoded = read_file(path)
-            found = client.recognize(encoded, **parameters)
-            typer.echo(_to_json(path, found) if as_json else _to_table(path, found))
-            if "" in found.texts and not is_explained:
-                typer.echo(EXPLANATION, err=True)
-                is_explained = True
-            if path in drawings:
-                _draw(encoded, found, drawings[path])
-                typer.echo(f"  drawn in {drawings[path]}", err=as_json)
-        except PlateError as error:
-            typer.echo(f"{path}: {str(error).removeprefix(f'{path}: ')}", err=True)
-            failures += 1
-    return failures
-
-
-def _to_json(picture: Path, found: Plates) -> str:
-    return json.dumps({"picture": str(picture), **found.to_dict()})
-
-
-def _to_table(picture: Path, found: Plates) -> str:
-    if not found:
-        return f"{picture}: no plates"
-    count = "1 plate" if len(found) == 1 else f"{len(found)} plates"
-    return f"{picture}: {count}\n{found.to_text(UNREAD)}"
-
-
-def _draw(encoded: bytes, found: Plates, target: Path) -> None:
-    """Write the annotated picture; raises PictureError where the folder cannot be written."""
-    from orchestrator.drawing import annotate, to_png
-    from orchestrator.picture_files import unpack
-
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(to_png(annotate(unpack(encoded), found)))
-    except OSError as error:
-        raise PictureError(f"{target}: cannot be written: {error.strerror}") from error
+recognize.__doc__ = EXAMPLES

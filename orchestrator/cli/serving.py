@@ -8,21 +8,30 @@ from typing import Annotated, Any
 
 import typer
 
-from orchestrator.errors import ExtraError
+from orchestrator.errors import ExtraError, ModelError, Overloaded, ServerError, SettingsError
 from orchestrator.extras import check_packages, needs_told
 
+SERVER_PANEL = "Server"
 UrlOption = Annotated[
     str | None,
     typer.Option(
-        help="host:port or grpc://host:port, with TLS https:// or grpcs://; starts a server of "
-        "its own without."
+        rich_help_panel=SERVER_PANEL,
+        metavar="HOST:PORT",
+        help="A server that runs; grpc://host:port for gRPC, with TLS https:// or grpcs://. "
+        "Without, one is started for the time of this command.",
     ),
 ]
+FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
+"""Calls at once: to a small server, to one that does not say how many pictures it works on at once,
+and to a large one; the gateway lets one client have 64."""
+ASK_S = 10.0
+"""Longest that the question may take which finds that out."""
 KeyOption = Annotated[
     str | None,
     typer.Option(
         "--key",
         envvar="PLATES_KEY",
+        rich_help_panel=SERVER_PANEL,
         help="API key for --url; the variable keeps it out of others' sight, who see command "
         "lines.",
     ),
@@ -52,6 +61,35 @@ def reach_server(url: str | None, **options: Any) -> Iterator[str]:
             check_packages("torch")
     except ExtraError as error:
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
-    typer.echo("starting Triton ...", err=True)
+    typer.echo("starting a server, which takes some seconds ...", err=True)
     with own_server(ServerOptions.given(**options)) as served:
         yield served.http_url
+
+
+def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
+    """Ask a server how many pictures it works on at once; return how many calls keep it busy.
+
+    Twice as many: while one picture is in work, the next is on its way.
+
+    Raises:
+        ServerError: No server answers there.
+        RequestError: It wants a key, or does not recognise plates.
+    """
+    from orchestrator.client.faults import translate_errors
+    from orchestrator.client.transport import connect
+
+    transport, timeout_s = connect(url, key), min(timeout_s, ASK_S)
+    try:
+        with translate_errors(url, timeout_s):
+            groups = transport.config(timeout_s).get("instance_group", [])
+        pictures = sum(int(group.get("count", 1)) for group in groups)
+    except (Overloaded, ModelError, SettingsError):  # it is there; more is not known
+        return USUAL_CALLS
+    except ServerError as error:
+        raise ServerError(
+            f"{error}. Is a server running there? `plates serve` starts one; without --url this "
+            "command starts one of its own; --in-flight N does not ask first"
+        ) from error
+    finally:
+        transport.close()
+    return min(max(2 * pictures, FEWEST_CALLS), MOST_CALLS)

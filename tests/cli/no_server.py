@@ -2,9 +2,13 @@
 
 
 class NoServer:
-    def __init__(self, url: str, *, key: str | None = None) -> None:
+    def __init__(
+        self, url: str, *, key: str | None = None, timeout_s: float = 60, retries: int = 0
+    ) -> None:
         self.url = url
         self.key = key
+        self.timeout_s = timeout_s
+        self.retries = retries
 
     def __enter__(self) -> "NoServer":
         return self

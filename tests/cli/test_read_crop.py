@@ -1,11 +1,14 @@
 import json
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
+from orchestrator.drawing import to_jpeg
 from orchestrator.errors import RequestError
+from orchestrator.picture_files import CROP
 from orchestrator.plates import Plate, Plates
 from tests.cli.no_server import NoServer
 
@@ -17,8 +20,8 @@ class FakeClient(NoServer):
     """Reads every crop alike, except one that is unsure and one that is none."""
 
     def read_crops(self, crops, text_threshold: float | None) -> Plates:
-        (path,) = crops
-        if path.name == "junk.png":
+        (crop,) = crops
+        if crop == b"junk":
             raise RequestError("crop 0: wanted a picture, got junk")
         return Plates((UNREAD if text_threshold else READ,))
 
@@ -73,7 +76,7 @@ def test_json_has_what_a_crop_says_and_nothing_of_where(run) -> None:
 
 @pytest.mark.usefixtures("crops")
 def test_a_file_that_is_none_is_told_and_the_others_are_read(run, tmp_path) -> None:
-    (tmp_path / "crops" / "junk.png").touch()
+    (tmp_path / "crops" / "junk.png").write_bytes(b"junk")
     done = run("crops")
     assert done.exit_code == 1
     assert done.stderr == "crops/junk.png: wanted a picture, got junk\n"
@@ -106,3 +109,22 @@ def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> No
     done = CliRunner().invoke(app, ["read-crop", "crops", *url], env={"PLATES_KEY": "plk_given"})
     assert done.exit_code == 0
     assert [client.key for client in made] == [key]
+
+
+def test_a_folder_with_nothing_to_read_starts_no_server(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").touch()
+    done = CliRunner().invoke(app, ["read-crop", "."])
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        ".: no pictures in this folder (JPEG, PNG, WebP or BMP)",
+        "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt",
+    ]
+
+
+def test_what_recognize_cut_out_can_be_read(run, tmp_path) -> None:
+    (tmp_path / "1.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8), CROP))
+    (tmp_path / "2.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8)))
+    done = run(".")
+    assert "  1.jpg" in done.stdout
+    assert "2.jpg" not in done.stdout

@@ -1,7 +1,12 @@
+import csv
+import io
 import json
 import re
+import sys
+import zipfile
 from contextlib import nullcontext
 from importlib import metadata
+from pathlib import Path
 
 import cv2
 import numpy as np
@@ -9,150 +14,389 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import COMMANDS, app
-from orchestrator.errors import RequestError
-from orchestrator.plates import Plate, Plates
+from orchestrator.errors import RequestError, ServerError
+from orchestrator.plates import Plate, PlateRegion, Plates
 from tests.cli.no_server import NoServer
 from tests.samples import STREET
 
-PLATE = Plate((10.4, 20.6, 110.0, 45.0), 0.9, "A001AA77", 0.98, "A001AA77", format="ru_car")
-UNREAD = Plate((5000.0, 3000.0, 5100.0, 3045.0), 0.6, "", 0.4, "M456OP199")
-JUNK = b"junk"
+PLATE = Plate(
+    xyxy=(10.4, 20.6, 110.0, 45.0),
+    detection_score=0.9,
+    text="A001AA77",
+    text_score=0.98,
+    raw_text="A001AA77",
+    format="ru_car",
+    region=PlateRegion("77", "Moscow"),
+)
+UNREAD = Plate((500.0, 300.0, 600.0, 345.0), 0.6, "", 0.4, "M456OP199", (), (("M456OP19", 0.4),))
+JUNK, AWAY = b"junk", b"away"
 
 
 class FakeClient(NoServer):
     """Answers every picture with the same plates, except one that is no picture."""
 
     plates = (PLATE,)
+    asked: list[dict[str, object]] = []  # noqa: RUF012 - of one test
 
-    def recognize(self, picture: bytes, **parameters: float | None) -> Plates:
+    def recognize(self, picture: bytes, **parameters: object) -> Plates:
+        self.asked.append(parameters)
         if picture == JUNK:
-            raise RequestError("wanted a picture, got junk")
-        return Plates(() if parameters["detection_threshold"] else self.plates)
+            raise RequestError("encoded_image: wanted a picture, got junk (request 1f2e)")
+        if picture == AWAY:
+            raise ServerError("somewhere:1: wanted an answer, got none")
+        return Plates(self.plates)
 
 
 @pytest.fixture
-def run(monkeypatch):
+def run(monkeypatch, tmp_path):
+    """Run the command in a folder of its own; gives what came of it."""
     monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
-    return lambda *arguments: CliRunner().invoke(app, [str(a) for a in arguments])
+    monkeypatch.setattr("orchestrator.cli.serving.fitting_calls", lambda *_: 3)
+    monkeypatch.setattr(FakeClient, "asked", [])
+    monkeypatch.chdir(tmp_path)
+    return lambda *more, **options: CliRunner().invoke(
+        app, ["recognize", "--url", "somewhere:1", *map(str, more)], **options
+    )
 
 
-def test_every_command_is_found(run) -> None:
-    done = run("--help")
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    """Five pictures; the third is none."""
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(5):
+        content = JUNK if number == 2 else STREET.read_bytes()
+        (folder / f"{number}.jpg").write_bytes(content)
+    return folder
+
+
+def names_in(path: Path) -> list[str]:
+    return [json.loads(line)["picture"] for line in path.read_text().splitlines()]
+
+
+def rows_in(path: Path) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(path.read_text()))]
+
+
+def test_every_command_is_found() -> None:
+    done = CliRunner().invoke(app, ["--help"])
     assert done.exit_code == 0
     assert all(command in done.output for command in COMMANDS)
 
 
-def test_the_version_is_that_of_the_package(run) -> None:
-    done = run("--version")
+def test_the_version_is_that_of_the_package() -> None:
+    done = CliRunner().invoke(app, ["--version"])
     assert done.exit_code == 0
     assert done.output.startswith(f"plates {metadata.version('orchestrator')}, ")
 
 
-def test_recognize_prints_a_table(run) -> None:
-    done = run("recognize", STREET, "--url", "somewhere:8000")
-    assert done.exit_code == 0
-    assert done.output.splitlines()[0] == f"{STREET}: 1 plate"
-    assert re.search(
-        r"^ *A001AA77 +0\.98 +A001AA77 +ru_car +0\.90 +10 +21 +110 +45$", done.output, re.M
-    )
+class TestTable:
+    def test_each_plate_is_a_row(self, run) -> None:
+        done = run(STREET)
+        assert done.exit_code == 0
+        assert done.stdout.splitlines()[0] == f"{STREET}: 1 plate"
+        assert re.search(r"^  A001AA77 +0\.98  ru_car +10 +21 +110 +45$", done.stdout, re.M)
+
+    def test_a_text_that_is_not_shown_is_explained_where_it_is_missing(self, run, monkeypatch):
+        monkeypatch.setattr(FakeClient, "plates", (UNREAD, Plate((1, 2, 3, 4))))
+        rows = run(STREET).stdout.splitlines()
+        assert re.match(r"  \? +0\.40 .* 345  not sure enough to say, maybe M456OP19$", rows[2])
+        assert re.match(r"  \? +0\.00 .* 4  cannot be read: too small, blurred or cov", rows[3])
+
+    def test_no_plates_are_told(self, run, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", ())
+        assert run(STREET).stdout.strip() == f"{STREET}: no plates"
+
+    def test_the_name_of_a_file_gives_a_terminal_no_orders(self, run, tmp_path) -> None:
+        (tmp_path / "a\x1b[31m.jpg").write_bytes(b"a picture")
+        assert run("a\x1b[31m.jpg").stdout.startswith("a?[31m.jpg: 1 plate\n")
+
+    def test_the_last_line_sums_up(self, run, photos) -> None:
+        done = run(photos)
+        assert re.fullmatch(
+            r"5 pictures in \d+\.\d s, [\d.]+ a second: 4 plates found, 4 read, 1 picture failed",
+            done.stderr.splitlines()[-1],
+        )
 
 
-def test_a_text_that_is_not_sure_enough_is_explained_once(run, monkeypatch) -> None:
-    monkeypatch.setattr(FakeClient, "plates", (UNREAD,))
-    done = run("recognize", STREET, STREET, "--url", "x:1")
-    assert len(re.findall(r"^ +\? +0\.40 +M456OP199 ", done.stdout, re.M)) == 2
-    assert (
-        done.stderr == "?: not sure enough, or in no plate format; raw_text is the best reading\n"
-    )
+class TestBroken:
+    def test_it_is_told_and_the_others_are_done(self, run, photos) -> None:
+        done = run("photos")
+        assert done.exit_code == 1
+        assert done.stderr.splitlines()[0] == "photos/2.jpg: wanted a picture, got junk"
+        assert done.stdout.count("A001AA77") == 4
+
+    def test_it_is_in_the_json(self, run, photos) -> None:
+        lines = [json.loads(line) for line in run("photos", "--json").stdout.splitlines()]
+        assert [line["picture"] for line in lines] == [f"photos/{n}.jpg" for n in range(5)]
+        assert lines[2] == {"picture": "photos/2.jpg", "error": "wanted a picture, got junk"}
+        assert lines[3]["plates"][0]["text"] == "A001AA77"
+
+    def test_a_file_that_cannot_be_read_is_named_once(self, run) -> None:
+        done = run("/proc/self/mem", STREET)
+        assert done.exit_code == 1
+        assert re.match(r"/proc/self/mem: cannot be read: [^:\n]*\n2 pictures", done.stderr)
+
+    def test_a_server_that_is_gone_is_not_asked_for_ever(self, run, tmp_path) -> None:
+        for number in range(200):
+            (tmp_path / f"{number}.jpg").write_bytes(AWAY)
+        done = run(".", "--jsonl", "out.jsonl")
+        assert done.exit_code == 1
+        assert len(names_in(tmp_path / "out.jsonl")) == 10
+        assert done.stderr.splitlines()[-1] == (
+            "Stopped: no answer for 10 pictures in a row: the rest was not tried. "
+            "To go on, give the same command again with --resume."
+        )
 
 
-def test_recognize_says_when_there_are_no_plates(run) -> None:
-    done = run("recognize", STREET, "--url", "x:1", "--detection-threshold", "0.9")
-    assert done.output.strip() == f"{STREET}: no plates"
+class TestNothing:
+    def test_no_picture_starts_no_server(self, run, tmp_path) -> None:
+        arguments = ["recognize", str(tmp_path), str(tmp_path / "gone.jpg")]
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 2
+        assert done.stderr.splitlines()[:2] == [
+            f"{tmp_path}: no pictures in this folder (JPEG, PNG, WebP or BMP)",
+            f"{tmp_path / 'gone.jpg'}: no such file or folder",
+        ]
+
+    def test_an_empty_folder_does_not_refuse_the_rest(self, run, tmp_path) -> None:
+        (tmp_path / "empty").mkdir()
+        done = run("empty", STREET)
+        assert done.exit_code == 0
+        assert done.stderr.startswith("empty: no pictures in this folder")
+
+    def test_nothing_named_is_one_sentence(self, run) -> None:
+        done = run()
+        assert done.exit_code == 2
+        assert done.stderr.startswith("plates: wanted pictures, folders, archives or URLs")
+
+    def test_what_was_no_picture_is_counted_by_kind(self, run, tmp_path, photos) -> None:
+        for name in ("a.gif", "b.GIF", "c.heic", "notes", ".hidden.gif"):
+            (photos / name).touch()
+        lines = run(photos).stderr.splitlines()
+        assert lines[-2] == (
+            "skipped 4 files that are not JPEG, PNG, WebP or BMP: "
+            "2 .gif, 1 .heic, 1 without a suffix"
+        )
 
 
-def test_recognize_prints_json(run) -> None:
-    done = run("recognize", STREET, "--url", "x:1", "--json")
-    (plate,) = json.loads(done.stdout)["plates"]
-    assert plate["text"] == "A001AA77"
+class TestSources:
+    def test_a_picture_comes_from_standard_input(self, run) -> None:
+        done = run("-", "--json", input=STREET.read_bytes())
+        assert json.loads(done.stdout)["picture"] == "-"
+
+    def test_so_does_a_list(self, run, photos) -> None:
+        done = run("--from-file", "-", "--json", input="photos/1.jpg\n\nphotos/0.jpg\n")
+        assert names(done.stdout) == ["photos/1.jpg", "photos/0.jpg"]
+
+    def test_but_not_both(self, run) -> None:
+        done = run("-", "--from-file", "-")
+        assert done.exit_code == 2
+        assert "standard input: wanted it named once" in done.stderr
+
+    def test_archives_patterns_and_lists_keep_their_order(self, run, photos, tmp_path) -> None:
+        with zipfile.ZipFile(tmp_path / "more.zip", "w") as archive:
+            archive.write(STREET, "inner/car.jpg")
+        (tmp_path / "list.txt").write_text("photos/0.jpg\ngone.jpg\n")
+        done = run("more.zip", "photos/[34].jpg", "--from-file", "list.txt", "--json")
+        wanted = ["more.zip/inner/car.jpg", "photos/3.jpg", "photos/4.jpg", "photos/0.jpg"]
+        assert names(done.stdout) == [*wanted, "gone.jpg"]
+
+    def test_a_list_that_is_not_there_stops_the_run(self, run) -> None:
+        done = run("--from-file", "gone.txt")
+        assert done.exit_code == 2
+        assert "gone.txt: cannot be read: No such file" in done.stderr
 
 
-def test_one_bad_picture_does_not_stop_the_others(run, tmp_path) -> None:
-    bad = tmp_path / "bad.jpg"
-    bad.write_bytes(JUNK)
-    done = run("recognize", bad, STREET, "--url", "x:1")
-    assert done.exit_code == 1
-    assert done.stderr == f"{bad}: wanted a picture, got junk\n"
-    assert "A001AA77" in done.stdout
+def names(stdout: str) -> list[str]:
+    return [json.loads(line)["picture"] for line in stdout.splitlines()]
 
 
-def test_a_file_that_cannot_be_read_is_named_once(run) -> None:
-    done = run("recognize", "/proc/self/mem", STREET, "--url", "x:1")
-    assert done.exit_code == 1
-    assert re.fullmatch(r"/proc/self/mem: cannot be read: .*\n", done.stderr)
+class TestPictures:
+    def test_drawings_are_jpeg_files_and_take_no_files_place(self, run, tmp_path) -> None:
+        assert "drawn in new/street.jpg" in run(STREET, "--annotate", "new").stdout
+        assert "drawn in new/street-2.jpg" in run(STREET, "--annotate", "new").stdout
+        drawn = cv2.imread(str(tmp_path / "new" / "street.jpg"))
+        street = cv2.imread(str(STREET))
+        assert drawn.shape == street.shape
+        assert np.abs(drawn[20:46, 8:113].astype(int) - street[20:46, 8:113]).max() > 60
+
+    def test_drawings_and_crops_are_no_pictures_of_a_folder(self, run, tmp_path) -> None:
+        run(STREET, "--annotate", "made", "--crops", "made")
+        run(STREET, "--annotate", "made", "--crops", "made", "--png")
+        kinds = sorted(path.name for path in (tmp_path / "made").iterdir())
+        crops = ["street-1-A001AA77.jpg", "street-1-A001AA77.png"]
+        assert kinds == [*crops, "street.jpg", "street.png"]
+        done = run("made")
+        assert done.exit_code == 2
+        assert "skipped 4 files that an earlier --annotate or --crops wrote" in done.stderr
+
+    def test_plates_are_told_though_they_cannot_be_drawn(self, run, tmp_path) -> None:
+        (tmp_path / "file").touch()
+        done = run(STREET, "--annotate", "file")
+        assert done.exit_code == 1
+        assert "A001AA77" in done.stdout
+        assert re.match(rf"{STREET}: file/street.jpg: cannot be written: .*\n", done.stderr)
+
+    def test_nor_be_unpacked_here(self, run, tmp_path) -> None:
+        (tmp_path / "car.jpg").write_bytes(b"a picture that the server alone can read")
+        done = run("car.jpg", "--annotate", "drawn", "--jsonl", "out.jsonl")
+        assert done.exit_code == 1
+        assert "A001AA77" in (tmp_path / "out.jsonl").read_text()
+        assert done.stderr.startswith("car.jpg: cannot be drawn: damaged picture\n")
 
 
-def test_nothing_to_recognise_starts_no_server(run, tmp_path) -> None:
-    done = run("recognize", tmp_path, tmp_path / "gone.jpg")
-    assert done.exit_code == 2
-    assert done.stderr.splitlines() == [
-        f"{tmp_path}: no pictures in this folder (drawings are none)",
-        f"{tmp_path / 'gone.jpg'}: no such file or folder",
-    ]
+class TestFiles:
+    def test_a_table_has_a_row_for_each_plate_and_for_each_picture_without(
+        self, run, photos, tmp_path, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, UNREAD))
+        run("photos/1.jpg", "photos/2.jpg", "--csv", "out.csv")
+        monkeypatch.setattr(FakeClient, "plates", ())
+        run("photos/1.jpg", "--csv", "none.csv")
+        first, second, failed = rows_in(tmp_path / "out.csv")
+        (none,) = rows_in(tmp_path / "none.csv")
+        assert (first["text"], first["x0"], first["region"]) == ("A001AA77", "10.4", "Moscow")
+        assert (second["plate"], second["plates"], second["text"]) == ("2", "2", "")
+        assert (failed["error"], failed["plates"]) == ("wanted a picture, got junk", "")
+        assert (none["picture"], none["plates"], none["text"]) == ("photos/1.jpg", "0", "")
+
+    def test_parquet_has_the_same_rows(self, run, photos, tmp_path) -> None:
+        parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+        run("photos", "--parquet", "out.parquet")
+        table = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+        assert [row["picture"] for row in table] == [f"photos/{n}.jpg" for n in range(5)]
+        assert (table[0]["text"], table[0]["plates"]) == ("A001AA77", 1)
+        assert table[2]["error"] == "wanted a picture, got junk"
+
+    def test_parquet_says_what_it_needs_before_anything_is_sent(self, run, monkeypatch) -> None:
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        done = run(STREET, "--parquet", "out.parquet")
+        assert done.exit_code == 2
+        assert done.stderr.startswith("plates: --parquet: wanted the package pyarrow, got: ")
+        assert done.stderr.endswith("; pip install 'pyarrow<26' brings it\n")
+        assert FakeClient.asked == []
+
+    def test_a_file_that_is_there_is_not_overwritten(self, run, tmp_path) -> None:
+        (tmp_path / "out.csv").write_text("mine")
+        done = run(STREET, "--csv", "out.csv")
+        assert done.exit_code == 2
+        assert done.stderr.startswith("plates: out.csv is there already: --resume goes on with it")
+        assert (tmp_path / "out.csv").read_text() == "mine"
+
+    def test_letters_can_be_cyrillic(self, run, tmp_path) -> None:
+        done = run(STREET, "--cyrillic", "--jsonl", "out.jsonl", "--annotate", "drawn")
+        wanted = "\N{CYRILLIC CAPITAL LETTER A}001" + 2 * "\N{CYRILLIC CAPITAL LETTER A}" + "77"
+        assert wanted in done.stdout
+        assert wanted in (tmp_path / "out.jsonl").read_text(encoding="utf-8")
+        assert (tmp_path / "drawn" / "street.jpg").exists()
 
 
-def test_annotate_draws_a_picture(run, tmp_path) -> None:
-    done = run("recognize", STREET, "--url", "x:1", "--annotate", tmp_path / "new")
-    drawn = cv2.imread(str(tmp_path / "new" / "street.png"))
-    assert done.exit_code == 0
-    assert f"drawn in {tmp_path / 'new' / 'street.png'}" in done.stdout
-    assert drawn.shape == cv2.imread(str(STREET)).shape
-    assert not np.array_equal(drawn, cv2.imread(str(STREET)))
+class TestResume:
+    def test_only_what_has_no_answer_is_done(self, run, photos, tmp_path) -> None:
+        files = ("--jsonl", "out.jsonl", "--csv", "out.csv")
+        run("photos/0.jpg", "photos/2.jpg", "photos/4.jpg", *files)
+        FakeClient.asked.clear()
+        done = run("photos", *files, "--resume")
+        order = [f"photos/{n}.jpg" for n in (0, 4, 1, 2, 3)]  # what failed is tried again
+        assert names_in(tmp_path / "out.jsonl") == order
+        assert [row["picture"] for row in rows_in(tmp_path / "out.csv")] == order
+        assert len(FakeClient.asked) == 3
+        assert "2 pictures were done before" in done.stderr
+
+    @pytest.mark.parametrize("option", ["--jsonl", "--csv"])
+    def test_what_was_cut_off_is_done_again(self, run, photos, tmp_path, option) -> None:
+        run("photos", option, "out")
+        whole = (tmp_path / "out").read_bytes()
+        (tmp_path / "out").write_bytes(whole[:-9])
+        run("photos", option, "out", "--resume")
+        lines = whole.splitlines()
+        failed = [line for line in lines if b"junk" in line]
+        answered = [line for line in lines[:-1] if b"junk" not in line]
+        assert (tmp_path / "out").read_bytes().splitlines() == [*answered, *failed, lines[-1]]
+
+    def test_everything_done_is_no_failure(self, run, tmp_path) -> None:
+        run(STREET, "--jsonl", "out.jsonl")
+        assert run(STREET, "--jsonl", "out.jsonl", "--resume").exit_code == 0
+        assert len(names_in(tmp_path / "out.jsonl")) == 1
+
+    def test_it_wants_a_file_of_results(self, run) -> None:
+        done = run(STREET, "--resume")
+        assert done.exit_code == 2
+        assert "--resume: wanted --jsonl FILE or --csv FILE" in done.stderr
+
+    def test_a_file_of_something_else_stays(self, run, tmp_path) -> None:
+        (tmp_path / "out.csv").write_text("name,age\nme,40\n")
+        done = run(STREET, "--csv", "out.csv", "--resume")
+        assert done.exit_code == 2
+        assert "wanted a CSV file that begins picture,error," in done.stderr
+        assert (tmp_path / "out.csv").read_text() == "name,age\nme,40\n"
 
 
-def test_plates_are_printed_though_they_cannot_be_drawn(run, tmp_path) -> None:
-    (tmp_path / "file").touch()
-    done = run("recognize", STREET, "--url", "x:1", "--annotate", tmp_path / "file")
-    assert done.exit_code == 1
-    assert "A001AA77" in done.stdout
-    assert re.fullmatch(
-        rf"{STREET}: {tmp_path}/file/street.png: cannot be written: .*\n", done.stderr
-    )
+class TestWhich:
+    def test_unsure_plates_can_be_left_out(self, run, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, UNREAD))
+        assert f"{STREET}: 1 plate\n" in run(STREET, "--min-score", "0.5").stdout
+
+    def test_plates_of_a_list_are_flagged(self, run, tmp_path) -> None:
+        (tmp_path / "list.txt").write_text("A001AA78 stolen 2026\n")
+        done = run(STREET, "--watchlist", "list.txt", "--distance", "1")
+        wanted = "ON THE WATCHLIST: A001AA78, 1 character differs (stolen 2026)"
+        assert wanted in done.stdout
+        assert "1 plate found, 1 read, 1 on the watchlist" in done.stderr
+        told = run(STREET, "--watchlist", "list.txt", "--distance", "1", "--json").stdout
+        (plate,) = json.loads(told)["plates"]
+        assert plate["watchlist"] == {"plate": "A001AA78", "note": "stolen 2026", "distance": 1}
+
+    def test_parameters_go_along(self, run) -> None:
+        run(STREET, "--roi", "0,0,300,200", "--max-plates", "3")
+        assert FakeClient.asked == [{"roi": "0,0,300,200", "max_plates": 3}]
+
+    def test_a_region_that_is_none_is_told_before_anything_is_sent(self, run) -> None:
+        done = run(STREET, "--roi", "1,2,3")
+        assert done.exit_code == 2
+        assert done.stderr == "plates: roi: wanted \"x0,y0,x1,y1\" in pixels, got '1,2,3'\n"
+        assert FakeClient.asked == []
 
 
-def test_missing_weights_are_one_sentence(run, tmp_path) -> None:
-    done = run("export", "--weights", tmp_path / "none")
+def test_missing_weights_are_one_sentence(tmp_path) -> None:
+    done = CliRunner().invoke(app, ["export", "--weights", str(tmp_path / "none")])
     assert done.exit_code == 2
     assert done.output.startswith("plates: weights: no such folder: ")
     assert done.output.count("\n") == 1
 
 
 @pytest.fixture
-def made(run, monkeypatch) -> list[tuple[str, str | None]]:
-    """The URL and the key of each client that is made."""
-    clients: list[tuple[str, str | None]] = []
+def made(run, monkeypatch) -> list[FakeClient]:
+    """The clients that are made."""
+    clients: list[FakeClient] = []
 
-    def make(url: str, *, key: str | None) -> FakeClient:
-        clients.append((url, key))
-        return FakeClient(url, key=key)
+    def make(url: str, **options: object) -> FakeClient:
+        clients.append(FakeClient(url, **options))
+        return clients[-1]
 
     monkeypatch.setattr("orchestrator.client.PlateClient", make)
     return clients
 
 
 def test_a_key_comes_from_the_command_line_or_the_environment(run, made, monkeypatch) -> None:
-    run("recognize", STREET, "--url", "x:1")
-    run("recognize", STREET, "--url", "x:1", "--key", "plk_given")
+    run(STREET)
+    run(STREET, "--key", "plk_given", "--timeout", "5", "--retries", "2")
     monkeypatch.setenv("PLATES_KEY", "plk_set")
-    run("recognize", STREET, "--url", "x:1")
-    assert made == [("x:1", None), ("x:1", "plk_given"), ("x:1", "plk_set")]
+    run(STREET)
+    assert [(client.url, client.key) for client in made] == [
+        ("somewhere:1", None),
+        ("somewhere:1", "plk_given"),
+        ("somewhere:1", "plk_set"),
+    ]
+    assert (made[1].timeout_s, made[1].retries) == (5.0, 2)
 
 
 def test_a_server_of_its_own_is_shown_no_key(run, made, monkeypatch) -> None:
-    own = "orchestrator.cli.recognize.reach_server"
+    own = "orchestrator.cli.serving.reach_server"
     monkeypatch.setattr(own, lambda url, **options: nullcontext("own:1"))
-    run("recognize", STREET, "--key", "plk_given")
-    assert made == [("own:1", None)]
+    CliRunner().invoke(app, ["recognize", str(STREET), "--key", "plk_given"])
+    assert [(client.url, client.key) for client in made] == [("own:1", None)]
 
 
 def test_what_is_no_key_is_one_sentence_without_it() -> None:
@@ -161,3 +405,9 @@ def test_what_is_no_key_is_one_sentence_without_it() -> None:
     assert done.exit_code == 2
     assert done.output.startswith("plates: key: wanted printable ASCII")
     assert "hush" not in done.output
+
+
+def test_a_server_that_is_not_there_is_told_with_what_to_do() -> None:
+    done = CliRunner().invoke(app, ["recognize", str(STREET), "--url", "localhost:1"])
+    assert done.exit_code == 2
+    assert "Is a server running there? `plates serve` starts one" in done.stderr

@@ -114,8 +114,8 @@ def test_recognize_prints_and_draws(gateway: InFront, tmp_path: Path, command: s
     line = here(command, gateway).split()
     printed = run(line, folder_with_pictures(tmp_path))
     assert printed.count("3 plates") == 2
-    drawn = {str(path.relative_to(tmp_path / "drawn")) for path in tmp_path.rglob("drawn/**/*.png")}
-    assert drawn == {"photo.png", "inner/car.png"}
+    drawn = {str(path.relative_to(tmp_path / "drawn")) for path in tmp_path.rglob("drawn/**/*.jpg")}
+    assert drawn == {"photo.jpg", "inner/car.jpg"}
 
 
 @pytest.mark.parametrize("command", commands(".venv/bin/plates read-crop"))
@@ -132,7 +132,7 @@ def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
     (tmp_path / "tests" / "data").symlink_to(STREET.parent)
     line = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/").split()
     assert columns(run(line, tmp_path)) == columns(shown.text)
-    assert (tmp_path / "demo" / "street.png").is_file()
+    assert (tmp_path / "demo" / "street.jpg").is_file()
 
 
 def columns(table: str) -> list[list[str]]:

@@ -1,0 +1,87 @@
+"""Pictures on web servers, fetched by this machine within limits of size and time."""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache, partial
+from pathlib import Path
+from urllib.parse import unquote
+
+from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
+from urllib3.exceptions import HTTPError
+
+from orchestrator.cli.recognition.source import MOST_BYTES, MOST_MB, Source
+from orchestrator.errors import PictureError
+
+SCHEMES = ("http://", "https://")
+WAIT_S = 10.0
+"""Longest that a web server may take to answer, and from one piece of its answer to the next."""
+MOST_S = 60.0
+"""Longest that one picture may take."""
+REDIRECTS = 5
+PIECE_BYTES = 1 << 16
+CONNECTIONS = 64
+OK = 200
+
+
+def is_url(name: str) -> bool:
+    """Tell whether a name is the URL of a picture; other schemes are taken for paths."""
+    return name.lower().startswith(SCHEMES)
+
+
+def picture_at(url: str) -> Source:
+    """Return the picture that a URL names; it is fetched when it is read."""
+    return Source(url, Path(_file_name(url)), partial(fetch, url))
+
+
+def fetch(url: str, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> bytes:
+    """Return what a web server has at a URL; no proxy is asked, and no cookie is kept.
+
+    Args:
+        url: Of http or https, and so is what it redirects to.
+        most_bytes: Largest content.
+        most_s: How long all of it may take.
+
+    Raises:
+        PictureError: It cannot be had within the limits.
+    """
+    ends = time.monotonic() + most_s
+    try:
+        response = _web().request("GET", url, preload_content=False)
+        try:
+            return _receive(response, most_bytes, ends)
+        finally:
+            response.close()  # what was not read of it is worth no connection
+    except (HTTPError, OSError, ValueError) as error:
+        reason = str(getattr(error, "reason", None) or error)
+        said = reason.rpartition(": ")[2]  # before it stands which object of urllib3's said so
+        raise PictureError(f"cannot be fetched: {said}") from error
+
+
+def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
+    if response.status != OK:
+        raise PictureError(f"wanted a picture, got HTTP {response.status} {response.reason}")
+    content = bytearray()
+    while piece := response.read1(PIECE_BYTES):
+        content += piece
+        if len(content) > most_bytes:
+            raise PictureError(f"wanted a picture of up to {MOST_MB} MB, got a larger one")
+        if time.monotonic() > ends:
+            raise PictureError("wanted a picture in time, got a part of one")
+    return bytes(content)
+
+
+@lru_cache(maxsize=1)
+def _web() -> PoolManager:
+    return PoolManager(
+        maxsize=CONNECTIONS,
+        timeout=Timeout(connect=WAIT_S, read=WAIT_S),
+        retries=Retry(REDIRECTS, connect=0, read=0, redirect=REDIRECTS),
+    )
+
+
+def _file_name(url: str) -> str:
+    """Return the last part of a URL's path as the name of a file, whatever it holds."""
+    path = url.partition("//")[2].partition("?")[0].partition("#")[0].partition("/")[2]
+    name = unquote(path).rpartition("/")[2].replace("\0", "")
+    return name if name not in {"", ".", ".."} else "picture"

@@ -1,0 +1,77 @@
+"""What came of one picture, as the files of results have it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from orchestrator.cli.recognition.watchlist import Hit
+from orchestrator.plates import SIDES, Plate, Plates
+
+COLUMNS = (
+    *("picture", "error", "plates", "plate", "text", "text_score", "raw_text", "format"),
+    *("region_code", "region", "detection_score", *SIDES, "watchlist", "watchlist_distance"),
+)
+"""Of a table of plates, one a row; a picture without any, or that failed, has a row of its own."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What came of one picture.
+
+    Attributes:
+        picture: Its name.
+        plates: What was found.
+        error: Why there is no answer; empty where there is one.
+        hits: By plate, what a watchlist says; None without a watchlist.
+    """
+
+    picture: str
+    plates: Plates = field(default_factory=Plates)
+    error: str = ""
+    hits: tuple[Hit | None, ...] | None = None
+
+    def to_line(self) -> str:
+        """Return a JSON object in one line: `picture` and `plates`, or `picture` and `error`."""
+        line = json.dumps(self._to_dict(), ensure_ascii=False)
+        try:
+            line.encode()
+        except UnicodeEncodeError:  # a file's name that is no UTF-8
+            return json.dumps(self._to_dict())
+        return line
+
+    def to_rows(self) -> Iterator[Row]:
+        """Yield the rows of a table; values that there are none of are None."""
+        count = len(self.plates)
+        first: Row = {**dict.fromkeys(COLUMNS), "picture": self.picture}
+        if self.error:
+            yield first | {"error": self.error}
+        elif not count:
+            yield first | {"plates": 0, "plate": 0}
+        for number, plate in enumerate(self.plates, 1):
+            hit = self.hits[number - 1] if self.hits else None
+            yield first | {"plates": count, "plate": number} | _columns_of(plate, hit)
+
+    def _to_dict(self) -> dict[str, Any]:
+        if self.error:
+            return {"picture": self.picture, "error": self.error}
+        found = self.plates.to_dict()
+        if self.hits is not None:
+            for plate, hit in zip(found["plates"], self.hits, strict=True):
+                plate["watchlist"] = asdict(hit) if hit else None
+        return {"picture": self.picture, **found}
+
+
+def _columns_of(plate: Plate, hit: Hit | None) -> Row:
+    columns: Row = {
+        name: getattr(plate, name)
+        for name in ("text", "text_score", "raw_text", "format", "detection_score")
+    }
+    if plate.region:
+        columns |= {"region_code": plate.region.code, "region": plate.region.name}
+    if hit:
+        columns |= {"watchlist": hit.plate, "watchlist_distance": hit.distance}
+    return columns | dict(zip(SIDES, plate.xyxy, strict=True))

@@ -1,0 +1,222 @@
+"""What a command line asks for, put together: sources, a server, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.cli.recognition.made_pictures import Maker
+from orchestrator.cli.recognition.parquet import Parquet, load_packages
+from orchestrator.cli.recognition.recognizing import Recognizer
+from orchestrator.cli.recognition.result_files import (
+    Csv,
+    JsonLines,
+    Layout,
+    ResultFile,
+    Results,
+    check_new,
+    find_done,
+)
+from orchestrator.cli.recognition.run import Run
+from orchestrator.cli.recognition.screen import Screen
+from orchestrator.cli.recognition.source import Source
+from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
+from orchestrator.cli.recognition.totals import Totals
+from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.errors import PlateError, SettingsError
+from orchestrator.settings import check_parameters
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+
+ALL_WELL, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
+"""Exit codes; the last one as shells have it."""
+UNCALLED = "localhost:1"
+"""Stands for a server where there is no picture to send to one."""
+
+Reach = Callable[[], AbstractContextManager[str]]
+Connect = Callable[[str], "PlateClient"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """Where pictures come from.
+
+    Attributes:
+        named: Files, folders, archives, URLs, patterns, or `-`.
+        listed: A file with more of these, a line each; `-` for standard input.
+        is_recursive: Folders in folders, too.
+    """
+
+    named: Sequence[str]
+    listed: str | None = None
+    is_recursive: bool = True
+
+    def check(self) -> None:
+        """Refuse what names nothing, or standard input twice.
+
+        Raises:
+            SettingsError: It does.
+        """
+        if not self.named and self.listed is None:
+            raise SettingsError(
+                "wanted pictures, folders, archives or URLs, got none: plates recognize --help"
+            )
+        if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
+            raise SettingsError("standard input: wanted it named once, got it twice")
+
+    def find(self, finder: Finder) -> Iterator[Source]:
+        """Yield the pictures; a list is read as they are taken."""
+        listed = () if self.listed is None else read_list(self.listed)
+        return finder.find(chain(self.named, listed))
+
+    @property
+    def is_countable(self) -> bool:
+        return self.listed != STANDARD_INPUT
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results go.
+
+    Attributes:
+        is_json: JSON on standard output, no tables.
+        jsonl: File of JSON lines.
+        csv: File of rows.
+        parquet: Parquet file.
+        is_resumed: The files are gone on with.
+        maker: Of drawings and crops.
+    """
+
+    is_json: bool = False
+    jsonl: Path | None = None
+    csv: Path | None = None
+    parquet: Path | None = None
+    is_resumed: bool = False
+    maker: Maker = field(default_factory=Maker)
+
+    @property
+    def texts(self) -> list[tuple[Path, Layout]]:
+        """The files that a run can go on with."""
+        named: list[tuple[Path | None, Layout]] = [(self.jsonl, JsonLines()), (self.csv, Csv())]
+        return [(path, layout) for path, layout in named if path]
+
+    def find_done(self) -> set[str]:
+        """Return the names of the pictures that are done, and see that nothing is overwritten.
+
+        Raises:
+            SettingsError: A file is there already, or cannot be gone on with.
+            ExtraError: A package is missing.
+        """
+        if self.parquet:
+            load_packages()  # what it lacks is told before a server is started
+        if not self.is_resumed:
+            for path in filter(None, (self.jsonl, self.csv, self.parquet)):
+                check_new(path)
+            return set()
+        if self.parquet:
+            raise SettingsError("--resume: a Parquet file cannot be gone on with; use --jsonl")
+        if not self.texts:
+            raise SettingsError("--resume: wanted --jsonl FILE or --csv FILE to go on with")
+        return find_done(self.texts)
+
+    def open(self, stack: ExitStack) -> list[Results]:
+        """Open the files; they are closed with the stack."""
+        opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
+        if self.parquet:
+            opened.append(Parquet(self.parquet))
+        return [stack.enter_context(closing(one)) for one in opened]
+
+    def how_to_go_on(self) -> str:
+        """Return what to do after a run that has ended early."""
+        if self.texts:
+            return "To go on, give the same command again with --resume."
+        return "With --jsonl FILE or --csv FILE, --resume could go on from here."
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How the server is asked.
+
+    Attributes:
+        reach: Gives the address of a server, for the length of a `with` block.
+        connect: Makes a client of it.
+        fit: Gives how many calls keep it busy.
+        parameters: Of each call.
+        watchlist: File of plates to flag, and most characters that may differ.
+        min_score: Least text score of a plate that is told.
+        is_cyrillic: Texts in Cyrillic letters.
+    """
+
+    reach: Reach
+    connect: Connect
+    fit: Callable[[str], int]
+    parameters: Mapping[str, Any]
+    watchlist: tuple[Path | None, int] = (None, 0)
+    min_score: float = 0.0
+    is_cyrillic: bool = False
+
+
+def recognize_all(given: Input, asked: Asking, output: Output) -> int:
+    """Recognise everything that is named, and return the exit code.
+
+    Raises:
+        PlateError: Nothing could be begun; the message says why.
+    """
+    given.check()
+    check_parameters(asked.parameters)
+    path, distance = asked.watchlist
+    watchlist = read_watchlist(path, distance) if path else None
+    done = output.find_done()
+    screen = Screen()
+    finder = Finder(is_recursive=given.is_recursive, tell=screen.tell)
+    sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
+    server = asked.reach() if is_any_there else nullcontext(UNCALLED)
+    with server as address, asked.connect(address) as client, ExitStack() as stack:
+        recognizer = Recognizer(
+            client, asked.parameters, output.maker, watchlist, asked.min_score, asked.is_cyrillic
+        )
+        in_flight = asked.fit(address) if is_any_there else 1
+        run = Run(screen, output.open(stack), output.is_json, Totals(before=len(done)))
+        begin = partial(run.run, sources, recognizer, in_flight)
+        status, why = _run(run, begin, partial(_count, given, done))
+        for line in (*finder.skipped.tell(), *run.totals.tell(has_watchlist=bool(watchlist))):
+            screen.tell(line)
+        if why:
+            screen.tell(f"{why} {output.how_to_go_on()}")
+    return status if is_any_there or done or why else NOTHING_DONE
+
+
+def _run(run: Run, begin: Callable[[], None], count: Callable[[], int | None]) -> tuple[int, str]:
+    """Run to the end, or until something ends it; return the exit code, and what it was."""
+    try:
+        with run.screen.progress(count):
+            begin()
+    except KeyboardInterrupt:
+        return INTERRUPTED, "Stopped."
+    except PlateError as error:
+        return SOME_FAILED, f"Stopped: {error}."
+    return SOME_FAILED if run.totals.failed else ALL_WELL, ""
+
+
+def _look_ahead(sources: Iterator[Source]) -> tuple[Iterable[Source], bool]:
+    """Return the same sources, and whether any of them is there: without, no server is needed."""
+    looked_at: list[Source] = []
+    for source in sources:
+        looked_at.append(source)
+        if source.is_there:
+            return chain(looked_at, sources), True
+    return looked_at, False
+
+
+def _count(given: Input, done: set[str]) -> int | None:
+    """Return how many pictures there are to do, None where only their end tells."""
+    if not given.is_countable:
+        return None
+    finder = Finder(is_recursive=given.is_recursive)
+    return sum(source.name not in done for source in given.find(finder))

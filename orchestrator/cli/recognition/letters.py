@@ -1,0 +1,38 @@
+"""The letters of Russian plates in Cyrillic, as registers and databases have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from orchestrator.plates import Plate, Plates
+
+LATIN = "ABEKMHOPCTYX"
+CYRILLIC = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
+"""The letters that look the same (GOST R 50577-2018), written as numbers so that nobody mixes them
+up: A, VE, IE, KA, EM, EN, O, ER, ES, TE, U, HA."""
+TO_CYRILLIC = str.maketrans(LATIN, CYRILLIC)
+TO_LATIN = str.maketrans(CYRILLIC + CYRILLIC.lower(), LATIN * 2)
+
+
+def to_cyrillic(text: str) -> str:
+    """Return a plate's text in Cyrillic letters; what has no look-alike stays."""
+    return text.translate(TO_CYRILLIC)
+
+
+def to_latin(text: str) -> str:
+    """Return a plate's text in the Latin letters that the service gives, capitals."""
+    return text.translate(TO_LATIN).upper()
+
+
+def in_cyrillic(plates: Plates) -> Plates:
+    """Return plates whose texts are in Cyrillic letters, the candidates, too."""
+    return Plates(tuple(map(_in_cyrillic, plates)))
+
+
+def _in_cyrillic(plate: Plate) -> Plate:
+    return replace(
+        plate,
+        text=to_cyrillic(plate.text),
+        raw_text=to_cyrillic(plate.raw_text),
+        candidates=tuple((to_cyrillic(text), score) for text, score in plate.candidates),
+    )

@@ -1,0 +1,107 @@
+"""Pictures made of a picture: with its plates drawn in, and its plates cut out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import PictureError
+from orchestrator.picture_files import CROP, DRAWING, unpack
+from orchestrator.plates import Plates
+
+
+@dataclass(frozen=True)
+class Made:
+    """A file to write.
+
+    Attributes:
+        wanted: Its name, if no file has it.
+        content: Its bytes.
+        is_crop: A plate that was cut out, no drawing.
+    """
+
+    wanted: Path
+    content: bytes
+    is_crop: bool = False
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Draws and cuts out.
+
+    Attributes:
+        drawings: Folder for pictures with the plates drawn in; None for no such pictures.
+        crops: Folder for the plates, cut out and straightened; None for none.
+        suffix: `.jpg`, or `.png` for files without loss.
+    """
+
+    drawings: Path | None = None
+    crops: Path | None = None
+    suffix: str = ".jpg"
+
+    def make(self, encoded: bytes, plates: Plates, below: Path) -> tuple[Made, ...]:
+        """Return the files to write.
+
+        Args:
+            encoded: The picture's file.
+            plates: In its pixels.
+            below: Where they go, below their folders; each plate's text is in its crop's name.
+
+        Raises:
+            PictureError: The picture cannot be unpacked here.
+        """
+        if not self.drawings and not (self.crops and plates):
+            return ()
+        return tuple(self._make(encoded, plates, below))
+
+    def _make(self, encoded: bytes, plates: Plates, below: Path) -> Iterator[Made]:
+        from orchestrator.drawing import annotate, straighten, to_jpeg, to_png
+
+        encode = to_png if self.suffix == ".png" else to_jpeg
+        picture = unpack(encoded)
+        if self.drawings:
+            drawn = encode(annotate(picture, plates), DRAWING)
+            yield Made(self.drawings / below.with_suffix(self.suffix), drawn)
+        if self.crops:
+            for number, plate in enumerate(plates, 1):
+                text = f"-{plate.text}" if plate.text.isalnum() else ""
+                name = f"{below.stem}-{number}{text}{self.suffix}"
+                crop = encode(straighten(picture, plate), CROP)
+                yield Made(self.crops / below.with_name(name), crop, is_crop=True)
+
+
+class NewFiles:
+    """Writes files that take no other's place: where a name is taken it gets a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Path, int] = {}  # of names that were taken, the last that was given
+
+    def write(self, made: Made) -> Path:
+        """Write a file and return its path.
+
+        Raises:
+            PictureError: It cannot be written.
+        """
+        wanted = made.wanted
+        for number in itertools.count(self._numbers.get(wanted, 0) + 1):
+            path = wanted if number == 1 else wanted.with_stem(f"{wanted.stem}-{number}")
+            if number > 1:
+                self._numbers[wanted] = number
+            if _write_new(path, made.content):
+                return path
+        raise AssertionError("some number is free")
+
+
+def _write_new(path: Path, content: bytes) -> bool:
+    """Write a file; tell whether its name was free."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and path.parent.is_dir():
+            return False
+        raise PictureError(f"{path}: cannot be written: {error.strerror}") from error
+    return True

@@ -1,0 +1,84 @@
+"""One picture: read, recognised by the server, and what is made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.recognition.letters import in_cyrillic
+from orchestrator.cli.recognition.made_pictures import Made, Maker
+from orchestrator.cli.recognition.source import Source
+from orchestrator.cli.recognition.watchlist import Watchlist
+from orchestrator.errors import PictureError, PlateError, RequestError
+from orchestrator.plates import Plates
+from orchestrator.retries import WORTH_ANOTHER_TRY
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+
+INPUT = "encoded_image: "
+REQUEST = re.compile(r" \(request \w+\)$")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A picture that is done.
+
+    Attributes:
+        entry: What came of it.
+        made: Files to write.
+        unmade: Why there are none, though they were wanted.
+        is_away: There was no server to answer, or it was too busy.
+    """
+
+    entry: Entry
+    made: tuple[Made, ...] = ()
+    unmade: str = ""
+    is_away: bool = False
+
+
+@dataclass(frozen=True)
+class Recognizer:
+    """Recognises pictures, from any number of threads.
+
+    Attributes:
+        client: Asks the server.
+        parameters: Of each call.
+        maker: Of drawings and crops.
+        watchlist: Plates to flag; None for no such list.
+        min_score: Least text score of a plate that is told at all.
+        is_cyrillic: Texts are told in Cyrillic letters.
+    """
+
+    client: PlateClient
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    maker: Maker = field(default_factory=Maker)
+    watchlist: Watchlist | None = None
+    min_score: float = 0.0
+    is_cyrillic: bool = False
+
+    def recognize(self, source: Source) -> Done:
+        """Return what came of a picture; whatever is wrong with it is part of that."""
+        try:
+            encoded = source.read()
+            found = self.client.recognize(encoded, **self.parameters)
+            plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
+        except PlateError as error:
+            entry = Entry(source.name, error=_plain(error))
+            return Done(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
+        hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
+        told = in_cyrillic(plates) if self.is_cyrillic else plates
+        entry = Entry(source.name, told, hits=hits)
+        try:
+            return Done(entry, self.maker.make(encoded, plates, source.below))
+        except PictureError as error:  # the server can read it, and OpenCV here cannot
+            return Done(entry, unmade=_plain(error))
+
+
+def _plain(error: PlateError) -> str:
+    """Return an error for people: of a picture that cannot be used they need no request's id."""
+    text = str(error)
+    return REQUEST.sub("", text).removeprefix(INPUT) if isinstance(error, RequestError) else text

@@ -1,0 +1,89 @@
+"""The story: every picture is recognised, written down and shown, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.recognition.in_order import in_order
+from orchestrator.cli.recognition.made_pictures import Made, NewFiles
+from orchestrator.cli.recognition.recognizing import Done, Recognizer
+from orchestrator.cli.recognition.result_files import Results
+from orchestrator.cli.recognition.screen import Screen
+from orchestrator.cli.recognition.source import Source
+from orchestrator.cli.recognition.table import to_printable, to_table
+from orchestrator.cli.recognition.totals import Totals
+from orchestrator.errors import PictureError, ServerError
+
+AWAY = 10
+"""Pictures in a row without a server's answer, after which the rest is not tried."""
+
+
+@dataclass
+class Run:
+    """What takes the results of a run.
+
+    Attributes:
+        screen: Shows them.
+        results: Files that take them.
+        is_json: The screen shows JSON, no tables.
+        totals: What they come to.
+    """
+
+    screen: Screen
+    results: Sequence[Results] = ()
+    is_json: bool = False
+    totals: Totals = field(default_factory=Totals)
+    _new_files: NewFiles = field(default_factory=NewFiles)
+    _away: int = 0
+
+    def run(self, sources: Iterable[Source], recognizer: Recognizer, in_flight: int) -> None:
+        """Recognise pictures; what comes of each is written down before the next is looked at.
+
+        Raises:
+            ServerError: The server has stopped answering; the rest was not tried.
+            SettingsError: A file of results cannot be written.
+        """
+        with closing(in_order(recognizer.recognize, sources, in_flight)) as all_done:
+            for done in all_done:
+                self._take(done)
+
+    def _take(self, done: Done) -> None:
+        entry = done.entry
+        paths = [self._make(entry, one) for one in done.made]
+        for results in self.results:
+            results.write(entry)
+        if self.is_json:
+            self.screen.show(entry.to_line())
+        elif not entry.error:
+            self.screen.show("\n".join([to_table(entry), *_tell_made(done.made, paths)]))
+        if done.unmade:
+            self.screen.tell(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
+        self.totals.add(entry, is_made=None not in paths and not done.unmade)
+        self.screen.advance()
+        if entry.error:
+            self.screen.tell(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
+        self._away = self._away + 1 if done.is_away else 0
+        if self._away == AWAY:
+            raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")
+
+    def _make(self, entry: Entry, made: Made) -> Path | None:
+        """Write a file that was made of a picture; return its path, None where it cannot be."""
+        try:
+            return self._new_files.write(made)
+        except PictureError as error:
+            self.screen.tell(to_printable(f"{entry.picture}: {error}"))
+            return None
+
+
+def _tell_made(made: Sequence[Made], paths: Sequence[Path | None]) -> Iterator[str]:
+    """Yield where the drawing is, and where the crops are: they may be many."""
+    written = [(one, path) for one, path in zip(made, paths, strict=True) if path]
+    for path in (path for one, path in written if not one.is_crop):
+        yield f"  drawn in {to_printable(str(path))}"
+    if crops := [path for one, path in written if one.is_crop]:
+        count = "1 plate" if len(crops) == 1 else f"{len(crops)} plates"
+        yield f"  {count} cut out to {to_printable(str(crops[0].parent))}"

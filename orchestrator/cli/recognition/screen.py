@@ -1,0 +1,112 @@
+"""What people see while pictures are recognised: results, messages, a bar with the time left."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+)
+from rich.text import Text
+
+REFRESHES = 4
+"""Of the bar, a second."""
+
+
+class Screen:
+    """Standard output and standard error; between them a bar, where both are a terminal's."""
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._task = TaskID(0)
+
+    def show(self, text: str) -> None:
+        """Print a result on standard output."""
+        if self._bar and sys.stdout.isatty():
+            self._print_above(self._bar, text)
+        else:
+            typer.echo(text)
+
+    def tell(self, text: str) -> None:
+        """Print a message on standard error."""
+        if self._bar:
+            self._print_above(self._bar, text)
+        else:
+            typer.echo(text, err=True)
+
+    @contextmanager
+    def progress(self, count: Callable[[], int | None]) -> Iterator[None]:
+        """Show a bar for the length of a `with` block.
+
+        There is none where standard error is no terminal.
+
+        Args:
+            count: How many pictures there are, None where nobody knows; it may take its time, and
+                is called in a thread.
+        """
+        console = Console(stderr=True)
+        if not console.is_interactive:
+            yield
+            return
+        bar = Progress(
+            *_columns(),
+            console=console,
+            transient=True,
+            redirect_stdout=False,
+            refresh_per_second=REFRESHES,
+        )
+        with bar:
+            self._task = bar.add_task("", total=None, of="")
+            threading.Thread(target=self._find_total, args=(bar, count), daemon=True).start()
+            self._bar = bar
+            try:
+                yield
+            finally:
+                self._bar = None
+
+    def _find_total(self, bar: Progress, count: Callable[[], int | None]) -> None:
+        if total := count():
+            bar.update(self._task, total=total, of=f" of {total:,}")
+
+    def advance(self) -> None:
+        """Move the bar on by a picture."""
+        if self._bar:
+            self._bar.advance(self._task)
+
+    @staticmethod
+    def _print_above(bar: Progress, text: str) -> None:
+        bar.console.print(text, soft_wrap=True, markup=False, highlight=False, emoji=False)
+
+
+def _columns() -> Iterator[ProgressColumn]:
+    yield TextColumn("{task.completed:,.0f}{task.fields[of]} pictures")
+    yield BarColumn()
+    yield Rate()
+    yield TimeLeft()
+
+
+class Rate(ProgressColumn):
+    """Pictures a second, over the last half minute."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:.1f} a second" if speed else "")
+
+
+class TimeLeft(ProgressColumn):
+    """Hours, minutes and seconds at that rate, once it is known how many pictures there are."""
+
+    def render(self, task: Task) -> Text:
+        left = task.time_remaining
+        return Text("" if left is None else f"{timedelta(seconds=round(left))} left")

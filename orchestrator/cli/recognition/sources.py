@@ -1,0 +1,187 @@
+"""The pictures that a command line names: found one after the other, however many there are."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+
+from orchestrator.cli.recognition import archives
+from orchestrator.cli.recognition.downloads import is_url, picture_at
+from orchestrator.cli.recognition.skipped import WANTED, Skipped
+from orchestrator.cli.recognition.source import Source, missing
+from orchestrator.errors import PictureError
+from orchestrator.picture_files import is_crop, is_drawing, read_file
+
+STANDARD_INPUT = "-"
+
+
+class Finder:
+    """Finds pictures in what is named, and notes what it passes over.
+
+    Attributes:
+        skipped: Files of folders and archives that are no pictures.
+    """
+
+    def __init__(
+        self,
+        *,
+        is_recursive: bool = True,
+        with_crops: bool = False,
+        tell: Callable[[str], object] = lambda message: None,
+    ) -> None:
+        """Prepare to find.
+
+        Args:
+            is_recursive: Folders stand for the pictures in their folders, too.
+            with_crops: What `--crops` wrote counts as a picture.
+            tell: Is told of each folder and archive that has no pictures.
+        """
+        self.skipped = Skipped()
+        self._is_recursive = is_recursive
+        self._with_crops = with_crops
+        self._tell = tell
+
+    def find(self, named: Iterable[str]) -> Iterator[Source]:
+        """Yield the pictures that are named, in order.
+
+        Args:
+            named: Each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or `[]`, or
+                `-` for standard input.
+        """
+        for name in named:
+            if name == STANDARD_INPUT:
+                yield Source("-", Path("stdin"), read_standard_input)
+            elif is_url(name):
+                yield picture_at(name)
+            else:
+                yield from self._on_disk(name)
+
+    def _on_disk(self, name: str) -> Iterator[Source]:
+        if os.path.lexists(name):
+            yield from self._named(Path(name))
+        elif glob.has_magic(name):
+            yield from self._matching(name)
+        else:
+            yield missing(name, "no such file or folder")
+
+    def _named(self, path: Path) -> Iterator[Source]:
+        """Yield what a path stands for; a file that is named is one, whatever its suffix."""
+        if os.path.isdir(path):  # noqa: PTH112 - it never raises
+            yield from self._or_told(path, "folder", self._below(path, path))
+        elif path.suffix.lower() == archives.SUFFIX:
+            try:
+                inside = archives.pictures_in(path, self.skipped)
+                yield from self._or_told(path, "archive", inside)
+            except PictureError as error:
+                yield missing(str(path), str(error))
+        else:
+            yield _file(path, Path(path.name))
+
+    def _matching(self, pattern: str) -> Iterator[Source]:
+        """Yield the pictures that a pattern matches, as a folder's: other files are counted."""
+        parts = takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
+        top = Path(*parts)
+        matches = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 - any root
+        if not matches:
+            yield missing(pattern, "no file has such a name")
+        for path in matches:
+            if path.is_dir() and "**" in pattern:
+                continue  # its pictures are matches themselves
+            if path.is_dir() or path.suffix.lower() == archives.SUFFIX:
+                yield from self._named(path)
+            elif self._is_picture(path):
+                yield _file(path, path.relative_to(top))
+
+    def _or_told(self, path: Path, kind: str, inside: Iterator[Source]) -> Iterator[Source]:
+        """Yield what is inside, and tell where that is nothing."""
+        is_empty = True
+        for source in inside:
+            is_empty = False
+            yield source
+        if is_empty:
+            self._tell(f"{path}: no pictures in this {kind} ({WANTED})")
+
+    def _below(self, folder: Path, top: Path, entered: set[str] | None = None) -> Iterator[Source]:
+        """Yield a folder's pictures in the order of their paths; hidden ones are left out."""
+        entered = {os.path.realpath(top)} if entered is None else entered
+        try:
+            with os.scandir(folder) as entries:
+                inside = sorted((entry.name, entry.is_dir()) for entry in entries)
+        except OSError as error:
+            yield missing(str(folder), f"cannot be read: {error.strerror}")
+            return
+        for name, is_folder in inside:
+            path = folder / name
+            if name.startswith("."):
+                continue
+            if not is_folder:
+                if self._is_picture(path):
+                    yield _file(path, path.relative_to(top))
+            elif self._is_recursive and _enter(path, top, entered):
+                yield from self._below(path, top, entered)
+
+    def _is_picture(self, path: Path) -> bool:
+        if not self.skipped.is_picture(path):
+            return False
+        is_made = is_drawing(path) or (not self._with_crops and is_crop(path))
+        self.skipped.made += is_made
+        return not is_made
+
+
+def read_standard_input() -> bytes:
+    """Return what standard input holds.
+
+    Raises:
+        PictureError: It is a terminal, or closed.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        raise PictureError("wanted a picture from standard input, got a terminal")
+    return sys.stdin.buffer.read()
+
+
+def read_list(path: str) -> Iterator[str]:
+    """Yield the lines of a list of names, `-` for one on standard input; empty ones are left out.
+
+    Raises:
+        PictureError: It cannot be read.
+    """
+    try:
+        if path == STANDARD_INPUT:
+            yield from _names(iter(sys.stdin.buffer))
+            return
+        with Path(path).open("rb") as file:
+            yield from _names(iter(file))
+    except OSError as error:
+        raise PictureError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _names(lines: Iterator[bytes]) -> Iterator[str]:
+    names = (os.fsdecode(line.rstrip(b"\r\n")) for line in lines)
+    return (name for name in names if name.strip())
+
+
+def _file(path: Path, below: Path) -> Source:
+    return Source(str(path), below, partial(_read, path))
+
+
+def _read(path: Path) -> bytes:
+    """Return a file's bytes; the error does not repeat its name."""
+    try:
+        return read_file(path)
+    except PictureError as error:
+        raise PictureError(str(error).removeprefix(f"{path}: ")) from error
+
+
+def _enter(folder: Path, top: Path, entered: set[str]) -> bool:
+    """Tell whether to go into a folder: once, and where it lies rather than by a link."""
+    real = os.path.realpath(folder)
+    is_shortcut = folder.is_symlink() and Path(real).is_relative_to(os.path.realpath(top))
+    if real in entered or is_shortcut:
+        return False
+    entered.add(real)
+    return True

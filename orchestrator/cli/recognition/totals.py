@@ -1,0 +1,61 @@
+"""What all pictures came to, for the last lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from orchestrator.cli.recognition.entry import Entry
+
+
+@dataclass
+class Totals:
+    """Counts of a run.
+
+    Attributes:
+        before: Pictures that an earlier run had done.
+        pictures: Done now, those that failed included.
+        plates: Found.
+        read: Of them, with a text.
+        flagged: Of them, on the watchlist.
+        failed: Pictures that have no answer, or whose drawing could not be written.
+        began: Moment.
+    """
+
+    before: int = 0
+    pictures: int = 0
+    plates: int = 0
+    read: int = 0
+    flagged: int = 0
+    failed: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def add(self, entry: Entry, *, is_made: bool) -> None:
+        """Count a picture.
+
+        Args:
+            entry: What came of it.
+            is_made: What was to be made of it could be written.
+        """
+        self.pictures += 1
+        self.plates += len(entry.plates)
+        self.read += sum(map(bool, entry.plates.texts))
+        self.flagged += sum(hit is not None for hit in entry.hits or ())
+        self.failed += bool(entry.error) or not is_made
+
+    def tell(self, *, has_watchlist: bool) -> Iterator[str]:
+        """Yield the sentences that sum up."""
+        seconds = time.monotonic() - self.began
+        if self.before:
+            yield f"{_count(self.before, 'picture')} were done before"
+        rate = f", {self.pictures / seconds:.1f} a second" if self.pictures > 1 else ""
+        plates = f"{_count(self.plates, 'plate')} found, {self.read:,} read"
+        flagged = f", {self.flagged:,} on the watchlist" if has_watchlist else ""
+        failed = f", {_count(self.failed, 'picture')} failed" if self.failed else ""
+        done = f"{_count(self.pictures, 'picture')} in {seconds:.1f} s{rate}"
+        yield f"{done}: {plates}{flagged}{failed}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,117 @@
+"""Plates to flag: a list of them, and which of them a text is, or nearly is."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from orchestrator.cli.recognition.letters import to_latin
+from orchestrator.errors import SettingsError
+from orchestrator.plates import Plate
+
+SHORTEST = 4
+"""Characters of a plate; those of the old kinds have five."""
+BEHIND = re.compile(r"[\s,;]+")
+"""What stands between a plate and its note."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A plate of the list that a picture's plate says, or nearly says.
+
+    Attributes:
+        plate: As the service writes it, Latin letters.
+        note: What the list says behind it.
+        distance: Characters to change, add or leave out until both are the same.
+    """
+
+    plate: str
+    note: str
+    distance: int
+
+
+class Watchlist:
+    """Finds the nearest plate of a list in no more time for a long list than for a short one.
+
+    Two texts that differ by up to d edits have a text in common that each becomes when up to d of
+    its characters are left out: these are looked up, and what is found is compared.
+
+    Source: W. Garbe, "SymSpell", 2012 (symmetric deletes); V. Levenshtein, 1966.
+    """
+
+    def __init__(self, notes: dict[str, str], distance: int) -> None:
+        """Prepare a list.
+
+        Args:
+            notes: By plate, what the list says of it.
+            distance: Most edits between a text and a plate of the list, 0 to 2.
+        """
+        self._notes = notes
+        self._distance = distance
+        self._shortened: defaultdict[str, list[str]] = defaultdict(list)
+        for plate in notes:
+            for shorter in _shorten(plate, distance):
+                self._shortened[shorter].append(plate)
+
+    def find(self, plate: Plate) -> Hit | None:
+        """Return the nearest plate of the list, None where none is near enough.
+
+        A plate whose text was not sure enough is looked up by its best reading.
+        """
+        text = plate.text or (plate.candidates[0][0] if plate.candidates else plate.raw_text)
+        near = {one for shorter in _shorten(text, self._distance) for one in self._of(shorter)}
+        hits = [Hit(one, self._notes[one], edit_distance(text, one)) for one in near]
+        best = min(hits, key=lambda hit: (hit.distance, hit.plate), default=None)
+        return best if best and best.distance <= self._distance else None
+
+    def _of(self, shorter: str) -> list[str]:
+        return self._shortened.get(shorter, [])
+
+
+def read_watchlist(path: Path, distance: int) -> Watchlist:
+    """Read a list: a plate a line, in Latin or Cyrillic letters, and after a blank or comma a note.
+
+    Empty lines are left out, and so are those that begin with `#`.
+
+    Raises:
+        SettingsError: The file cannot be read, has no plates, or a line that is none.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SettingsError(f"watchlist: {path}: cannot be read: {reason}") from error
+    notes: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        plate, note = [*BEHIND.split(line.strip(), maxsplit=1), ""][:2]
+        if not plate or plate.startswith("#"):
+            continue
+        if len(plate) < SHORTEST:  # else `A 123 BC 77` would be a plate A that no car has
+            raise SettingsError(
+                f"watchlist: {path}: line {number}: wanted a plate without blanks, got {plate!r}"
+            )
+        notes[to_latin(plate)] = note
+    if not notes:
+        raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
+    return Watchlist(notes, distance)
+
+
+def edit_distance(first: str, second: str) -> int:
+    """Return how many characters to change, add or leave out make one text of the other."""
+    row = list(range(len(second) + 1))
+    for i, one in enumerate(first, 1):
+        before, row[0] = row[0], i
+        for j, other in enumerate(second, 1):
+            changed = before + (one != other)
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, changed)
+    return row[-1]
+
+
+def _shorten(text: str, most: int) -> Iterator[str]:
+    """Yield each text that is left when up to so many characters are left out, once."""
+    for left_out in range(min(most, len(text)) + 1):
+        yield from {"".join(kept) for kept in combinations(text, len(text) - left_out)}

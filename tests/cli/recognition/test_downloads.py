@@ -1,0 +1,100 @@
+"""Pictures of a web server, a real one on this machine."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
+from orchestrator.errors import PictureError
+
+PICTURE = b"a picture" * 1000
+
+
+class Pages(BaseHTTPRequestHandler):
+    is_over = threading.Event()
+
+    def do_GET(self) -> None:
+        places = {"/moved": "/car.jpg", "/to-file": "file:///etc/passwd", "/circle": "/circle"}
+        status = 302 if self.path in places else 404 if self.path == "/gone" else 200
+        self.send_response(status)
+        if self.path in places:
+            self.send_header("Location", places[self.path])
+        self.end_headers()
+        if self.path == "/slow":
+            while not self.is_over.wait(0.02):
+                self.wfile.write(b".")
+        if status == 200:
+            self.wfile.write(PICTURE)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[str]:
+    """A web server's URL."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    Pages.is_over.set()
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("path", ["car.jpg", "moved"])
+def test_a_picture_is_fetched_when_it_is_read(web: str, path: str) -> None:
+    assert picture_at(f"{web}/{path}").read() == PICTURE
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        pytest.param("gone", "wanted a picture, got HTTP 404 Not Found", id="nothing-there"),
+        pytest.param("circle", "cannot be fetched: too many redirects", id="redirects-in-circles"),
+        pytest.param("to-file", "cannot be fetched: .*", id="redirects-to-a-file"),
+    ],
+)
+def test_what_cannot_be_had_is_told(web: str, path: str, reason: str) -> None:
+    with pytest.raises(PictureError, match=reason):
+        fetch(f"{web}/{path}")
+
+
+def test_nobody_there_is_told() -> None:
+    with pytest.raises(PictureError, match=r"cannot be fetched: .*refused"):
+        fetch("http://127.0.0.1:1/car.jpg")
+
+
+def test_what_is_too_large_is_not_received_whole(web: str) -> None:
+    with pytest.raises(PictureError, match="got a larger one"):
+        fetch(f"{web}/car.jpg", most_bytes=100)
+
+
+def test_what_takes_too_long_is_given_up(web: str) -> None:
+    with pytest.raises(PictureError, match="wanted a picture in time, got a part of one"):
+        fetch(f"{web}/slow", most_s=0.2)
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://x.example/a/car.jpg", "car.jpg"),
+        ("http://x.example/a/car%20red.jpg?size=1", "car red.jpg"),
+        ("HTTPS://x.example", "picture"),
+        ("http://x.example/..%2f..", "picture"),
+        ("http://[half", "picture"),
+    ],
+)
+def test_a_url_is_kept_and_gives_a_file_a_name(url: str, name: str) -> None:
+    assert is_url(url)
+    assert picture_at(url).name == url
+    assert str(picture_at(url).below) == name
+
+
+@pytest.mark.parametrize("name", ["car.jpg", "ftp://x/car.jpg", "file:///etc/passwd", "https"])
+def test_other_names_are_paths(name: str) -> None:
+    assert not is_url(name)

@@ -1,0 +1,180 @@
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from orchestrator.cli.recognition.sources import Finder
+from orchestrator.drawing import to_png
+from orchestrator.errors import PictureError
+
+DRAWING = to_png(np.zeros((4, 5, 3), np.uint8))
+
+
+def fill(folder: Path, *names: str) -> Path:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"a picture")
+    return folder
+
+
+def found(*named: Path, **options: bool) -> list[str]:
+    """What is found, below the folder that was named."""
+    told: list[str] = []
+    finder = Finder(tell=told.append, **options)
+    sources = [*finder.find(map(str, named))]
+    assert told == []
+    assert all(source.is_there for source in sources)
+    return [str(source.below) for source in sources]
+
+
+class TestFind:
+    def test_nothing_named_is_nothing_found(self) -> None:
+        assert found() == []
+
+    def test_a_file_is_itself_whatever_its_name(self, tmp_path: Path) -> None:
+        (source,) = Finder().find([str(fill(tmp_path, "deep/photo") / "deep" / "photo")])
+        assert (source.name, source.below) == (f"{tmp_path}/deep/photo", Path("photo"))
+        assert source.read() == b"a picture"
+
+    def test_a_folder_stands_for_its_pictures_at_any_depth(self, tmp_path: Path) -> None:
+        fill(tmp_path, "b/d.JPG", "c.png", "a/b/c/e.webp", "a/z.bmp", "notes.txt", "b/jpg")
+        assert found(tmp_path) == ["a/b/c/e.webp", "a/z.bmp", "b/d.JPG", "c.png"]
+
+    def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
+        fill(tmp_path, "photos/a/car.jpg")
+        (source,) = Finder().find([str(tmp_path / "photos")])
+        assert (source.name, source.below) == (f"{tmp_path}/photos/a/car.jpg", Path("a/car.jpg"))
+
+    def test_folders_of_folders_can_be_left_out(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "2.jpg")
+        assert found(tmp_path, is_recursive=False) == ["2.jpg"]
+
+    def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "b/2.jpg")
+        sources = Finder().find([str(tmp_path)])
+        assert next(sources).name.endswith("a/1.jpg")
+        fill(tmp_path, "b/3.jpg")
+        assert [source.below.name for source in sources] == ["2.jpg", "3.jpg"]
+
+    def test_the_folder_one_is_in_can_be_named(self, tmp_path: Path, monkeypatch) -> None:
+        monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
+        assert [source.name for source in Finder().find(["."])] == ["a/car.jpg"]
+
+    def test_what_is_hidden_is_skipped_unless_named(self, tmp_path: Path) -> None:
+        fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
+        assert found(tmp_path) == ["d.jpg"]
+        assert found(tmp_path / ".cache") == ["a.jpg"]
+
+    def test_links_are_not_followed_in_circles(self, tmp_path: Path) -> None:
+        fill(tmp_path, "photos/a/1.jpg", "photos/b/2.jpg", "other/3.jpg")
+        (tmp_path / "photos" / "a" / "up").symlink_to(tmp_path)
+        (tmp_path / "photos" / "a" / "b").symlink_to(tmp_path / "photos" / "b")
+        (tmp_path / "other" / "self").symlink_to(tmp_path / "other")
+        assert found(tmp_path / "photos") == ["a/1.jpg", "a/up/other/3.jpg", "b/2.jpg"]
+
+    def test_a_link_to_elsewhere_is_followed(self, tmp_path: Path) -> None:
+        fill(tmp_path, "disk/1.jpg")
+        (tmp_path / "photos").mkdir()
+        (tmp_path / "photos" / "here").symlink_to(tmp_path / "disk")
+        assert found(tmp_path / "photos") == ["here/1.jpg"]
+
+    def test_drawings_are_no_pictures_of_a_folder(self, tmp_path: Path) -> None:
+        fill(tmp_path, "car.jpg", "photo.png")
+        (tmp_path / "car.png").write_bytes(DRAWING)
+        assert found(tmp_path) == ["car.jpg", "photo.png"]
+        assert found(tmp_path / "car.png") == ["car.png"]
+
+    def test_a_folder_without_pictures_is_told(self, tmp_path: Path) -> None:
+        told: list[str] = []
+        fill(tmp_path, "empty/notes.txt")
+        assert [*Finder(tell=told.append).find([str(tmp_path / "empty")])] == []
+        assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
+
+    def test_what_is_not_there_says_so_when_it_is_read(self, tmp_path: Path) -> None:
+        (source,) = Finder().find([str(tmp_path / "gone.jpg")])
+        assert not source.is_there
+        with pytest.raises(PictureError, match="no such file or folder"):
+            source.read()
+
+    def test_a_folder_that_cannot_be_read_is_told(self, tmp_path: Path, monkeypatch) -> None:
+        fill(tmp_path, "a/1.jpg", "b/2.jpg")
+        scan = os.scandir
+
+        def guarded(path):
+            if Path(path).name == "b":
+                raise PermissionError(13, "Permission denied", path)
+            return scan(path)
+
+        monkeypatch.setattr("os.scandir", guarded)
+        first, second = Finder().find([str(tmp_path)])
+        assert (first.below.name, second.name) == ("1.jpg", f"{tmp_path}/b")
+        with pytest.raises(PictureError, match="cannot be read: Permission denied"):
+            second.read()
+
+
+class TestPatterns:
+    def test_a_pattern_stands_for_the_pictures_among_its_files(self, tmp_path: Path) -> None:
+        fill(tmp_path, "b/1.jpg", "a/1.png", "a/1.gif", "a/deep/2.jpg")
+        finder = Finder()
+        below = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
+        assert below == ["a/1.png", "b/1.jpg"]
+        assert finder.skipped.kinds == {".gif": 1}
+
+    def test_two_stars_find_a_picture_once(self, tmp_path: Path) -> None:
+        fill(tmp_path, "a/1.jpg", "a/deep/2.jpg")
+        assert found(tmp_path / "**") == ["a/1.jpg", "a/deep/2.jpg"]
+
+    def test_a_file_with_such_a_name_is_itself(self, tmp_path: Path) -> None:
+        fill(tmp_path, "car[1].jpg", "car1.jpg")
+        assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
+
+    def test_a_pattern_without_files_is_told(self, tmp_path: Path) -> None:
+        (source,) = Finder().find([f"{tmp_path}/*.jpg"])
+        with pytest.raises(PictureError, match="no file has such a name"):
+            source.read()
+
+
+class TestArchives:
+    def test_pictures_are_read_out_of_it_in_the_order_of_their_names(self, tmp_path: Path) -> None:
+        path = tmp_path / "photos.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in ("b.jpg", "a/1.png", "notes.txt", "__MACOSX/b.jpg", "a/.1.jpg"):
+                archive.writestr(name, f"content of {name}")
+        finder = Finder()
+        first, second = finder.find([str(path)])
+        assert (first.name, str(second.below)) == (f"{path}/a/1.png", "b.jpg")
+        assert (first.read(), second.read()) == (b"content of a/1.png", b"content of b.jpg")
+        assert finder.skipped.kinds == {".txt": 1}
+
+    def test_nothing_that_is_made_of_a_member_leaves_its_folder(self, tmp_path: Path) -> None:
+        with zipfile.ZipFile(tmp_path / "evil.zip", "w") as archive:
+            archive.writestr("../../etc/car.jpg", b"")
+            archive.writestr("/root/car.jpg", b"")
+        assert found(tmp_path / "evil.zip") == ["etc/car.jpg", "root/car.jpg"]
+
+    def test_a_member_that_is_larger_than_any_picture_is_not_unpacked_whole(
+        self, tmp_path: Path
+    ) -> None:
+        with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("car.bmp", bytes(65 << 20))
+        (source,) = Finder().find([str(tmp_path / "bomb.zip")])
+        with pytest.raises(PictureError, match="wanted a picture of up to 64 MB"):
+            source.read()
+
+    def test_what_is_no_archive_is_told(self, tmp_path: Path) -> None:
+        fill(tmp_path, "broken.zip")
+        (source,) = Finder().find([str(tmp_path / "broken.zip")])
+        with pytest.raises(PictureError, match="cannot be read as a zip archive"):
+            source.read()
+
+    def test_a_damaged_member_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "photos.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("car.jpg", b"a picture of a car")
+        path.write_bytes(path.read_bytes().replace(b"of a car", b"of a van"))
+        (source,) = Finder().find([str(path)])
+        with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
+            source.read()

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.recognition.letters import to_cyrillic
+from orchestrator.cli.recognition.watchlist import Hit, Watchlist, edit_distance, read_watchlist
+from orchestrator.errors import SettingsError
+from orchestrator.plates import Plate
+
+BOX = (0, 0, 90, 20)
+
+
+def plate(text: str) -> Plate:
+    return Plate(BOX, text=text)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "edits"),
+    [
+        ("", "", 0),
+        ("A123BC77", "", 8),
+        ("A123BC77", "A123BC77", 0),
+        ("A123BC77", "A128BC77", 1),
+        ("A123BC77", "A123BC777", 1),
+        ("A123BC77", "A13BC777", 2),
+        ("A123BC77", "B128BC7", 3),
+    ],
+)
+def test_edits_are_counted_both_ways(first: str, second: str, edits: int) -> None:
+    assert edit_distance(first, second) == edit_distance(second, first) == edits
+
+
+@pytest.mark.parametrize("distance", [0, 1, 2])
+@pytest.mark.parametrize("text", ["A123BC77", "A128BC77", "A123BC777", "B128BC77", "A23BC7", "K"])
+def test_what_is_near_enough_is_found_and_nothing_else(text: str, distance: int) -> None:
+    edits = edit_distance(text, "A123BC77")
+    hit = Watchlist({"A123BC77": "", "X999XX99": ""}, distance).find(plate(text))
+    assert hit == (Hit("A123BC77", "", edits) if edits <= distance else None)
+
+
+def test_the_nearest_one_counts() -> None:
+    watchlist = Watchlist({"A123BC78": "", "A123BC77": "mine"}, 1)
+    assert watchlist.find(plate("A123BC77")) == Hit("A123BC77", "mine", 0)
+
+
+def test_a_plate_that_was_not_sure_enough_is_looked_up_by_its_best_reading() -> None:
+    watchlist = Watchlist({"A123BC77": ""}, 0)
+    unsure = Plate(BOX, candidates=(("A123BC77", 0.4),), raw_text="A123BC7")
+    assert watchlist.find(unsure) == Hit("A123BC77", "", 0)
+    assert watchlist.find(Plate(BOX, raw_text="A123BC77")) == Hit("A123BC77", "", 0)
+    assert watchlist.find(Plate(BOX)) is None
+
+
+def test_a_list_has_plates_in_either_letters_with_notes(tmp_path: Path) -> None:
+    path = tmp_path / "list.txt"
+    path.write_text(f"# wanted\n\n{to_cyrillic('A123BC77').lower()}  blue van\nb456op199,\n")
+    watchlist = read_watchlist(path, 0)
+    assert watchlist.find(plate("A123BC77")) == Hit("A123BC77", "blue van", 0)
+    assert watchlist.find(plate("B456OP199")) == Hit("B456OP199", "", 0)
+
+
+def test_a_plate_with_blanks_in_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("B456OP199\nA 123 BC 77\n")
+    with pytest.raises(SettingsError, match="line 2: wanted a plate without blanks, got 'A'"):
+        read_watchlist(tmp_path / "list.txt", 0)
+
+
+def test_a_list_without_plates_is_none(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("# nobody\n")
+    with pytest.raises(SettingsError, match="wanted a plate a line, got none"):
+        read_watchlist(tmp_path / "list.txt", 0)
+    with pytest.raises(SettingsError, match="cannot be read: No such file"):
+        read_watchlist(tmp_path / "gone.txt", 0)

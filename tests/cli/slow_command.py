@@ -1,0 +1,29 @@
+"""The command as a process of its own, with a client that takes its time and needs no server."""
+
+import os
+import sys
+
+from tests.samples import PROJECT
+
+COMMAND = """
+import time
+import orchestrator.cli.serving as serving
+import orchestrator.client as client
+from orchestrator.cli.app import app
+from orchestrator.plates import Plate, Plates
+from tests.cli.no_server import NoServer
+
+class Slow(NoServer):
+    def recognize(self, picture, **parameters):
+        time.sleep(0.02)
+        return Plates((Plate((0, 0, 90, 20), text="A001AA77"),) * int(picture))
+
+client.PlateClient, serving.fitting_calls = Slow, lambda *_: 4
+app()
+"""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT), "TERM": "xterm", "COLUMNS": "100"}
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command line; each picture has as many plates as its file says, in digits."""
+    return [sys.executable, "-c", COMMAND, "recognize", "--url", "x:1", *arguments]

@@ -1,0 +1,73 @@
+"""A run that is stopped in the middle, as a process of its own, and gone on with."""
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.slow_command import ENVIRONMENT, command
+
+PICTURES = 120
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for number in range(PICTURES):
+        (folder / f"{number:03}.jpg").write_text(str(number % 4))
+    return folder
+
+
+def start(folder: Path, *more: str) -> "subprocess.Popen[str]":
+    files = ("--jsonl", "out.jsonl", "--csv", "out.csv")
+    return subprocess.Popen(
+        command("photos", *files, *more),
+        cwd=folder,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_lines(path: Path, count: int) -> None:
+    ends = time.monotonic() + 60
+    while not path.exists() or path.read_bytes().count(b"\n") < count:
+        assert time.monotonic() < ends
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        pytest.param(signal.SIGINT, 130, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, 130, id="told-to-end"),
+        pytest.param(signal.SIGKILL, -9, id="killed"),
+    ],
+)
+def test_nothing_is_lost_and_nothing_done_twice(photos: Path, number: int, code: int) -> None:
+    folder, jsonl = photos.parent, photos.parent / "out.jsonl"
+    with start(folder) as first:
+        wait_for_lines(jsonl, PICTURES // 2)
+        first.send_signal(number)
+        _, told = first.communicate()
+    assert first.returncode == code
+    kept = jsonl.read_text().splitlines()[:-1]  # the last may be cut off
+    assert PICTURES // 2 - 1 <= len(kept) < PICTURES - 1
+    with start(folder, "--resume") as second:
+        _, summary = second.communicate()
+    assert second.returncode == 0, summary
+    wanted = [f"photos/{number:03}.jpg" for number in range(PICTURES)]
+    lines = jsonl.read_text().splitlines()
+    assert [json.loads(line)["picture"] for line in lines] == wanted
+    assert lines[: len(kept)] == kept
+    rows = (folder / "out.csv").read_text().splitlines()[1:]
+    # A picture has 0 to 3 plates; one without has a row, too.
+    assert len(rows) == PICTURES // 4 * (1 + 1 + 2 + 3)
+    assert len({tuple(row.split(",")[:4]) for row in rows}) == len(rows)
+    assert "were done before" in summary
+    assert code == -9 or "Stopped. To go on, give the same command again with --resume." in told
