@@ -134,6 +134,7 @@ def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
 
 def _name_gateway(gateway: GatewayOptions) -> Iterator[str]:
     yield "  gateway, for everybody else"
+    yield f"    page     {_url(gateway)}/"
     yield f"    REST     {_url(gateway)}/v1/recognize"
     yield f"    docs     {_url(gateway)}/docs"
     yield f"    KServe   {_reached(gateway.http)}"

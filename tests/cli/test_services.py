@@ -63,6 +63,7 @@ def test_the_welcome_names_the_gateway_first() -> None:
     assert lines[:10] == [
         "ready",
         "  gateway, for everybody else",
+        "    page     http://localhost:8080/",
         "    REST     http://localhost:8080/v1/recognize",
         "    docs     http://localhost:8080/docs",
         "    KServe   localhost:8080",
