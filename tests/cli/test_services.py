@@ -60,7 +60,7 @@ def test_models_of_others_have_no_gateway(
 
 def test_the_welcome_names_the_gateway_first() -> None:
     lines = welcome(ServerOptions(), GatewayOptions()).splitlines()
-    assert lines[:10] == [
+    assert lines[:11] == [
         "ready",
         "  gateway, for everybody else",
         "    page     http://localhost:8080/",

@@ -125,8 +125,8 @@ def test_a_connection_is_kept_and_replaced_when_it_was_closed(
     def answer_two_and_take_one_more(connection: socket.socket) -> None:
         for _ in range(2):
             receive(connection)
-            connection.sendall(NO_PLATES)
             calls.append(connection.fileno())
+            connection.sendall(NO_PLATES)
         receive(connection)
 
     with (

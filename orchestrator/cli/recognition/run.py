@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from orchestrator.cli.recognition.entry import Entry
-from orchestrator.cli.recognition.in_order import in_order
 from orchestrator.cli.recognition.made_pictures import Made, NewFiles
 from orchestrator.cli.recognition.recognizing import Done, Recognizer
 from orchestrator.cli.recognition.result_files import Results
@@ -16,6 +15,7 @@ from orchestrator.cli.recognition.screen import Screen
 from orchestrator.cli.recognition.source import Source
 from orchestrator.cli.recognition.table import to_printable, to_table
 from orchestrator.cli.recognition.totals import Totals
+from orchestrator.client.ordered import work_in_order
 from orchestrator.errors import PictureError, ServerError
 
 AWAY = 10
@@ -47,7 +47,7 @@ class Run:
             ServerError: The server has stopped answering; the rest was not tried.
             SettingsError: A file of results cannot be written.
         """
-        with closing(in_order(recognizer.recognize, sources, in_flight)) as all_done:
+        with closing(work_in_order(recognizer.recognize, sources, in_flight)) as all_done:
             for done in all_done:
                 self._take(done)
 
