@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from orchestrator import PlateClient
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.client import sync
+from orchestrator.client import calling
 from orchestrator.contract import unmark
 from orchestrator.errors import RequestError
 from orchestrator.gateway.options import GatewayOptions
@@ -37,7 +37,7 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
     provider = TracerProvider(resource=Resource.create({"service.name": "gate"}))
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(url)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sync, "TRACER", provider.get_tracer("orchestrator"))
+        patch.setattr(calling, "TRACER", provider.get_tracer("orchestrator"))
         yield provider.get_tracer("gate")
     provider.shutdown()
 

@@ -180,7 +180,9 @@ async function openCamera() {
     find("video").srcObject = await navigator.mediaDevices.getUserMedia({ video: { facingMode: "environment", width: { ideal: 1920 } } });
     find("viewfinder").hidden = false;
     find("camera").ariaExpanded = "true";
+    find("shoot").disabled = true; // until there is something to see
     await find("video").play();
+    find("shoot").disabled = false;
     find("shoot").focus();
   } catch (error) {
     announce(say("no_camera", { why: error.message }));
