@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.children import begin_child
 
-LOW, USUAL = 3, 0
+LOW, USUAL = 5, 0
 """Niceness. The warming server gets a quarter of cores that the other would keep busy: with much
 less it would never be ready."""
 CAP_SYS_NICE = 23
