@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from orchestrator.edits import edit_costs, edit_distance
 from reporting.comparison import ratio
 
 Pair = tuple[str, str]
@@ -32,7 +33,7 @@ def align(wanted: str, read: str) -> list[Pair]:
         Character pairs in order; `""` on one side where a character was left out or added.
         Where several alignments are as good, the one that replaces rather than leaves out.
     """
-    costs = _costs(wanted, read)
+    costs = edit_costs(wanted, read)
     pairs: list[Pair] = []
     i, j = len(wanted), len(read)
     while i or j:
@@ -46,22 +47,6 @@ def align(wanted: str, read: str) -> list[Pair]:
             j -= 1
             pairs.append(("", read[j]))
     return pairs[::-1]
-
-
-def _costs(wanted: str, read: str) -> list[list[int]]:
-    """Return the edit distances between all prefixes, [len(wanted) + 1][len(read) + 1]."""
-    costs = [list(range(len(read) + 1))]
-    for i, char in enumerate(wanted, 1):
-        row = [i]
-        for j, other in enumerate(read, 1):
-            row.append(min(costs[-1][j] + 1, row[-1] + 1, costs[-1][j - 1] + (char != other)))
-        costs.append(row)
-    return costs
-
-
-def edit_distance(wanted: str, read: str) -> int:
-    """Return how many characters must be replaced, left out or added: the Levenshtein distance."""
-    return _costs(wanted, read)[-1][-1]
 
 
 def character_error_rate(pairs: Iterable[Pair]) -> float | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from orchestrator.formats import BREAK, lines_of
+from orchestrator.letters import CYRILLIC, LATIN
 from rendering import painting
 from rendering.country import FlatPlate
 from rendering.glyphs import glyph_mask
@@ -26,8 +27,6 @@ from rendering.russia_parts import (
     random_style,
 )
 from rendering.texts import kinds_of, plain
-
-LETTERS, CYRILLIC = "ABEKMHOPCTYX", "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant
 
 
 def draw(
@@ -134,4 +133,4 @@ def _draw_square(
 
 def load_font(path: Path) -> GlyphSource:
     """Take the characters from a font with Cyrillic capitals in plate shapes."""
-    return painting.load_font(path, LETTERS, CYRILLIC)
+    return painting.load_font(path, LATIN, CYRILLIC)

@@ -76,13 +76,13 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         RequestError: It wants a key, or does not recognise plates.
     """
     from orchestrator.client.faults import translate_errors
+    from orchestrator.client.questions import fit
     from orchestrator.client.transport import connect
 
     transport, timeout_s = connect(url, key), min(timeout_s, ASK_S)
     try:
         with translate_errors(url, timeout_s):
-            groups = transport.config(timeout_s).get("instance_group", [])
-        pictures = sum(int(group.get("count", 1)) for group in groups)
+            fitting = fit(transport.config(timeout_s))
     except (Overloaded, ModelError, SettingsError):  # it is there; more is not known
         return USUAL_CALLS
     except ServerError as error:
@@ -92,4 +92,4 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         ) from error
     finally:
         transport.close()
-    return min(max(2 * pictures, FEWEST_CALLS), MOST_CALLS)
+    return min(max(fitting, FEWEST_CALLS), MOST_CALLS)

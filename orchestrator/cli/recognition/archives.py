@@ -14,7 +14,7 @@ from orchestrator.errors import PictureError
 
 SUFFIX = ".zip"
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
-UNREADABLE = (RuntimeError, NotImplementedError)
+UNREADABLE = RuntimeError
 """What zipfile raises for a member that is encrypted, or packed by a method it does not know."""
 
 

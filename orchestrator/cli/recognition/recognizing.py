@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.recognition.entry import Entry
-from orchestrator.cli.recognition.letters import in_cyrillic
 from orchestrator.cli.recognition.made_pictures import Made, Maker
 from orchestrator.cli.recognition.source import Source
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
+from orchestrator.letters import in_cyrillic
 from orchestrator.plates import Plates
 from orchestrator.retries import WORTH_ANOTHER_TRY
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from orchestrator.cli.recognition.letters import to_latin
+from orchestrator.edits import edit_distance
 from orchestrator.errors import SettingsError
+from orchestrator.letters import to_latin
 from orchestrator.plates import Plate
 
 SHORTEST = 4
@@ -98,17 +99,6 @@ def read_watchlist(path: Path, distance: int) -> Watchlist:
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
     return Watchlist(notes, distance)
-
-
-def edit_distance(first: str, second: str) -> int:
-    """Return how many characters to change, add or leave out make one text of the other."""
-    row = list(range(len(second) + 1))
-    for i, one in enumerate(first, 1):
-        before, row[0] = row[0], i
-        for j, other in enumerate(second, 1):
-            changed = before + (one != other)
-            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, changed)
-    return row[-1]
 
 
 def _shorten(text: str, most: int) -> Iterator[str]:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.recognition.letters import to_cyrillic
 from orchestrator.cli.recognition.watchlist import Hit, Watchlist, edit_distance, read_watchlist
 from orchestrator.errors import SettingsError
+from orchestrator.letters import to_cyrillic
 from orchestrator.plates import Plate
 
 BOX = (0, 0, 90, 20)

@@ -1,0 +1,23 @@
+"""How far two texts are apart.
+
+Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals",
+1966; R. Wagner and M. Fischer, 1974.
+"""
+
+from __future__ import annotations
+
+
+def edit_costs(wanted: str, read: str) -> list[list[int]]:
+    """Return the edit distances between all prefixes, [len(wanted) + 1][len(read) + 1]."""
+    costs = [list(range(len(read) + 1))]
+    for i, char in enumerate(wanted, 1):
+        row = [i]
+        for j, other in enumerate(read, 1):
+            row.append(min(costs[-1][j] + 1, row[-1] + 1, costs[-1][j - 1] + (char != other)))
+        costs.append(row)
+    return costs
+
+
+def edit_distance(wanted: str, read: str) -> int:
+    """Return how many characters must be replaced, left out or added: the Levenshtein distance."""
+    return edit_costs(wanted, read)[-1][-1]
