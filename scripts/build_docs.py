@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 PROJECT = Path(__file__).resolve().parents[1]
 ELSEWHERE = {
@@ -93,11 +93,11 @@ def adjust(text: str, source: str) -> str:
         path, hash_sign, anchor = (address or "").partition("#")
         if not path or "://" in path:
             return found[0]
-        wanted = os.path.normpath(os.path.join(os.path.dirname(source), path))
+        wanted = os.path.normpath(PurePosixPath(source).parent / path)
         target = places.get(wanted, places.get(f"{wanted}/README.md"))
         if target:
-            here = os.path.dirname(places[source])
-            return f"{mark}[{words}]({os.path.relpath(target, here)}{hash_sign}{anchor})"
+            there = os.path.relpath(target, PurePosixPath(places[source]).parent)
+            return f"{mark}[{words}]({there}{hash_sign}{anchor})"
         if not (PROJECT / wanted).exists():
             raise ValueError(f"{source}: wanted a link to a file of the project, got {address}")
         return found[0] if wanted.startswith("docs/") else _name(words, wanted)

@@ -20,8 +20,9 @@ from orchestrator.cli.app import app
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
 INTRODUCTION = """# Commands
 
-What `plates COMMAND --help` says of each command. In a checkout the program is `.venv/bin/plates`. `evaluate`, `bench`, `soak`, `quantize` and
-`train` are there in a checkout alone. This page is written by `scripts/command_reference.py`.
+What `plates COMMAND --help` says of each command. In a checkout the program is `.venv/bin/plates`.
+`evaluate`, `bench`, `soak`, `quantize` and `train` are there in a checkout alone. This page is
+written by `scripts/command_reference.py`.
 """
 
 

@@ -8,8 +8,6 @@ import importlib
 import importlib.util
 import json
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 

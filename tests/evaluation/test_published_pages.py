@@ -1,4 +1,4 @@
-"""What docs/accuracy.md and the model cards say is what was measured, with the weights that lie here."""
+"""docs/accuracy.md and the model cards say what was measured, with the weights that lie here."""
 
 import re
 from dataclasses import replace
