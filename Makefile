@@ -121,7 +121,7 @@ clean:
 	@touch .venv/.serve .venv/.workshop .venv/.examples .venv/.dev $@
 
 .venv/.dev: $(LOCK)
-	$(INSTALL) --group dev --group workshop --group examples
+	$(INSTALL) --group dev --group docs --group workshop --group examples
 	@touch .venv/.serve .venv/.workshop .venv/.examples $@
 
 .venv-train/.train: $(LOCK)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set up `.venv` from poetry.lock, without Poetry; standard library only, Python 3.9 or newer.
 
-usage: install.py [--group dev|workshop|examples|audit|fuzz|train] ... [--venv .venv]
+usage: install.py [--group dev|docs|workshop|examples|audit|fuzz|train] ... [--venv .venv]
                   [--torch cpu|cuda]
 
 The server needs Python 3.10 to 3.12 with its shared library. The first that is one makes `.venv`:
@@ -35,7 +35,7 @@ OLDEST, NEWEST = (3, 10), (3, 12)  # what the server's workers are built for
 BROUGHT = "3.11"  # the one that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
-GROUPS = ("dev", "workshop", "examples", "audit", "fuzz", "train")
+GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
 UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
 EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
 
