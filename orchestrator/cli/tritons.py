@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
-from orchestrator.gateway.handover import Died, Event, Moved
+from orchestrator.gateway.handover import Died, Event, Moved, Renewed
 from orchestrator.gateway.options import Address
 from orchestrator.retries import Retries
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
-    from orchestrator.server.deaths import Death
+    from orchestrator.server.deaths import Death, Renewal
     from orchestrator.server.options import ServerOptions
     from orchestrator.server.process import Server
 
@@ -91,8 +91,13 @@ class Tritons:
 
         return start(options, lambda *_: self.models, self._note, meanwhile=meanwhile)
 
-    def _note(self, death: Death) -> None:
-        self.tell(Died(death.model, death.how, death.blamed))
+    def _note(self, event: Death | Renewal) -> None:
+        from orchestrator.server.deaths import Death
+
+        if isinstance(event, Death):
+            self.tell(Died(event.model, event.how, event.blamed, event.is_last))
+        else:
+            self.tell(Renewed(event.model))
 
 
 def _look_after(serving: Server, others: Callable[[], None]) -> None:

@@ -8,7 +8,7 @@ import os
 import stat
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.handover import Died, Event, Moved, event_from_json
+from orchestrator.gateway.handover import Died, Event, Moved, Renewed, event_from_json
 from orchestrator.gateway.service import Service
 
 STDIN = 0
@@ -38,6 +38,8 @@ async def heed(service: Service, event: Event) -> None:
         case Moved():
             service.move(event)
         case Died():
-            service.triton.repeats.blame(event.calls, event.how)
+            service.triton.lose(event)
             if event.is_counted:
                 service.metrics.note_death(event.model, event.how)
+        case Renewed():
+            service.triton.easing.end(event.model)

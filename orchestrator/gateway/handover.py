@@ -30,17 +30,30 @@ class Died:
         model: Whose worker it was.
         how: A signal, an exit status, or how it hung.
         calls: Ids, as Triton got them, of those that may be to blame.
+        is_last: Nobody answers for the model until it has another.
         is_counted: By whom is told; one of several processes counts.
     """
 
     model: str
     how: str
     calls: tuple[str, ...] = ()
+    is_last: bool = False
     is_counted: bool = True
 
 
-Event = Moved | Died
-EVENTS: dict[str, type[Event]] = {"moved": Moved, "died": Died}
+@dataclass(frozen=True)
+class Renewed:
+    """A model has new workers in the place of those that died.
+
+    Attributes:
+        model: Its name.
+    """
+
+    model: str
+
+
+Event = Moved | Died | Renewed
+EVENTS: dict[str, type[Event]] = {"moved": Moved, "died": Died, "renewed": Renewed}
 
 
 def to_json(options: GatewayOptions) -> str:

@@ -7,7 +7,7 @@ import itertools
 import os
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from hashlib import blake2b
@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeVar
 from orchestrator.contract import mark
 from orchestrator.errors import ServerError
 from orchestrator.gateway.calls import Answer, Call
+from orchestrator.gateway.pauses import Pauses, growing_s
 from orchestrator.gateway.refusals import Harmful, Late
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 0.2
 STRIKES = 2
 """Workers that a call may cost: at the first another call may have been to blame."""
 MOST_KEPT = 1000
@@ -62,7 +62,7 @@ class Repeats:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._send, self._away_s = send, away_s
-        self._clock, self._sleep = clock, sleep
+        self._clock, self._pauses = clock, Pauses(clock, sleep)
         self._numbers = itertools.count(1)
         self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker ended, by the call
         self._strikes: OrderedDict[Print, int] = OrderedDict()
@@ -87,6 +87,7 @@ class Repeats:
     def end(self) -> None:
         """Try nothing again from now on."""
         self._is_ending = True
+        self._pauses.release()
 
     async def infer(self, call: Call, within_s: float) -> Answer:
         """Return Triton's answer to a call, however often it takes.
@@ -100,7 +101,9 @@ class Repeats:
             PlateError: Triton refused it, or stayed away.
         """
         self._check(call)
-        begun, pauses, is_suspect = self._clock(), _pauses_s(), False
+        begun, pauses = self._clock(), growing_s()
+        is_again = is_suspect = False
+        tried_until = begun + min(within_s, self._away_s)
         async with AsyncExitStack() as alone:
             while True:
                 sent = call if call.is_probe else replace(call, id=self._mark(call.id))
@@ -108,16 +111,19 @@ class Repeats:
                     answer = await self._try(sent, begun + within_s - self._clock())
                 except ServerError:
                     is_blamed, pause_s = self._judge(sent), next(pauses)
-                    if self._gives_up(begun, min(within_s, self._away_s) - pause_s):
+                    if self._is_ending or self._clock() + pause_s > tried_until:
                         raise
                 else:
+                    if is_again:
+                        self._pauses.release()
                     if is_suspect:
                         self._strikes.pop(print_of(call), None)
                     return replace(answer, id=call.id)
-                await self._sleep(pause_s)
+                await self._pauses.wait(pause_s, tried_until)
                 if is_blamed and not is_suspect:
                     is_suspect = True
                     await alone.enter_async_context(self._alone)
+                is_again = True
                 self.count += 1
 
     async def _try(self, sent: Call, within_s: float) -> Answer:
@@ -136,9 +142,6 @@ class Repeats:
 
     def _mark(self, call_id: str) -> str:
         return mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
-
-    def _gives_up(self, begun: float, within_s: float) -> bool:
-        return self._is_ending or self._clock() - begun > within_s
 
     def _strike(self, culprit: Print, how: str) -> bool:
         """Count a worker that ended with a call; tell whether there were too many."""
@@ -162,13 +165,6 @@ def print_of(call: Call) -> Print:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
         digest.update(tensor.data)
     return Print(_size_of(call), digest.digest())
-
-
-def _pauses_s() -> Iterator[float]:
-    pause_s = FIRST_PAUSE_S
-    while True:
-        yield pause_s
-        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def _size_of(call: Call) -> int:

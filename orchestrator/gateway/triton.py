@@ -17,7 +17,8 @@ from tritonclient.grpc import service_pb2_grpc
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
 from orchestrator.gateway.checks import OF_TRITON, TIMEOUT
-from orchestrator.gateway.handover import Moved
+from orchestrator.gateway.easing import Easing
+from orchestrator.gateway.handover import Died, Moved
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
 from orchestrator.gateway.repeats import Repeats
@@ -49,6 +50,7 @@ class Triton:
     def __init__(self, options: GatewayOptions) -> None:
         self._options = options
         self._connect(Moved(options.triton_http, options.triton_grpc, options.triton_metrics))
+        self.easing = Easing(options.limits.calls)
         self.repeats = Repeats(self._send, options.limits.away_s)
 
     def _connect(self, addresses: Moved) -> None:
@@ -61,7 +63,13 @@ class Triton:
         """Send the next calls to another Triton; return when those under way are answered."""
         before = self._channel
         self._connect(addresses)
+        self.easing.end_all()
         await before.close(self._options.limits.call_s)
+
+    def lose(self, death: Died) -> None:
+        """Note that a worker died, and that its model gets another."""
+        self.repeats.blame(death.calls, death.how)
+        self.easing.begin(death.model, is_last=death.is_last)
 
     async def infer(self, call: Call) -> Answer:
         """Forward a call that was checked, again where a worker dies with it.
@@ -74,10 +82,12 @@ class Triton:
 
     async def _send(self, call: Call, timeout_s: float) -> Answer:
         metadata = tuple(call.trace.items()) or None
+        ends = time.monotonic() + timeout_s
         try:
-            response = await self._stub.ModelInfer(
-                to_request(call), timeout=timeout_s, metadata=metadata
-            )
+            async with self.easing.turn():
+                response = await self._stub.ModelInfer(
+                    to_request(call), timeout=ends - time.monotonic(), metadata=metadata
+                )
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, timeout_s) from error
         return to_answer(response)

@@ -12,7 +12,7 @@ from functools import partial
 
 from orchestrator.errors import ServerError
 from orchestrator.heartbeat import ASK, Beat, State, is_told, read, read_stack
-from orchestrator.server.deaths import Death
+from orchestrator.server.deaths import Death, Renewal
 from orchestrator.server.hangs import Hangs
 from orchestrator.server.log import Log
 from orchestrator.server.replacing import Replacing
@@ -36,7 +36,8 @@ class Care:
         replacing: Replaces a model's workers.
         prefix: Of what its workers write down, see `orchestrator.heartbeat`.
         log: What they wrote.
-        tell: Is told of each death before the calls fail that the worker had.
+        tell: Is told of each death before the calls fail that the worker had, and of each model
+            that has new workers.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class Care:
         *,
         prefix: str,
         log: Log,
-        tell: Callable[[Death], None],
+        tell: Callable[[Death | Renewal], None],
     ) -> None:
         self._workers, self._replacing, self._prefix = workers, replacing, prefix
         self._log, self._tell = log, tell
@@ -98,7 +99,8 @@ class Care:
             _send(worker.pid, ASK)
             time.sleep(ANSWER_S)
         stack, lines = read_stack(self._prefix, worker.pid), self._log.theirs()
-        death = Death(worker.model, worker.pid, how, beat, stack, lines)
+        is_last = not self._is_served(worker.model)
+        death = Death(worker.model, worker.pid, how, beat, stack, lines, is_last)
         logger.error("%s", death.to_json())
         self._tell(death)
         self._deaths += 1
@@ -112,10 +114,13 @@ class Care:
         if self._replacing.is_under_way(model):
             self._again.add(model)
             return
+        self._old[model] = {one.pid for one in self._workers.alive() if one.model == model}
+        self._replacing.begin(model, has_others=self._is_served(model))
+
+    def _is_served(self, model: str) -> bool:
+        """Tell whether some of its workers answer."""
         others = [one for one in self._workers.alive() if one.model == model]
-        self._old[model] = {one.pid for one in others}
-        is_served = any(self._workers.is_known(one) and not one.is_stopped for one in others)
-        self._replacing.begin(model, has_others=is_served)
+        return any(self._workers.is_known(one) and not one.is_stopped for one in others)
 
     def _finish(self) -> None:
         for model in self._replacing.finish():
@@ -124,6 +129,8 @@ class Care:
             if model in self._again:
                 self._again.remove(model)
                 self._replace(model)
+            else:
+                self._tell(Renewal(model))
 
     def _end_retired(self) -> None:
         here = [worker for worker in self._workers.alive() if worker.pid in self._retired]

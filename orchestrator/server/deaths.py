@@ -17,6 +17,17 @@ OUTSIDE = ("SIGKILL", "SIGTERM", "stopped")
 
 
 @dataclass(frozen=True)
+class Renewal:
+    """A model got new workers after one died.
+
+    Attributes:
+        model: Its name.
+    """
+
+    model: str
+
+
+@dataclass(frozen=True)
 class Death:
     """A worker that died or was killed because it hung.
 
@@ -27,6 +38,7 @@ class Death:
         beat: What it was doing.
         stack: What Python wrote of its end, or where it was; empty where it wrote nothing.
         lines: What the server and its workers wrote last, Triton's own log left out.
+        is_last: Its model has no other worker that answers.
     """
 
     model: str
@@ -35,6 +47,7 @@ class Death:
     beat: Beat
     stack: str = ""
     lines: Sequence[str] = ()
+    is_last: bool = False
 
     @property
     def blamed(self) -> tuple[str, ...]:

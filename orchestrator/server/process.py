@@ -17,7 +17,7 @@ from orchestrator.children import begin_child, ignore_stops
 from orchestrator.errors import ServerError
 from orchestrator.server.care import Care
 from orchestrator.server.command import command, environment
-from orchestrator.server.deaths import Death
+from orchestrator.server.deaths import Death, Renewal
 from orchestrator.server.distribution import find_distribution, lay_out_backends
 from orchestrator.server.hidden_key import hide
 from orchestrator.server.layout import lay_out
@@ -38,12 +38,12 @@ IDLE_S = 0.5
 LIST_EVERY_S = 0.5
 """While it serves, workers are new only where others were lost."""
 
-Tell = Callable[[Death], None]
+Tell = Callable[[Death | Renewal], None]
 
 logger = logging.getLogger(__name__)
 
 
-def ignore(_death: Death) -> None:
+def ignore(_event: Death | Renewal) -> None:
     """Tell nobody but the log."""
 
 
@@ -57,7 +57,7 @@ class Server:
         runtime: What it keeps on disk and in shared memory.
         models: That it loads at its start.
         ours: The repository, where nobody but this process writes to it.
-        tell: Is told of each worker that dies.
+        tell: Is told of each worker that dies, and of each model that has new ones.
         log: What it and its workers write.
     """
 
@@ -219,7 +219,7 @@ def start(
     Args:
         options: How to start it.
         models: What it serves; ours when None.
-        tell: Is told of each worker that dies once it serves.
+        tell: Is told of each worker that dies once it serves, and of each model that has new ones.
         meanwhile: Looks after another that serves until this one is ready, to which the cores are
             left; called again and again, and what it raises ends the start.
 

@@ -7,11 +7,11 @@ import pytest
 from orchestrator import cli
 from orchestrator.cli.tritons import Tritons, moved_to
 from orchestrator.errors import ServerError
-from orchestrator.gateway.handover import Died, Event
+from orchestrator.gateway.handover import Died, Event, Renewed
 from orchestrator.heartbeat import Beat, State
 from orchestrator.retries import Retries
 from orchestrator.server import process
-from orchestrator.server.deaths import Death
+from orchestrator.server.deaths import Death, Renewal
 from orchestrator.server.options import ServerOptions
 
 OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
@@ -120,12 +120,17 @@ def test_the_gateway_hears_where_one_is_started_again(told, faults, tmp_path) ->
     assert told == ["start 1 here", "moved back"]
 
 
-def test_the_gateway_hears_of_a_dead_worker(monkeypatch, tmp_path) -> None:
+def test_the_gateway_hears_of_a_dead_worker_and_of_the_next(monkeypatch, tmp_path) -> None:
     events: list[Event] = []
-    death = Death("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)))
-    monkeypatch.setattr(process, "start", lambda _options, _models, tell, **_: tell(death))
+    death = Death("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)), is_last=True)
+
+    def start(_options, _models, tell, **_) -> None:
+        tell(death)
+        tell(Renewal("stn"))
+
+    monkeypatch.setattr(process, "start", start)
     Tritons(OPTIONS, tmp_path, events.append).start()
-    assert events[0] == Died("stn", "SIGSEGV", ("a#1-1",))
+    assert events[:2] == [Died("stn", "SIGSEGV", ("a#1-1",), is_last=True), Renewed("stn")]
 
 
 def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:

@@ -8,15 +8,23 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.events import listen
-from orchestrator.gateway.handover import Died, Event, Moved, event_from_json, event_to_json
+from orchestrator.gateway.handover import (
+    Died,
+    Event,
+    Moved,
+    Renewed,
+    event_from_json,
+    event_to_json,
+)
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.service import Service
 
-DIED = Died("stn", "SIGSEGV", ("gate-7#1-2",))
+DIED = Died("stn", "SIGSEGV", ("gate-7#1-2",), is_last=True)
+RENEWED = Renewed("stn")
 MOVED = Moved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
 
 
-@pytest.mark.parametrize("event", [DIED, MOVED])
+@pytest.mark.parametrize("event", [DIED, RENEWED, MOVED])
 def test_an_event_is_read_as_it_was_written(event: Event) -> None:
     assert event_from_json(event_to_json(event)) == event
 
@@ -48,6 +56,34 @@ def test_a_death_is_counted_once_for_all_processes() -> None:
     page = hear(event_to_json(DIED), event_to_json(Died("stn", "SIGSEGV", is_counted=False)))
     told = b'plates_gateway_worker_deaths_total{how="SIGSEGV",model="stn"} 1.0'
     assert told in page.metrics.render()
+
+
+async def waits_for_another(service: Service) -> bool:
+    """Tell whether a call is not sent while another is with Triton."""
+    async with service.triton.easing.turn():
+        second = service.triton.easing.turn()
+        try:
+            await asyncio.wait_for(second.__aenter__(), 0.02)
+        except asyncio.TimeoutError:
+            return True
+        await second.__aexit__(None, None, None)
+        return False
+
+
+@pytest.mark.parametrize(
+    ("after", "is_eased"),
+    [
+        pytest.param([], True, id="dead"),
+        pytest.param([RENEWED], False, id="renewed"),
+        pytest.param([Renewed("yolo")], True, id="another one renewed"),
+        pytest.param([MOVED], False, id="another Triton"),
+    ],
+)
+def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
+    after: list[Event], is_eased: bool
+) -> None:
+    service = hear(event_to_json(DIED), *(event_to_json(one) for one in after))
+    assert asyncio.run(waits_for_another(service)) is is_eased
 
 
 def test_how_long_a_worker_hung_is_no_label() -> None:

@@ -1,15 +1,19 @@
 """Calls are sent again while Triton is away, but not those that bring its workers down."""
 
 import asyncio
-from collections.abc import Callable
+import heapq
+import itertools
+from collections.abc import Callable, Coroutine
 
 import pytest
 
 from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.gateway.calls import Answer, Call, Tensor
+from orchestrator.gateway.pauses import LONGEST_S
 from orchestrator.gateway.refusals import Harmful, Late
 from orchestrator.gateway.repeats import Repeats, print_of
+from tests.gateway.stories import settle
 
 AWAY = ServerError("away")
 
@@ -48,6 +52,29 @@ class Triton:
         return asyncio.run(self.repeats.infer(asked, within_s))
 
 
+class Time:
+    """Passes at once for several tasks that sleep."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
+        await woken
+
+    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
+        together = asyncio.gather(*tasks)
+        await settle()
+        while not together.done():
+            self.now, _, woken = heapq.heappop(self._sleepers)
+            woken.set_result(None)
+            await settle()
+        await together
+
+
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
     triton = Triton()
     assert triton.ask(call()).id == "gate-7"
@@ -75,6 +102,29 @@ def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
     assert len({*triton.sent}) == 7
     assert triton.repeats.count == 6
     assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
+
+
+def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together() -> None:
+    callers, back_at_s = 16, 4.0
+    time, sent_at, answered_at = Time(), [], []
+
+    async def send(asked: Call, _within_s: float) -> Answer:
+        sent_at.append(time.now)
+        if time.now < back_at_s:
+            raise AWAY
+        return Answer(asked.model, "1", asked.id, ())
+
+    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
+
+    async def ask() -> None:
+        await repeats.infer(call(), 60.0)
+        answered_at.append(time.now)
+
+    asyncio.run(time.pass_for(*(ask() for _ in range(callers))))
+    assert len(answered_at) == callers
+    assert max(answered_at) <= back_at_s + 2 * LONGEST_S
+    in_vain = sum(at < back_at_s for at in sent_at)
+    assert in_vain < callers * 5 + back_at_s / LONGEST_S  # each on its own: 16 * 23
 
 
 @pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
@@ -155,17 +205,17 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
             raise AWAY
         under_way.add(asked.id)
         at_once.append(len(under_way))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await time.sleep(0.05)
         under_way.remove(asked.id)
         return Answer(asked.model, "1", asked.id, ())
 
-    repeats = Repeats(send, 30.0, lambda: 0.0, lambda _seconds: asyncio.sleep(0))
+    time = Time()
+    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
 
-    async def ask_both() -> None:
-        await asyncio.gather(*(repeats.infer(call(one), 60) for one in (b"a", b"b", b"c")))
+    async def ask(picture: bytes) -> None:
+        await repeats.infer(call(picture), 60)
 
-    asyncio.run(ask_both())
+    asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
     assert at_once == [1, 1, 1]
 
 

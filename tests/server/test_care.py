@@ -15,7 +15,7 @@ from orchestrator.errors import ServerError
 from orchestrator.heartbeat import State, read
 from orchestrator.server import care
 from orchestrator.server.care import Care
-from orchestrator.server.deaths import Death
+from orchestrator.server.deaths import Death, Renewal
 from orchestrator.server.log import Log
 from orchestrator.server.workers import Worker, Workers
 from tests.server.standing_in import start_worker
@@ -86,11 +86,13 @@ class Story:
     Attributes:
         prefix: Of what workers write down.
         told: Of whom the care has told.
+        renewed: Models of which it has told that they have new workers.
     """
 
     prefix: str
     replacing: Scripted = field(default_factory=Scripted)
     told: list[Death] = field(default_factory=list)
+    renewed: list[str] = field(default_factory=list)
     children: list[subprocess.Popen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -98,8 +100,11 @@ class Story:
             Own(self.children), self.replacing, prefix=self.prefix, log=Log(), tell=self.note
         )
 
-    def note(self, death: Death) -> None:
-        self.told.append(death)
+    def note(self, event: Death | Renewal) -> None:
+        if isinstance(event, Death):
+            self.told.append(event)
+        else:
+            self.renewed.append(event.model)
 
     def run(self, code: str) -> subprocess.Popen:
         """Start a worker; it has begun what it does when this returns."""
@@ -136,8 +141,13 @@ def test_a_killed_worker_is_told_of_once_and_its_model_replaced(story: Story, ca
     (death,) = story.told
     assert (death.model, death.pid, death.how) == ("stn", worker.pid, "SIGKILL")
     assert json.loads(caplog.messages[0])["event"] == "worker died"
+    assert not death.is_last
     assert story.replacing.begun == [("stn", True)]
     assert other.poll() is None
+    assert story.renewed == []
+    story.replacing.done = ["stn"]
+    assert story.care.look()
+    assert story.renewed == ["stn"]
 
 
 def test_a_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
@@ -158,6 +168,8 @@ def test_a_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
     story.replacing.is_slow, story.replacing.done = False, ["stn"]
     assert story.care.look()
     assert story.replacing.begun == [("stn", False)] * 2
+    assert [death.is_last for death in story.told] == [True, True]
+    assert story.renewed == []  # the second one's successor is still to come
 
 
 def test_replaced_workers_that_triton_leaves_are_ended_without_a_word(story: Story) -> None:

@@ -1,0 +1,106 @@
+"""Fewer calls go to Triton while workers start."""
+
+import asyncio
+
+import pytest
+
+from orchestrator.gateway import easing
+from orchestrator.gateway.easing import LONGEST_S, Easing
+from tests.gateway.stories import Clock, settle
+
+CALLS = 16
+
+
+class Story:
+    """Calls that stay with Triton until they are let go."""
+
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.easing = Easing(CALLS, self.clock)
+        self.at_once = 0
+        self._go = asyncio.Event()
+
+    async def call(self) -> None:
+        async with self.easing.turn():
+            self.at_once += 1
+            await self._go.wait()
+            self.at_once -= 1
+
+    async def most(self) -> int:
+        """Return how many of many calls are with Triton before any is answered."""
+        calls = [asyncio.create_task(self.call()) for _ in range(2 * CALLS)]
+        await settle()
+        most = self.at_once
+        self._go.set()
+        await asyncio.gather(*calls)
+        self._go.clear()
+        assert self.at_once == 0
+        return most
+
+
+def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
+    async def story() -> list[int]:
+        one = Story()
+        seen = [await one.most()]
+        one.easing.begin("yolo", is_last=False)
+        seen.append(await one.most())
+        one.easing.begin("stn", is_last=True)
+        seen.append(await one.most())
+        one.easing.end("stn")
+        seen.append(await one.most())
+        one.easing.end("yolo")
+        return [*seen, await one.most()]
+
+    assert asyncio.run(story()) == [2 * CALLS, CALLS // 4, CALLS // 8, CALLS // 4, 2 * CALLS]
+
+
+def test_another_triton_has_all_its_workers() -> None:
+    async def story() -> int:
+        one = Story()
+        one.easing.begin("yolo", is_last=False)
+        one.easing.begin("stn", is_last=True)
+        one.easing.end_all()
+        return await one.most()
+
+    assert asyncio.run(story()) == 2 * CALLS
+
+
+def test_a_start_that_nobody_tells_the_end_of_holds_calls_back_for_a_while() -> None:
+    async def story() -> int:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        one.clock.now += LONGEST_S + 1
+        return await one.most()
+
+    assert asyncio.run(story()) == 2 * CALLS
+
+
+def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(easing, "WAIT_S", 0.01)
+
+    async def story() -> None:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
+        await settle()
+        async with one.easing.turn():
+            assert one.at_once == len(hung)
+        assert await one.most() == len(hung)
+        await asyncio.gather(*hung)
+
+    asyncio.run(story())
+
+
+def test_a_caller_who_leaves_takes_no_turn_along() -> None:
+    async def story() -> None:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
+        await settle()
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        one.at_once = 0
+        assert await one.most() == CALLS // 8
+
+    asyncio.run(story())
