@@ -3,8 +3,6 @@
 import importlib
 import importlib.util
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -45,17 +43,6 @@ class Loaded(HTMLParser):
         is_link = tag == "link" and given.get("rel") not in ("canonical", "prev", "next")
         if tag in ("script", "img", "iframe", "source") or is_link:
             self.addresses += filter(None, (given.get("src"), given.get("href")))
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: a link or an anchor that leads nowhere is an error."""
-    pytest.importorskip("zensical")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, PROJECT / "scripts" / "build_docs.py", folder]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "html"
 
 
 def in_navigation(entries: list[object]) -> Iterator[str]:

@@ -1,0 +1,20 @@
+"""The site, built once for all tests of the pages."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.samples import PROJECT
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: a link or an anchor that leads nowhere is an error."""
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, PROJECT / "scripts" / "build_docs.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "html"
