@@ -7,13 +7,14 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check fuzz bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test check docs fuzz bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start Triton and the gateway: REST and KServe on localhost:8080, gRPC on 8081"
 	@echo "make test        run every test"
 	@echo "make check       lint, types, formats and which package may import which"
+	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
@@ -45,6 +46,9 @@ check: .venv/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: .venv/.dev
+	$(BIN)/python scripts/build_docs.py
 
 MINUTES ?= 60
 fuzz: .venv/.fuzz
@@ -98,7 +102,7 @@ test-train: .venv-train/.train
 	.venv-train/bin/pytest tests/training/with_yolov5 tests/training/test_detector.py
 
 clean:
-	rm -rf .venv .venv-train .venv-python model_repository/*/1/model.*[!y]
+	rm -rf .venv .venv-train .venv-python site model_repository/*/1/model.*[!y]
 
 .venv/.serve: $(LOCK)
 	$(INSTALL)
@@ -117,7 +121,7 @@ clean:
 	@touch .venv/.serve $@
 
 .venv/.fuzz: $(LOCK)
-	$(INSTALL) --group dev --group workshop --group examples --group fuzz
+	$(INSTALL) --group dev --group docs --group workshop --group examples --group fuzz
 	@touch .venv/.serve .venv/.workshop .venv/.examples .venv/.dev $@
 
 .venv/.dev: $(LOCK)

@@ -1,4 +1,4 @@
-"""The figures that README.md and weights/README.md show, as they stand in weights/figures.json."""
+"""The figures that docs/accuracy.md and weights/README.md show: weights/figures.json."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from orchestrator.networks.weights import WEIGHTS
 from reporting.pages import rewrite
 from reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
-PAGES = (WEIGHTS.parent / "README.md", WEIGHTS / "README.md")
+PAGES = (WEIGHTS.parent / "docs" / "accuracy.md", WEIGHTS / "README.md")
 WIDTH = 140
 
 

@@ -187,7 +187,7 @@ def publish(
         "reports/published"
     ),
 ) -> None:
-    """Measure what README.md and weights/README.md say; without data, only write them again."""
+    """Measure what docs/accuracy.md and weights/README.md say; without data, write them again."""
     with show_errors(verbose=False):
         given = [path for path in (scenes, detection, ancestor) if path]
         if scenes and detection and ancestor:

@@ -37,7 +37,7 @@ def main(
 ) -> None:
     """Measure the same work composed in several ways, and count what makes the difference.
 
-    docs/compositions.md explains every column.
+    docs/why/compositions.md explains every column.
     """
     with show_errors(verbose=False):
         chosen = workload or list(WORKLOADS)

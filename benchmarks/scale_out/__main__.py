@@ -4,7 +4,7 @@
 
 Real `plates serve` processes, each on its share of the cores, behind a real HAProxy with the
 shipped `deploy/haproxy.cfg`. Callers go through `PlateClient`, over HTTP and gRPC, and check every
-answer. Takes about four minutes; docs/scaling.md explains the tables.
+answer. Takes about four minutes; docs/why/scaling.md explains them.
 
 Exit codes: 0 no call was lost, 1 one was, 2 it could not be run.
 """

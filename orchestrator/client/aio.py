@@ -38,8 +38,10 @@ class AsyncPlateClient(Caller):
     """Calls `plate_recognition` from asyncio, over HTTP (by aiohttp) or gRPC.
 
     Example:
+        ```python
         async with AsyncPlateClient("localhost:8080") as client:
             plates = await client.recognize("car.jpg")
+        ```
 
     Any number of tasks may use it at once. A task that is cancelled ends its call, on the server,
     too, and no other. What must be read from a disk, converted or unpacked is so in a thread;

@@ -95,8 +95,10 @@ class PictureResult:
     """What came of one picture of many.
 
     Example:
+        ```python
         for found in client.recognize_many(paths):
             print(found.picture, found.error or found.plates.texts)
+        ```
 
     Attributes:
         picture: As it was handed over.

@@ -42,8 +42,10 @@ class PlateClient(Caller):
     """Calls `plate_recognition`, over HTTP or gRPC.
 
     Example:
-        with PlateClient("localhost:8000") as client:
+        ```python
+        with PlateClient("localhost:8080") as client:
             print(client.recognize("car.jpg").to_dataframe())
+        ```
 
     One client serves any number of threads, `asyncio.to_thread` included: each call takes an idle
     connection or makes one. No call goes through a proxy. A call ends within `timeout_s` each time

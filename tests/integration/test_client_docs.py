@@ -1,11 +1,13 @@
-"""What docs/client.md shows works as it stands there: every code block is run."""
+"""The recipes of docs/client.md that are more than a script: applications, and other languages.
+
+Its scripts in Python are run by test_docs.py, as those of every page.
+"""
 
 import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +15,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-import cv2
 import pytest
 import uvicorn
 from starlette.applications import Starlette
@@ -28,29 +29,8 @@ from tests.samples import PROJECT, STREET, TEXTS
 from tests.waiting import until
 
 PAGE = (PROJECT / "docs" / "client.md").read_text(encoding="utf-8")
-HEADED = re.findall(r"^## (?:\d+\. )?([^\n]+)\n.*?^```(\w+)\n(.*?)^```$", PAGE, re.M | re.S)
-BLOCKS = {title: block for title, _, block in HEADED}
-APPS = {"FastAPI": "fastapi", "Flask": "flask"}
-NEEDED = {**APPS, "supervision": "supervision"}
-"""Packages that are no dependency."""
-SCRIPTS = [title for title, language, _ in HEADED if language == "python" and title not in APPS]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """What the examples name."""
-    (tmp_path / "folder").mkdir()
-    for name in ("car.jpg", "folder/a.jpg", "folder/b.jpg"):
-        shutil.copy(STREET, tmp_path / name)
-    street = cv2.imread(str(STREET))
-    height, width = street.shape[:2]
-    code = cv2.VideoWriter.fourcc(*"MJPG")
-    film = cv2.VideoWriter(str(tmp_path / "camera.avi"), code, 5, (width, height))
-    for _ in range(4):
-        film.write(street)
-    film.release()
-    (tmp_path / "camera.avi").rename(tmp_path / "camera.mp4")  # by its content it is still known
-    return tmp_path
+HEADED = re.findall(r"^## (?:\d+\. )?([^\n]+)\n.*?^```\w+\n(.*?)^```$", PAGE, re.M | re.S)
+BLOCKS = dict(HEADED)
 
 
 def here(block: str, gateway: InFront) -> str:
@@ -58,61 +38,21 @@ def here(block: str, gateway: InFront) -> str:
     return block.replace("localhost:8080", str(gateway.options.http))
 
 
-def run(command: list[str], folder: Path, **environment: str) -> str:
+@pytest.mark.parametrize(("title", "file"), [("Node", "recipe.mjs"), ("Go", "recipe.go")])
+def test_another_language_reads_the_plates(
+    gateway: InFront, tmp_path: Path, title: str, file: str
+) -> None:
+    command = {"Node": ["node", file], "Go": ["go", "run", file]}[title]
+    if not shutil.which(command[0]):
+        pytest.skip(f"needs {title}")
+    shutil.copy(STREET, tmp_path / "car.jpg")
+    (tmp_path / file).write_text(here(BLOCKS[title], gateway))
+    environment = {**os.environ, "GOCACHE": str(tmp_path / "cache")}
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def needs(package: str) -> None:
-    if package:
-        pytest.importorskip(package)
-
-
-def test_every_block_is_run_here() -> None:
-    assert len(HEADED) == len(BLOCKS) == PAGE.count("\n```") // 2
-    languages = {title: language for title, language, _ in HEADED}
-    others = {title: languages[title] for title in languages if title not in SCRIPTS}
-    assert others == {
-        "curl": "sh",
-        "Node": "js",
-        "Go": "go",
-        "FastAPI": "python",
-        "Flask": "python",
-    }
-
-
-@pytest.mark.parametrize("title", SCRIPTS)
-def test_python_reads_the_plates(gateway: InFront, folder: Path, title: str) -> None:
-    needs(NEEDED.get(title, ""))
-    printed = run([sys.executable, "-c", here(BLOCKS[title], gateway)], folder)
-    assert all(text in printed for text in TEXTS)
-
-
-@pytest.mark.parametrize(
-    ("title", "program", "file"), [("curl", "sh", "run.sh"), ("Node", "node", "run.mjs")]
-)
-def test_a_script_reads_the_plates(
-    gateway: InFront, folder: Path, title: str, program: str, file: str
-) -> None:
-    if not (shutil.which(program) and shutil.which(title.lower())):
-        pytest.skip(f"needs {title}")
-    (folder / file).write_text(here(BLOCKS[title], gateway))
-    assert all(text in run([program, file], folder) for text in TEXTS)
-
-
-@pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
-def test_go_reads_the_plates(gateway: InFront, folder: Path) -> None:
-    (folder / "main.go").write_text(here(BLOCKS["Go"], gateway))
-    printed = run(["go", "run", "main.go"], folder, GOCACHE=str(folder / "cache"))
-    assert all(text in printed for text in TEXTS)
+    assert all(text in done.stdout for text in TEXTS)
 
 
 @contextmanager
@@ -136,7 +76,7 @@ def post(url: str, body: bytes) -> list[str]:
 
 
 def test_a_fastapi_application_reads_the_plates(gateway: InFront) -> None:
-    needs("fastapi")
+    pytest.importorskip("fastapi")
     named: dict[str, object] = {}
     exec(here(BLOCKS["FastAPI"], gateway), named)
     with serving(named["app"]) as url:
@@ -144,7 +84,7 @@ def test_a_fastapi_application_reads_the_plates(gateway: InFront) -> None:
 
 
 def test_a_flask_application_reads_the_plates(gateway: InFront) -> None:
-    needs("flask")
+    pytest.importorskip("flask")
     named: dict[str, object] = {"__name__": "application"}
     exec(here(BLOCKS["Flask"], gateway), named)
     caller = named["app"].test_client()

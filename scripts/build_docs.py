@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Build the documentation as a site: site/html/index.html, which needs no network to be read.
+
+usage: build_docs.py [FOLDER]
+
+The pages lie where a Git host shows them, in docs/ and beside the code that they describe, and link
+to each other and to the code there. The site has no code, so they are laid out anew in FOLDER/pages
+first: all below one folder, links between them adjusted, links to code turned into its path.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+PROJECT = Path(__file__).resolve().parents[1]
+ELSEWHERE = {
+    "CHANGELOG.md": "project/changelog.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/reporting.md",
+    "weights/README.md": "project/weights.md",
+    "examples/detector/README.md": "examples/detector.md",
+    "examples/digits/README.md": "examples/digits.md",
+    "examples/ocr/README.md": "examples/ocr.md",
+    "examples/restoration/README.md": "examples/restoration.md",
+    "examples/stream/README.md": "examples/stream.md",
+}
+"""Pages that are not in docs/, and where the site has them."""
+START = {"README.md": "index.md"}
+"""What the site leaves out, and where links to it lead."""
+CODE_OR_LINK = re.compile(
+    r"^```.*?^```$|`[^`\n]+`|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
+"""What comes first wins: a link's words may hold code, and code what looks like a link."""
+
+
+def main() -> None:
+    """Lay the pages out and build the site."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else PROJECT / "site").resolve()
+    try:
+        lay_out(folder / "pages")
+    except ValueError as error:
+        sys.exit(f"build_docs: {error}")
+    config = (PROJECT / "zensical.toml").read_text(encoding="utf-8")
+    (folder / "zensical.toml").write_text(
+        config.replace('paths = ["."]', f'paths = ["{PROJECT}"]'), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    environment = {**os.environ, "NO_COLOR": "1"}
+    sys.exit(subprocess.run(command, cwd=folder, env=environment, check=False).returncode)
+
+
+def lay_out(folder: Path) -> None:
+    """Write the site's pages into a folder, and the files in docs/ beside them.
+
+    Raises:
+        ValueError: A link leads to nothing.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(PROJECT / "docs", folder)
+    for source, target in pages().items():
+        text = (PROJECT / source).read_text(encoding="utf-8")
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        (folder / target).write_text(adjust(text, source), encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """Return where the site has each page, by its path in the project."""
+    docs = PROJECT / "docs"
+    inside = [path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md"))]
+    return {f"docs/{path}": path for path in inside} | ELSEWHERE
+
+
+def adjust(text: str, source: str) -> str:
+    """Return a page's text with its links as the site needs them; code stays as it is.
+
+    Args:
+        text: Of the page.
+        source: Its path in the project.
+
+    Raises:
+        ValueError: A link leads to nothing.
+    """
+    places = pages() | START
+
+    def follow(found: re.Match[str]) -> str:
+        mark, words, address = found.groups()
+        path, hash_sign, anchor = (address or "").partition("#")
+        if not path or "://" in path:
+            return found[0]
+        wanted = os.path.normpath(PurePosixPath(source).parent / path)
+        target = places.get(wanted, places.get(f"{wanted}/README.md"))
+        if target:
+            there = os.path.relpath(target, PurePosixPath(places[source]).parent)
+            return f"{mark}[{words}]({there}{hash_sign}{anchor})"
+        if not (PROJECT / wanted).exists():
+            raise ValueError(f"{source}: wanted a link to a file of the project, got {address}")
+        return found[0] if wanted.startswith("docs/") else _name(words, wanted)
+
+    return CODE_OR_LINK.sub(follow, text)
+
+
+def _name(words: str, path: str) -> str:
+    """Say where code is in place of a link to it."""
+    return words if path in words else f"{words} (`{path}`)"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The code blocks of the pages, and the commands in them."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.samples import PROJECT
+
+PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted(PROJECT.glob("docs/**/*.md"))]
+BLOCK = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```", re.MULTILINE)
+SEPARATORS = {"|", "||", "&&", ";", "&", "(", ")", "$("}
+REDIRECTIONS = {">", ">>", "<", ">&", "2>", "&>"}
+ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        page: Its file.
+        line: Of its first line, counted from 1.
+        language: As the fence says, `""` where it says none.
+        text: What is inside, without the indent of a list.
+    """
+
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """Where it stands, for people."""
+        return f"{self.page.relative_to(PROJECT)}:{self.line}"
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    """Yield a page's blocks in their order."""
+    text = page.read_text(encoding="utf-8")
+    for found in BLOCK.finditer(text):
+        line = text.count("\n", 0, found.start()) + 2
+        yield Block(page, line, found[2].strip(), re.sub(f"^{found[1]}", "", found[3], flags=re.M))
+
+
+def blocks(*languages: str) -> list[Block]:
+    """Return the blocks of all pages in some languages; of all, when none is named."""
+    found = (block for page in PAGES for block in blocks_of(page))
+    return [block for block in found if not languages or block.language in languages]
+
+
+def command_lines(text: str) -> list[str]:
+    """Return the lines of a shell's block, those that are continued joined; no comments."""
+    lines = re.sub(r"\\\n\s*", " ", text).splitlines()
+    return [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def commands(line: str) -> list[list[str]]:
+    """Return the simple commands of a line as words, without redirections and assignments."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    found: list[list[str]] = [[]]
+    words = iter(lexer)
+    for word in words:
+        if word in SEPARATORS:
+            found.append([])
+        elif word in REDIRECTIONS:
+            next(words, None)
+        elif found[-1] or not ASSIGNMENT.match(word):
+            found[-1].append(word)
+    return [words for words in found if words]

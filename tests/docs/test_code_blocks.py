@@ -1,0 +1,159 @@
+"""What the pages show can be done: each code block is checked as far as it can be without a server.
+
+What needs one is run in tests/integration/test_docs.py.
+"""
+
+import ast
+import importlib
+import importlib.util
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+import typer
+import yaml
+
+from orchestrator.cli.app import app
+from orchestrator.toml_files import tomllib
+from tests.docs.blocks import FENCE, PAGES, Block, blocks, blocks_of, command_lines, commands
+from tests.samples import PROJECT
+
+CHECKED = {"python", "sh", "toml", "yaml", "json"}
+NOT_RUN = {
+    "text": "what a command prints, or a drawing",
+    "js": "run by tests/integration/test_client_docs.py, where there is Node",
+    "go": "run by tests/integration/test_client_docs.py, where there is Go",
+    "dockerfile": "needs Docker",
+    "protobuf": "parts of a config.pbtxt, which a part alone is not",
+}
+"""Languages whose blocks are not checked here, and why."""
+PROGRAMS = {
+    "apt": "changes the system",
+    "apt-get": "changes the system",
+    "cat": "of the system",
+    "cd": "of the shell",
+    "chmod": "of the system",
+    "cp": "of the system",
+    "curl": "run by tests/integration/test_docs.py where it asks localhost:8080",
+    "docker": "needs Docker",
+    "helm": "needs a cluster",
+    "jq": "of the system",
+    "kill": "of the shell",
+    "kubectl": "needs a cluster",
+    "mkdir": "of the system",
+    "mv": "of the system",
+    "openssl": "of the system",
+    "pip": "changes the environment",
+    "promtool": "needs Prometheus",
+    "rm": "of the system",
+    "sha256sum": "run by tests/integration/test_docs.py for the weights",
+    "sudo": "changes the system",
+    "tar": "of the system",
+}
+"""Programs of others, whose options are not checked, and why."""
+OURS = {"plates", "make", "python", "python3"}
+
+
+def every(*languages: str) -> list[object]:
+    return [pytest.param(block, id=block.name) for block in blocks(*languages)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_fence_is_a_block(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(FENCE.findall(text)) == 2 * len(list(blocks_of(page)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_names_a_language_that_is_known(page: Path) -> None:
+    strange = [
+        block.name for block in blocks_of(page) if block.language not in CHECKED | NOT_RUN.keys()
+    ]
+    assert strange == []
+
+
+@pytest.mark.parametrize("block", every("python"))
+def test_python_compiles_and_imports_what_there_is(block: Block) -> None:
+    for node in ast.walk(ast.parse(block.text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("orchestrator"):
+            assert [alias.name for alias in node.names if not has(node.module, alias.name)] == []
+
+
+def has(module: str, name: str) -> bool:
+    """Tell whether a module has a name; of modules that only workers can import, by their text."""
+    if module.startswith("orchestrator.triton"):
+        text = Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8")
+        return re.search(rf"^(?:async )?(?:def|class) {name}\b|^{name}\b", text, re.M) is not None
+    return hasattr(importlib.import_module(module), name)
+
+
+@pytest.mark.parametrize("block", every("json"))
+def test_json_parses(block: Block) -> None:
+    if block.text.startswith("{\n"):
+        json.loads(block.text)
+    else:
+        assert [json.loads(line) for line in block.text.splitlines()]
+
+
+@pytest.mark.parametrize("block", every("toml"))
+def test_toml_parses(block: Block) -> None:
+    assert tomllib.loads(block.text)
+
+
+@pytest.mark.parametrize("block", every("yaml"))
+def test_yaml_parses(block: Block) -> None:
+    assert all(yaml.safe_load_all(block.text))
+
+
+@pytest.mark.parametrize("block", every("sh"))
+def test_commands_are_there_with_their_options(block: Block) -> None:
+    for line in command_lines(block.text):
+        for words in commands(line):
+            if words == ["..."]:
+                continue  # and so on
+            program = Path(words[0]).name
+            assert program in PROGRAMS.keys() | OURS, f"{program}: name it in PROGRAMS"
+            {"plates": understand, "make": make, "python": run_module, "python3": run_module}.get(
+                program, lambda words: None
+            )(words[1:])
+
+
+def understand(words: list[str]) -> None:
+    """Let the command line parse words; it runs nothing, and values need not exist."""
+    context = click.Context(typer.main.get_command(app), info_name="plates")
+    command: click.Command = context.command
+    while isinstance(command, click.Group):
+        if not words or words[0].startswith("-"):
+            break
+        _, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context)
+    command.make_parser(context).parse_args(args=list(words))
+
+
+def test_an_option_that_is_not_there_is_found_out() -> None:
+    with pytest.raises(click.NoSuchOption):
+        understand(["recognize", "car.jpg", "--colour"])
+
+
+@cache
+def targets() -> str:
+    return (PROJECT / "Makefile").read_text(encoding="utf-8")
+
+
+def make(words: list[str]) -> None:
+    for word in words:
+        if "=" not in word and not word.startswith("-"):
+            pattern = re.sub(r"^example-\w+$", "example-%", word)
+            assert re.search(rf"^{re.escape(pattern)}:", targets(), re.M), f"make {word}"
+
+
+def run_module(words: list[str]) -> None:
+    """See that there is such a module, or such a script in the project."""
+    if words[:1] == ["-m"]:
+        assert importlib.util.find_spec(words[1]) is not None
+    elif words and (PROJECT / words[0].split("/")[0]).exists():
+        assert (PROJECT / words[0]).is_file()

@@ -1,0 +1,143 @@
+"""The site is built without a warning, has every page, and asks nobody but itself."""
+
+import importlib
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import orchestrator
+from orchestrator.toml_files import tomllib
+from tests.samples import PROJECT
+
+DRAWN = re.compile(r"^```text\n((?:model_repository|rendering)/.*?)^```$", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"^( *)((?:[\w./]+ )*[\w./]+)(?:  |$)", re.MULTILINE)
+
+
+def script(name: str) -> ModuleType:
+    path = PROJECT / "scripts" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+BUILD = script("build_docs")
+
+
+class Loaded(HTMLParser):
+    """Collects what a browser loads by itself with a page; links are no such thing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        is_link = tag == "link" and given.get("rel") not in ("canonical", "prev", "next")
+        if tag in ("script", "img", "iframe", "source") or is_link:
+            self.addresses += filter(None, (given.get("src"), given.get("href")))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: a link or an anchor that leads nowhere is an error."""
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, PROJECT / "scripts" / "build_docs.py", folder]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "html"
+
+
+def in_navigation(entries: list[object]) -> Iterator[str]:
+    """Yield the pages of a navigation, those of its sections, too."""
+    for entry in entries:
+        for value in entry.values():
+            yield from [value] if isinstance(value, str) else in_navigation(value)
+
+
+def test_every_page_stands_in_the_navigation_once() -> None:
+    config = tomllib.loads((PROJECT / "zensical.toml").read_text(encoding="utf-8"))
+    assert sorted(in_navigation(config["project"]["nav"])) == sorted(BUILD.pages().values())
+
+
+def test_the_site_has_every_page_and_what_they_show(site: Path) -> None:
+    pages = [Path(page).with_suffix(".html") for page in BUILD.pages().values()]
+    assert [page for page in pages if not (site / page).is_file()] == []
+    start = (site / "index.html").read_text(encoding="utf-8")
+    assert 'src="street.jpg"' in start
+    assert (site / "street.jpg").is_file()
+
+
+def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
+    parser = Loaded()
+    for page in site.rglob("*.html"):
+        parser.feed(page.read_text(encoding="utf-8"))
+    assert len(parser.addresses) > 100
+    assert [one for one in parser.addresses if "//" in one] == []
+    styles = "".join(file.read_text(encoding="utf-8") for file in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", styles) == []
+
+
+def test_the_reference_says_what_the_docstrings_say(site: Path) -> None:
+    text = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert [name for name in orchestrator.__all__ if f'id="orchestrator.{name}"' not in text] == []
+    assert "One client serves any number of threads" in text
+    assert "Longest side of the detector" in re.sub(r"\s+", " ", text)
+
+
+def test_the_page_of_commands_is_what_the_commands_say() -> None:
+    reference = script("command_reference")
+    text = reference.PAGE.read_text(encoding="utf-8")
+    assert text == reference.render(), "run .venv/bin/python scripts/command_reference.py"
+
+
+@pytest.mark.parametrize("drawn", [0, 1])
+def test_the_map_names_what_is_there(drawn: int) -> None:
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    folder, named = PROJECT, []
+    for indent, names in NAMED.findall(DRAWN.findall(page)[drawn]):
+        folder = folder if indent else PROJECT
+        named += [folder / name for name in names.split()]
+        folder = folder if indent else PROJECT / names.split()[0]
+    assert len(named) >= 8
+    assert [path for path in named if not path.exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "adjusted"),
+    [
+        pytest.param("[a](gateway.md#keys)", "[a](gateway.md#keys)", id="page beside it"),
+        pytest.param("[a](#here)", "[a](#here)", id="anchor"),
+        pytest.param("[a](https://kserve.org)", "[a](https://kserve.org)", id="elsewhere"),
+        pytest.param("![a](street.jpg)", "![a](street.jpg)", id="picture"),
+        pytest.param("[a](../weights/README.md#x)", "[a](project/weights.md#x)", id="page"),
+        pytest.param("[a](../examples/ocr)", "[a](examples/ocr.md)", id="folder with a page"),
+        pytest.param("[a](../README.md)", "[a](index.md)", id="README"),
+        pytest.param("[the file](../Dockerfile)", "the file (`Dockerfile`)", id="code"),
+        pytest.param("[`deploy/slim.sh`](../deploy/slim.sh)", "`deploy/slim.sh`", id="its path"),
+        pytest.param("`[a](../x)`", "`[a](../x)`", id="code is left alone"),
+        pytest.param("```\n[a](../x)\n```", "```\n[a](../x)\n```", id="a block, too"),
+    ],
+)
+def test_links_are_adjusted(text: str, adjusted: str) -> None:
+    assert BUILD.adjust(text, "docs/docker.md") == adjusted
+
+
+def test_a_link_from_a_page_outside_of_docs_leads_into_it() -> None:
+    link = BUILD.adjust("[a](../../docs/detectors.md)", "examples/ocr/README.md")
+    assert link == "[a](../detectors.md)"
+
+
+def test_a_link_to_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"docs/docker\.md: wanted .*, got \.\./gone\.py"):
+        BUILD.adjust("[a](../gone.py)", "docs/docker.md")

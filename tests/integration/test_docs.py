@@ -1,0 +1,155 @@
+"""What the pages show works as it stands there: what asks a server is run against one.
+
+tests/docs/test_code_blocks.py checks all other blocks.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import cv2
+import pytest
+
+from tests.docs.blocks import PAGES, Block, blocks, blocks_of, command_lines
+from tests.integration.conftest import InFront
+from tests.samples import PROJECT, STREET, TEXTS, copy_of
+
+SERVER = "localhost:8080"
+BOXES = {
+    "A123BC77": (222, 336, 426, 380),
+    "TO05577": (593, 635, 797, 682),
+    "M456OP199": (860, 337, 1061, 383),
+}
+"""Where the plates of the street are, as the table of the first page says, pixels."""
+ASKING = [
+    page
+    for page in PAGES
+    if any(SERVER in block.text for block in blocks_of(page) if block.language == "python")
+]
+BEGINNING = re.compile(r"(curl |\S*plates (?:recognize|read-crop) )")
+LINES = sorted(
+    {
+        line.partition(" #")[0].strip()
+        for block in blocks("sh")
+        for line in command_lines(block.text)
+        if BEGINNING.match(line) and SERVER in line and "$" not in line
+    }
+)
+"""Commands that ask a server, but for those with a key, which this one does not know."""
+IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What the pages name: pictures, folders of them, crops of plates, a clip, a list of plates."""
+    for name in ("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(STREET, tmp_path / f"{name}.jpg")
+    street = cv2.imread(str(STREET))
+    (tmp_path / "crops").mkdir()
+    for text, (x0, y0, x1, y1) in BOXES.items():
+        crop = street[y0 - 5 : y1 + 5, x0 - 9 : x1 + 9]
+        cv2.imwrite(str(tmp_path / "crops" / f"{text}.png"), crop)
+    shutil.copy(tmp_path / "crops" / "A123BC77.png", tmp_path / "crop.png")
+    write_clip(street, tmp_path / "camera.mp4")
+    (tmp_path / "wanted.txt").write_text("A123BC77 blue van\n")
+    return tmp_path
+
+
+def write_clip(picture: cv2.typing.MatLike, file: Path) -> None:
+    """Write four frames of a picture; by its content the file is known, whatever its name."""
+    film = cv2.VideoWriter(
+        str(file.with_suffix(".avi")), cv2.VideoWriter.fourcc(*"MJPG"), 5, picture.shape[1::-1]
+    )
+    for _ in range(4):
+        film.write(picture)
+    film.release()
+    file.with_suffix(".avi").rename(file)
+
+
+def here(text: str, gateway: InFront) -> str:
+    """The text with the addresses of the test's gateway, and the programs of this environment."""
+    text = text.replace(f"{SERVER}/metrics", f"{gateway.options.metrics}/metrics")
+    text = text.replace(SERVER, str(gateway.options.http))
+    text = text.replace("localhost:8081", str(gateway.options.grpc))
+    return re.sub(
+        r"(?:\.venv/bin/)?\bplates (?=re)", f"{Path(sys.executable).parent}/plates ", text
+    )
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def can_run(block: Block) -> bool:
+    """Tell whether this environment has the packages that a block imports."""
+    return block.language == "python" and all(map(find_spec, IMPORT.findall(block.text)))
+
+
+def program(page: Path) -> str:
+    """Return a page's Python blocks as one program, each line where it stands on the page."""
+    lines: list[str] = []
+    for block in filter(can_run, blocks_of(page)):
+        lines += [""] * (block.line - 2 - len(lines))
+        lines += [f"print('block', {block.line})", *block.text.splitlines()]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("page", ASKING, ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_from_its_top_to_its_end(
+    gateway: InFront, folder: Path, page: Path
+) -> None:
+    (folder / page.with_suffix(".py").name).write_text(here(program(page), gateway))
+    printed = run([sys.executable, "-W", "error", page.with_suffix(".py").name], folder)
+    said = dict(re.findall(r"^block (\d+)\n(.*?)(?=^block |\Z)", printed, re.M | re.S))
+    printing = [one for one in filter(can_run, blocks_of(page)) if "print(" in one.text]
+    assert [block.name for block in printing if not said[str(block.line)]] == []
+    assert all(text in printed for text in TEXTS)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_that_asks_the_server_works(gateway: InFront, folder: Path, line: str) -> None:
+    line = here(line, gateway)
+    if line.startswith("curl "):
+        if not shutil.which("curl"):
+            pytest.skip("needs curl")
+        line = line.replace("curl ", "curl --silent --show-error --fail-with-body ", 1)
+    printed = run(["sh", "-c", line], folder)
+    wanted = TEXTS if "car.jpg" in line and "max_plates=" not in line else [""]
+    assert all(text in printed for text in wanted)
+
+
+def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
+    (shown,) = [
+        block
+        for block in blocks_of(PROJECT / "docs" / "index.md")
+        if "tests/data/street.jpg: 3 plates" in block.text
+    ]
+    dry = run(["make", "--dry-run", "demo"], PROJECT)
+    command = next(line for line in dry.splitlines() if line.startswith(".venv/bin/plates "))
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "data").symlink_to(STREET.parent)
+    line = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/").split()
+    assert columns(run(line, tmp_path)) == columns(shown.text)
+    assert (tmp_path / "demo" / "street.jpg").is_file()
+
+
+def columns(table: str) -> list[list[str]]:
+    """The words of each line, numbers to one digit, because engines differ a little."""
+    return [
+        [f"{float(word):.1f}" if re.fullmatch(r"\d\.\d+", word) else word for word in line.split()]
+        for line in table.strip().splitlines()
+    ]
+
+
+def test_the_sums_of_the_weights_are_made_as_it_says(tmp_path: Path) -> None:
+    (line, _) = command_lines(next(blocks_of(PROJECT / "docs" / "weights.md")).text)
+    (copy_of("weights", tmp_path) / "SHA256SUMS").unlink()
+    run(["sh", "-c", line], tmp_path)
+    made = (tmp_path / "weights" / "SHA256SUMS").read_text().splitlines()
+    assert sorted(made) == sorted((PROJECT / "weights" / "SHA256SUMS").read_text().splitlines())
