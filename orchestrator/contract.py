@@ -97,6 +97,10 @@ OUTPUTS = {
     "formats": Output(np.object_, (1,), lambda p: [p.format.encode()]),
 }
 ALL_OUTPUTS = frozenset(OUTPUTS)
+STAGES = ("picture", "letterbox", DETECTOR, "crops", RECTIFIER, READER, "texts")
+"""Unpacking, letterboxing, a network, NMS and cutting, two networks, decoding and answering."""
+STAGE_SECONDS = "stage_seconds"
+"""The one output that is about the call: float32, how long each of the stages took."""
 TOGETHER = {
     "character_scores": "raw_texts",
     "candidates": "candidate_scores",
@@ -133,6 +137,19 @@ def complete(names: Iterable[str]) -> tuple[str, ...]:
         raise ParameterError(f"outputs: wanted some of {', '.join(OUTPUTS)}, got {unknown[0]}")
     wanted |= {TOGETHER[name] for name in wanted if name in TOGETHER}
     return tuple(name for name in OUTPUTS if name in wanted)
+
+
+def stages_of(arrays: Arrays) -> dict[str, float]:
+    """Return how many seconds each stage of a call took; 0 for one that it did not need.
+
+    Raises:
+        ModelError: The output is missing, or not of its type and shape.
+    """
+    seconds = arrays.get(STAGE_SECONDS)
+    if seconds is None or (seconds.dtype, seconds.shape) != (np.float32, (len(STAGES),)):
+        got = "none" if seconds is None else f"{seconds.dtype} {list(seconds.shape)}"
+        raise ModelError(f"answer: wanted {STAGE_SECONDS} as float32 [{len(STAGES)}], got {got}")
+    return dict(zip(STAGES, seconds.tolist(), strict=True))
 
 
 def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates:

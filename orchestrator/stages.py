@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 
-from orchestrator.contract import DETECTOR, READER, RECTIFIER
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.contract import DETECTOR, READER, STAGES
 from orchestrator.pipeline import Infer, Tensors
 
-PICTURE, LETTERBOX, CROPS, TEXTS = "picture", "letterbox", "crops", "texts"
-STAGES = (PICTURE, LETTERBOX, DETECTOR, CROPS, RECTIFIER, READER, TEXTS)
-"""Unpacking, letterboxing, a network, NMS and cutting, two networks, decoding and answering."""
+PICTURE, LETTERBOX, _, CROPS, _, _, TEXTS = STAGES
 
 
 class Stopwatch:
@@ -47,6 +48,10 @@ class Stopwatch:
     def finish(self) -> None:
         """Count what came after the last network."""
         self.lap(TEXTS if self.has_read else CROPS)
+
+    def to_array(self) -> npt.NDArray[np.float32]:
+        """Return the seconds of all stages as the output `stage_seconds`: float32 [7]."""
+        return np.array([self.seconds.get(stage, 0.0) for stage in STAGES], np.float32)
 
     @property
     def has_read(self) -> bool:

@@ -46,6 +46,7 @@ def test_plate_recognition_has_the_outputs_of_the_code() -> None:
         name: (kinds[output.dtype], [-1, *output.row_shape])
         for name, output in contract.OUTPUTS.items()
     }
+    expected[contract.STAGE_SECONDS] = ("TYPE_FP32", [len(contract.STAGES)])
     assert tensors(config_of(contract.MODEL).output) == expected
 
 
@@ -54,6 +55,25 @@ def test_crops_are_answered_like_pictures(model: str) -> None:
     of_a_picture = tensors(config_of(contract.MODEL).output)
     expected = {name: of_a_picture[name] for name in contract.OF_A_READING}
     assert tensors(config_of(model).output) == expected
+
+
+def test_the_seconds_of_stages_are_told_by_their_names() -> None:
+    seconds = np.arange(len(contract.STAGES), dtype=np.float32)
+    told = contract.stages_of({contract.STAGE_SECONDS: seconds})
+    assert (told["picture"], told["yolo"], told["texts"]) == (0.0, 2.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "got"),
+    [
+        pytest.param({}, "got none", id="missing"),
+        pytest.param({contract.STAGE_SECONDS: np.zeros(3, np.float32)}, r"got .*\[3\]", id="short"),
+        pytest.param({contract.STAGE_SECONDS: np.zeros(7)}, "got float64", id="type"),
+    ],
+)
+def test_other_seconds_of_stages_are_refused(arrays: contract.Arrays, got: str) -> None:
+    with pytest.raises(ModelError, match=got):
+        contract.stages_of(arrays)
 
 
 def test_the_steps_of_plate_reader_fit_one_another() -> None:

@@ -36,6 +36,10 @@ def test_every_stage_of_a_read_plate_has_its_time(watch) -> None:
     assert watch.has_read
 
 
+def test_stages_that_were_not_needed_took_no_time(watch) -> None:
+    assert called(watch, "yolo").to_array().tolist() == [0, 1, 1, 1, 0, 0, 0]
+
+
 def test_without_a_plate_the_rest_is_nms(watch) -> None:
     assert called(watch, "yolo").seconds == {"letterbox": 1.0, "yolo": 1.0, "crops": 1.0}
     assert not watch.has_read

@@ -67,7 +67,7 @@ FAULTS = (
     Fault("kill-triton", "Triton killed", PLAIN, Promise(longest_s=8.0, recover_s=8.0),
           kill_triton),
     Fault("planned-restart", "a planned restart (SIGHUP)", PLAIN,
-          Promise(over_usual_s=0.2, recover_s=180.0), restart_as_planned),
+          Promise(over_usual_s=0.2, recover_s=240.0), restart_as_planned),
     Fault("kill-gateway", "the gateway killed", PLAIN,
           Promise(longest_s=8.0, recover_s=8.0, may_lose=True),
           strike(GATEWAY, signal.SIGKILL)),

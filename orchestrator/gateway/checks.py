@@ -16,6 +16,7 @@ from orchestrator.contract import (
     OUTPUTS,
     PICTURE,
     PLATE_READER,
+    STAGE_SECONDS,
 )
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway import elements
@@ -106,9 +107,10 @@ def check(call: Call, limits: Limits) -> Call:
     """
     check_served(call.model, call.version)
     if call.model == MODEL:
-        _check_outputs(call.outputs, OUTPUTS)
+        _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
         _check_parameters(call.parameters, REQUEST_PARAMETERS)
-        return replace(call, inputs=(_check_picture(call.inputs, limits),))
+        picture = _check_picture(call.inputs, limits)
+        return replace(call, inputs=(picture,), outputs=call.outputs or tuple(OUTPUTS))
     _check_outputs(call.outputs, OF_A_READING)
     _check_parameters(call.parameters, READER_PARAMETERS)
     _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)

@@ -9,11 +9,12 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from orchestrator.gateway import schemas
 from orchestrator.gateway.examples import (
+    EMPTY,
     FAILED_PICTURE,
     PARAMETERS,
-    PLATE,
     PROBLEMS,
     READING,
+    RECOGNIZED,
     TRIED_LATER,
     Json,
 )
@@ -23,7 +24,7 @@ from orchestrator.gateway.problems import MEDIA_TYPE, problem
 from orchestrator.gateway.rest import FILE, FORM, LONGEST_ID
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"
 """Of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
 HOST = "http://localhost:8080"  # of the examples
@@ -74,8 +75,7 @@ def _introduction(limits: Limits) -> str:
 
 
 def _recognize(limits: Limits) -> Json:
-    found = {"name": "", "plates": [PLATE]}
-    several = [{"name": "car.jpg", "plates": [PLATE]}, FAILED_PICTURE]
+    several = [RECOGNIZED | {"name": "car.jpg"}, FAILED_PICTURE]
     return {
         "operationId": "recognize",
         "tags": ["pictures"],
@@ -87,8 +87,8 @@ def _recognize(limits: Limits) -> Json:
         "responses": {
             "200": _answer(
                 schemas.Recognition,
-                one={"pictures": [found]},
-                none={"pictures": [{"name": "", "plates": []}]},
+                one={"pictures": [RECOGNIZED]},
+                none={"pictures": [EMPTY]},
                 several={"pictures": several},
             )
         }

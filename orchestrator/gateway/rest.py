@@ -20,8 +20,10 @@ from orchestrator.contract import (
     OUTPUTS,
     PLATE_READER,
     PROBE,
+    STAGE_SECONDS,
     Arrays,
     from_arrays,
+    stages_of,
 )
 from orchestrator.errors import (
     Cancelled,
@@ -104,9 +106,11 @@ async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
     async def answer(picture: Part, id: str) -> RecognizedPicture:
         file = np.array([picture.content], np.object_)
         inputs = (to_tensor(ENCODED, file),)
-        call = Call(MODEL, inputs, tuple(OUTPUTS), "", id, parameters, sent.trace)
-        plates = from_arrays(_arrays_of(await infer(call)))
-        return _judged(RecognizedPicture, name=picture.filename, plates=plates_of(plates))
+        outputs = (*OUTPUTS, STAGE_SECONDS)
+        call = Call(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        arrays = _arrays_of(await infer(call))
+        found, seconds = plates_of(from_arrays(arrays)), stages_of(arrays)
+        return _judged(RecognizedPicture, name=picture.filename, plates=found, seconds=seconds)
 
     return Recognition(pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer))
 

@@ -15,6 +15,7 @@ from orchestrator import plates
 from orchestrator.formats import MAX_LENGTH
 
 Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]")]
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds")]
 Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels")]
 
 
@@ -125,11 +126,26 @@ Name = Annotated[
 ]
 
 
+class Seconds(Model):
+    """How long each stage of a picture took."""
+
+    picture: Duration = Field(description="Unpacking the file", examples=[0.018])
+    letterbox: Duration = Field(description="Shrinking it for the detector", examples=[0.002])
+    yolo: Duration = Field(description="Finding plates", examples=[0.024])
+    crops: Duration = Field(description="Choosing among the finds, cutting", examples=[0.001])
+    stn: Duration = Field(description="Straightening", examples=[0.003])
+    lprnet: Duration = Field(description="Reading", examples=[0.006])
+    texts: Duration = Field(description="Spelling the texts out", examples=[0.001])
+
+
 class RecognizedPicture(Model):
     """A picture and the plates in it."""
 
     name: Name
     plates: tuple[Plate, ...] = Field(description="Best detection first; empty where there is none")
+    seconds: Seconds = Field(
+        description="By stage, without the waits before and after; 0 where nothing was to do"
+    )
 
 
 class ReadPicture(Model):

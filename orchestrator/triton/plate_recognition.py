@@ -60,8 +60,9 @@ class TritonPythonModel:
         is_counted = request.request_id() != contract.PROBE
         watch = Stopwatch()
         try:
-            plates = self._recognize(request, names, watch)
-            arrays = contract.to_arrays(plates, names)
+            of_plates = [name for name in names if name in contract.OUTPUTS]
+            plates = self._recognize(request, of_plates, watch)
+            arrays = contract.to_arrays(plates, of_plates)
         except Exception as reason:  # this request fails, the worker goes on
             error = explain(reason)
             watch.finish()
@@ -69,6 +70,9 @@ class TritonPythonModel:
                 self.metrics.note_failure(error, watch)
             log_failure(request.request_id(), error)
             return failed(error)
+        if contract.STAGE_SECONDS in names:
+            watch.finish()
+            arrays[contract.STAGE_SECONDS] = watch.to_array()
         answer = pb_utils.InferenceResponse(
             [pb_utils.Tensor(name, array) for name, array in arrays.items()]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from orchestrator.canary import PICTURE_FILE
+from orchestrator.contract import STAGES
 from orchestrator.networks.weights import WEIGHTS
 from rendering.scenery import Scene, scene
 from tests.browser.conftest import Open
@@ -71,6 +73,16 @@ def test_what_the_server_says_of_a_plate_is_told(
     ]
     candidates = page.locator(".candidates b").all_inner_texts()
     assert candidates == [one["text"] for one in plate["candidates"]]
+
+
+def test_the_time_of_a_picture_is_told_by_stage(page: Any, one_car: tuple[Scene, Path]) -> None:
+    choose(page, one_car[1])
+    page.get_by_text("Time by stage").click()
+    told = page.locator(".time dt").all_inner_texts()
+    assert (told[0], told[2], len(told)) == ("Unpacking the file", "Finding plates", len(STAGES))
+    took = page.locator(".time dd").all_inner_texts()
+    assert all(re.fullmatch(r"[\d.]+\s?ms", one) for one in took)
+    assert any(float(one.split("m")[0]) > 0 for one in took)
 
 
 @pytest.mark.parametrize("view", [pytest.param({}, id="desktop"), pytest.param(PHONE, id="phone")])

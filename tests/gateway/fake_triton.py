@@ -11,7 +11,7 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
-from orchestrator.contract import OF_A_READING, OUTPUTS, PLATE_READER
+from orchestrator.contract import OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS, STAGES
 
 
 class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
@@ -39,24 +39,30 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
             self.gate.wait(30)
         names = [output.name for output in request.outputs]
         names = names or (OF_A_READING if request.model_name == PLATE_READER else OUTPUTS)
-        outputs = [
-            pb.ModelInferResponse.InferOutputTensor(
-                name=name,
-                datatype="BYTES" if OUTPUTS[name].dtype.__name__ == "object_" else "FP32",
-                shape=[0, *OUTPUTS[name].row_shape],
-            )
-            for name in names
-        ]
+        outputs = [output_without_plates(name) for name in names]
         return pb.ModelInferResponse(
             model_name=request.model_name,
             model_version="1",
             id=request.id,
             outputs=outputs,
-            raw_output_contents=[b""] * len(outputs),
+            raw_output_contents=[
+                bytes(4 * len(STAGES)) if name == STAGE_SECONDS else b"" for name in names
+            ],
         )
 
     def ModelReady(self, request, context):  # noqa: N802
         return pb.ModelReadyResponse(ready=True)
+
+
+def output_without_plates(name: str) -> pb.ModelInferResponse.InferOutputTensor:
+    if name == STAGE_SECONDS:
+        return pb.ModelInferResponse.InferOutputTensor(
+            name=name, datatype="FP32", shape=[len(STAGES)]
+        )
+    is_text = OUTPUTS[name].dtype.__name__ == "object_"
+    return pb.ModelInferResponse.InferOutputTensor(
+        name=name, datatype="BYTES" if is_text else "FP32", shape=[0, *OUTPUTS[name].row_shape]
+    )
 
 
 @contextmanager

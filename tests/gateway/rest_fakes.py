@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 import cv2
 import numpy as np
 
-from orchestrator.contract import OF_A_READING, OUTPUTS, PLATE_READER, to_arrays
+from orchestrator.contract import (
+    MODEL,
+    OF_A_READING,
+    OUTPUTS,
+    PLATE_READER,
+    STAGE_SECONDS,
+    to_arrays,
+)
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.tensors import to_tensor
 from orchestrator.plates import Plate, PlateRegion, Plates
@@ -38,6 +45,16 @@ PLATE_AS_JSON = {
     "corners": [[10.0, 20.0], [110.0, 21.0], [110.5, 45.0], [11.0, 44.0]],
 }
 
+SECONDS_AS_JSON = {
+    "picture": 0.5,
+    "letterbox": 0.25,
+    "yolo": 1.0,
+    "crops": 0.125,
+    "stn": 0.0625,
+    "lprnet": 0.25,
+    "texts": 0.0,
+}
+
 
 def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
     """Return a grey picture, 20 pixels wide and 10 high."""
@@ -47,6 +64,8 @@ def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
 def answer_with(call: Call, plates: Sequence[Plate]) -> Answer:
     names = OF_A_READING if call.model == PLATE_READER else tuple(OUTPUTS)
     arrays = to_arrays(Plates(tuple(plates)), names)
+    if call.model == MODEL:
+        arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)
     outputs = tuple(to_tensor(name, array) for name, array in arrays.items())
     return Answer(call.model, "1", call.id, outputs)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
-from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER
+from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway.calls import Call, Tensor
 from orchestrator.gateway.checks import check, check_bounds
@@ -33,7 +33,7 @@ def animation() -> bytes:
     return out.getvalue()
 
 
-CALL = Call(MODEL, (pixels(2, 3, 3),))
+CALL = Call(MODEL, (pixels(2, 3, 3),), ("texts",))
 CROP = Call(PLATE_READER, (pixels(2, 3, 3, name="crop"),))
 
 
@@ -42,8 +42,12 @@ class TestPictures:
         assert check(CALL, LIMITS) == CALL
         assert check(CROP, LIMITS) == CROP
 
+    def test_who_names_no_outputs_gets_those_of_plates(self) -> None:
+        assert check(replace(CALL, outputs=()), LIMITS).outputs == tuple(OUTPUTS)
+        assert check(replace(CALL, outputs=(STAGE_SECONDS,)), LIMITS).outputs == (STAGE_SECONDS,)
+
     def test_a_file_is_handed_on(self) -> None:
-        call = Call(MODEL, (file(STREET.read_bytes()),))
+        call = replace(CALL, inputs=(file(STREET.read_bytes()),))
         assert check(call, LIMITS) == call
 
     def test_base64_becomes_the_file(self) -> None:

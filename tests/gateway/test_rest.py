@@ -22,7 +22,14 @@ from orchestrator.gateway.refusals import Full, TooMany, Unsupported
 from orchestrator.gateway.rest import Sent, read, recognize, request_id
 from orchestrator.gateway.tensors import to_array
 from tests.gateway.forms import CONTENT_TYPE, form, part
-from tests.gateway.rest_fakes import PLATE, PLATE_AS_JSON, UNREAD, FakeInfer, picture_file
+from tests.gateway.rest_fakes import (
+    PLATE,
+    PLATE_AS_JSON,
+    SECONDS_AS_JSON,
+    UNREAD,
+    FakeInfer,
+    picture_file,
+)
 
 LIMITS = Limits(pictures=3)
 READING_AS_JSON = {
@@ -53,12 +60,14 @@ def test_an_empty_body_is_no_picture(answer) -> None:
 
 
 def test_a_picture_without_plates_has_none() -> None:
-    assert recognized(Sent(FILE), FakeInfer([()])) == {"pictures": [{"name": "", "plates": []}]}
+    assert recognized(Sent(FILE), FakeInfer([()])) == {
+        "pictures": [{"name": "", "plates": [], "seconds": SECONDS_AS_JSON}]
+    }
 
 
 def test_a_plate_has_everything_the_model_gives() -> None:
     assert recognized(Sent(FILE), FakeInfer()) == {
-        "pictures": [{"name": "", "plates": [PLATE_AS_JSON]}]
+        "pictures": [{"name": "", "plates": [PLATE_AS_JSON], "seconds": SECONDS_AS_JSON}]
     }
 
 
@@ -75,7 +84,8 @@ def test_the_model_is_called_with_the_file_as_it_came() -> None:
 
     (call,) = infer.calls
     (picture,) = call.inputs
-    assert (call.model, call.outputs, call.id) == ("plate_recognition", tuple(OUTPUTS), "one")
+    assert (call.model, call.id) == ("plate_recognition", "one")
+    assert call.outputs == (*OUTPUTS, "stage_seconds")
     assert (call.parameters, call.trace) == ({"max_plates": "3"}, trace)
     assert (picture.name, to_array(picture).tolist()) == ("encoded_image", [FILE])
 

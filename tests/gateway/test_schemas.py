@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from orchestrator import plates
+from orchestrator.contract import STAGES
 from orchestrator.gateway.schemas import (
     FailedPicture,
     Plate,
@@ -12,10 +13,11 @@ from orchestrator.gateway.schemas import (
     Reading,
     Recognition,
     RecognizedPicture,
+    Seconds,
     plates_of,
     reading_of,
 )
-from tests.gateway.rest_fakes import PLATE, PLATE_AS_JSON
+from tests.gateway.rest_fakes import PLATE, PLATE_AS_JSON, SECONDS_AS_JSON
 
 PROBLEM = {
     "type": "about:blank",
@@ -40,8 +42,16 @@ def test_a_reading_says_nothing_of_where_the_plate_is() -> None:
 
 
 def test_a_plate_as_json_is_what_it_was() -> None:
-    picture = RecognizedPicture(name="car.jpg", plates=plates_of([PLATE]))
-    assert json.loads(picture.to_json()) == {"name": "car.jpg", "plates": [PLATE_AS_JSON]}
+    picture = RecognizedPicture(name="car.jpg", plates=plates_of([PLATE]), seconds=SECONDS_AS_JSON)
+    assert json.loads(picture.to_json()) == {
+        "name": "car.jpg",
+        "plates": [PLATE_AS_JSON],
+        "seconds": SECONDS_AS_JSON,
+    }
+
+
+def test_the_stages_of_a_picture_are_those_of_the_model() -> None:
+    assert tuple(Seconds.model_fields) == STAGES
 
 
 def test_a_problem_without_an_instance_has_no_such_field() -> None:
@@ -50,7 +60,8 @@ def test_a_problem_without_an_instance_has_no_such_field() -> None:
 
 def test_a_failed_picture_stands_among_the_others() -> None:
     failed = FailedPicture(name="b", problem=Problem(**PROBLEM))
-    answer = Recognition(pictures=(RecognizedPicture(name="a", plates=()), failed))
+    empty = RecognizedPicture(name="a", plates=(), seconds=SECONDS_AS_JSON)
+    answer = Recognition(pictures=(empty, failed))
     assert Recognition.model_validate_json(answer.to_json()) == answer
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ import torch
 from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
+from orchestrator.contract import STAGES
 from orchestrator.formats import russian
 from orchestrator.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
@@ -108,6 +110,20 @@ def test_a_picture_is_answered_with_every_output(model, request_of) -> None:
     assert answer["texts"] == [[b""]]
 
 
+def test_the_time_of_each_stage_is_told(model, networks, request_of) -> None:
+    find = networks.MODELS["yolo"]
+    networks.MODELS["yolo"] = lambda sent: time.sleep(0.05) or find(sent)
+    (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
+    seconds = dict(zip(STAGES, arrays(response)["stage_seconds"], strict=True))
+    assert seconds["yolo"] >= 0.05
+    assert all(took > 0 for took in seconds.values())
+    networks.MODELS["yolo"] = lambda sent: networks.InferenceResponse(
+        [networks.Tensor("output__0", np.zeros((1, 0, 6), np.float32))]
+    )
+    (response,) = model.execute([request_of(["texts", "stage_seconds"], input__0=GREY)])
+    assert arrays(response)["stage_seconds"][STAGES.index("lprnet")] == 0
+
+
 def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
     model, networks, request_of, tmp_path
 ) -> None:
@@ -150,6 +166,7 @@ def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
         pytest.param(["corners", "detection_scores"], ["yolo", "stn"], id="corners"),
         # In the plate nothing is read: another look would not pay.
         pytest.param(["texts"], ["yolo", "stn", "lprnet"], id="texts"),
+        pytest.param(["coordinates", "stage_seconds"], ["yolo"], id="boxes and times"),
     ],
 )
 def test_only_what_is_asked_for_is_computed_and_answered(

@@ -34,7 +34,8 @@ def render(texts: Texts, options: GatewayOptions) -> str:
     told["key_hint"] = told["key_needed" if options.wants_keys else "key_optional"]
     if options.wants_keys:
         told["without_script"] = told["without_script_key"]
-    words = {**texts.script, "problems": dict(texts.problems), "language": texts.language}
+    tables = {"problems": dict(texts.problems), "stages": dict(texts.stages)}
+    words = {**texts.script, **tables, "language": texts.language}
     told |= {"language": texts.language, "words": json.dumps(words, ensure_ascii=False)}
     escaped = {name: escape(text) for name, text in told.items()}
     return template.substitute(

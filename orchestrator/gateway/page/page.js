@@ -1,7 +1,7 @@
 // Sends pictures to /v1/recognize, one after the other, and shows what comes back.
 // Every text of the server and of files becomes text on the page, never HTML.
 import { describe, mark } from "./plates.js";
-import { countOf, element, say, words } from "./words.js";
+import { countOf, element, milliseconds, pair, say, words } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 const answers = []; // one for each picture, in the order they were given: {name, plates} or {name, problem}
@@ -65,8 +65,8 @@ async function ask(file) {
   try {
     const response = await fetch("v1/recognize", { method: "POST", headers, body: file });
     const content = await response.json().catch(() => ({}));
-    const plates = content.pictures?.[0].plates;
-    return plates ? { plates } : { problem: { status: response.status, ...content } };
+    const { plates, seconds } = content.pictures?.[0] ?? {};
+    return plates ? { plates, seconds } : { problem: { status: response.status, ...content } };
   } catch (error) {
     return { problem: { reason: "offline", detail: error.message } };
   }
@@ -81,6 +81,7 @@ function tell(entry, answer, took) {
   const told = plates ? countOf(plates) : showProblem(entry.card, answer.problem);
   entry.card.querySelector(".summary").textContent = plates ? `${told}, ${took}` : "";
   if (plates) showPlates(entry, plates);
+  showTime(entry.card.querySelector(".time"), answer.seconds);
   const texts = (plates ?? []).map((plate) => plate.text || say("unread")).join(", ");
   const left = waiting > 1 ? ` ${say("left", { count: waiting - 1 })}` : "";
   announce(say("overview", { name, told: texts ? `${told}: ${texts}.` : told }) + left);
@@ -106,6 +107,13 @@ function show({ file, card, answer }) {
   picture.alt = answer.name;
   picture.addEventListener("error", () => picture.replaceWith(element("p", say("undrawn"))));
   picture.src = URL.createObjectURL(file);
+}
+
+function showTime(box, seconds) {
+  box.hidden = !seconds;
+  box.querySelector("summary").textContent = say("time");
+  const told = Object.entries(seconds ?? {}).map(([stage, took]) => pair(words.stages[stage] ?? stage, milliseconds(took)));
+  box.querySelector("dl").replaceChildren(...told);
 }
 
 async function showPlates(entry, plates) {

@@ -1,6 +1,6 @@
 // One plate: its outline over the picture, and everything that the server says of it.
 
-import { element, percent, say } from "./words.js";
+import { element, pair, percent, say } from "./words.js";
 
 const CYRILLIC = { A: "А", B: "В", E: "Е", K: "К", M: "М", H: "Н", O: "О", P: "Р", C: "С", T: "Т", Y: "У", X: "Х" };
 const SURE = 0.9; // characters less sure than this are marked; their percentage tells the rest
@@ -53,11 +53,7 @@ function showFacts(list, plate) {
     [say("sureness"), percent(plate.text_score)],
     [say("detection"), percent(plate.detection_score)],
   ];
-  for (const [name, value] of facts.filter(([, value]) => value)) {
-    const pair = element("div");
-    pair.append(element("dt", name), element("dd", value));
-    list.append(pair);
-  }
+  list.append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
 }
 
 function character(letter, score) {

@@ -23,12 +23,14 @@ class Texts:
         page: What the HTML says.
         script: What the script says; a `{name}` in it is filled in there.
         problems: What the page says of a call without an answer, by the reason of the problem.
+        stages: Names of what a picture's time goes to.
     """
 
     language: str
     page: Mapping[str, str]
     script: Mapping[str, str]
     problems: Mapping[str, str]
+    stages: Mapping[str, str]
 
 
 def read_texts() -> dict[str, Texts]:

@@ -66,6 +66,7 @@ def test_another_answer_has_another_digest(other: list) -> None:
 def test_the_order_of_json_members_does_not_matter() -> None:
     assert digest_json(b'{"a": 1, "b": 2}', 0) == digest_json(b'{"b":2,"a":1}', 0)
     assert digest_json(b'{"a": 1}', 0) != digest_json(b'{"a": 2}', 0)
+    assert digest_json(b'{"a": 1, "seconds": {"yolo": 1}}', 0) == digest_json(b'{"a": 1}', 0)
 
 
 @pytest.mark.parametrize(
