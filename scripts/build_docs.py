@@ -107,7 +107,9 @@ def adjust(text: str, source: str) -> str:
 
 def _name(words: str, path: str) -> str:
     """Say where code is in place of a link to it."""
-    return words if path in words else f"{words} (`{path}`)"
+    if words.strip("`") in (path, path.rpartition("/")[2]):
+        return f"`{path}`"
+    return f"{words} (`{path}`)"
 
 
 if __name__ == "__main__":

@@ -112,6 +112,7 @@ def test_the_map_names_what_is_there(drawn: int) -> None:
         pytest.param("[a](../README.md)", "[a](index.md)", id="README"),
         pytest.param("[the file](../Dockerfile)", "the file (`Dockerfile`)", id="code"),
         pytest.param("[`deploy/slim.sh`](../deploy/slim.sh)", "`deploy/slim.sh`", id="its path"),
+        pytest.param("[slim.sh](../deploy/slim.sh)", "`deploy/slim.sh`", id="its name"),
         pytest.param("`[a](../x)`", "`[a](../x)`", id="code is left alone"),
         pytest.param("```\n[a](../x)\n```", "```\n[a](../x)\n```", id="a block, too"),
     ],
