@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.contract import MODEL
+from orchestrator.contract import MODEL, STAGES
 from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.stages import PICTURE, STAGES, Stopwatch
+from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.metrics import STAGE
 
 MODEL_LINE = re.compile(

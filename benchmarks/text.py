@@ -11,8 +11,8 @@ from benchmarks.metrics import ModelTimes
 from benchmarks.plan import HTTP_ENCODED, IN_PROCESS
 from benchmarks.ratios import Ratio
 from benchmarks.report import BenchReport, Comparison
+from orchestrator.contract import STAGES
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.stages import STAGES
 from reporting.tables import format_figure, format_table
 
 STAGED = (1, 4)

@@ -146,7 +146,8 @@ def stages_of(arrays: Arrays) -> dict[str, float]:
         ModelError: The output is missing, or not of its type and shape.
     """
     seconds = arrays.get(STAGE_SECONDS)
-    if seconds is None or (seconds.dtype, seconds.shape) != (np.float32, (len(STAGES),)):
+    wanted = (np.dtype(np.float32), (len(STAGES),))
+    if seconds is None or (seconds.dtype, seconds.shape) != wanted:
         got = "none" if seconds is None else f"{seconds.dtype} {list(seconds.shape)}"
         raise ModelError(f"answer: wanted {STAGE_SECONDS} as float32 [{len(STAGES)}], got {got}")
     return dict(zip(STAGES, seconds.tolist(), strict=True))

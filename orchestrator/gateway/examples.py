@@ -84,21 +84,19 @@ PLATE = READING | {
     "detection_score": 0.93,
     "corners": [[413.0, 302.0], [519.0, 300.5], [519.5, 325.0], [412.5, 326.5]],
 }
-RECOGNIZED = {
-    "name": "",
-    "plates": [PLATE],
-    "seconds": {
-        "picture": 0.018,
-        "letterbox": 0.002,
-        "yolo": 0.024,
-        "crops": 0.001,
-        "stn": 0.003,
-        "lprnet": 0.006,
-        "texts": 0.001,
-    },
+SECONDS = {
+    "picture": 0.018,
+    "letterbox": 0.002,
+    "yolo": 0.024,
+    "crops": 0.001,
+    "stn": 0.003,
+    "lprnet": 0.006,
+    "texts": 0.001,
 }
-EMPTY = RECOGNIZED | {
+RECOGNIZED = {"name": "", "plates": [PLATE], "seconds": SECONDS}
+EMPTY = {
+    "name": "",
     "plates": [],
-    "seconds": RECOGNIZED["seconds"] | {"stn": 0.0, "lprnet": 0.0, "texts": 0.0},
+    "seconds": SECONDS | {"stn": 0.0, "lprnet": 0.0, "texts": 0.0},
 }
 FAILED_PICTURE = {"name": "notes.txt", "problem": problem(PROBLEMS["400"][0])}

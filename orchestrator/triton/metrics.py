@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.contract import SHM
+from orchestrator.contract import SHM, STAGES
 from orchestrator.errors import (
     Cancelled,
     ModelError,
@@ -22,7 +22,7 @@ from orchestrator.errors import (
     PlateError,
 )
 from orchestrator.plates import Plates
-from orchestrator.stages import STAGES, Stopwatch
+from orchestrator.stages import Stopwatch
 
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"
 REASONS = tuple(
