@@ -97,7 +97,7 @@ class Run:
                 raise
             return SOME_FAILED, f"Stopped: {error}."
         if self._undone:
-            return SOME_FAILED, f"{self._undone} parts could not be done."
+            return SOME_FAILED, f"{_count(self._undone, 'part')} could not be done."
         return SOME_FAILED if self.totals.failed else ALL_WELL, ""
 
     def _take(self, outcome: Outcome) -> None:
@@ -126,13 +126,17 @@ class Run:
         """Tell of files whose pictures have changed, moved or gone, or of another question."""
         if not stale:
             return
-        count = "1 file" if len(stale) == 1 else f"{len(stale):,} files"
+        files = _count(len(stale), "file")
         if not self.is_pruned:
             self.screen.tell(
-                f"{count} of an earlier state of this archive, or of other options, still in "
+                f"{files} of an earlier state of this archive, or of other options, still in "
                 f"{self.job.out.name}: --prune removes what no present picture stands for"
             )
             return
         for name in sorted(stale):
             parts.remove(name)
-        self.screen.tell(f"removed {count} of an earlier state of this archive")
+        self.screen.tell(f"removed {files} of an earlier state of this archive")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
