@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
@@ -21,7 +22,8 @@ from orchestrator.errors import PlateError, ServerError
 MOST_TOLD = 20
 """Pictures that failed and are told by name; the table has them all."""
 AWAY = 3
-"""Partitions in a row that could not be done, after which the rest is not tried."""
+"""Partitions in a row without an answer of the server or storage, after which the rest is not
+tried."""
 
 
 @dataclass
@@ -88,6 +90,7 @@ class Run:
             if first is None:
                 return ALL_WELL, ""
             with self.spread.connect(), self.screen.progress(lambda: None):
+                self.totals.began = time.monotonic()
                 for outcome in self.spread.work(self.job, chain([first], todo)):
                     self._take(outcome)
         except KeyboardInterrupt:
@@ -115,12 +118,12 @@ class Run:
         totals.failed += outcome.failed
         for _ in range(outcome.pictures):
             self.screen.advance()
-        self._away = self._away + 1 if outcome.undone else 0
+        self._away = self._away + 1 if outcome.is_away else 0
         if outcome.undone:
             self._undone += 1
             self.screen.tell(to_printable(f"{outcome.name}: not done: {outcome.undone}"))
         if self._away == AWAY:
-            raise ServerError(f"{AWAY} parts in a row could not be done: the rest was not tried")
+            raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
 
     def _tell_stale(self, stale: set[str], parts: Parts) -> None:
         """Tell of files whose pictures have changed, moved or gone, or of another question."""

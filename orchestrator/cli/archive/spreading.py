@@ -7,9 +7,10 @@ import io
 import logging
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -23,8 +24,9 @@ AT_ONCE = 1024
 """Partitions that Ray is given at once: half a million names of pictures, some 50 MB."""
 OBJECTS_BYTES = 80 << 20
 """Memory of Ray's for what goes between its processes, here names alone; it takes no less."""
-TRIES = 3
-"""A partition whose actors died so often is left out: a picture of it may be what kills them."""
+ROUNDS = 3
+"""A partition whose actors died in each of so many rounds is left out: a picture of it may be what
+kills them. Within a round Ray sends it twice, which a machine that is gone uses up at once."""
 CORES_EACH = 1
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -129,19 +131,14 @@ class Spread:
         """
         todo = iter(partitions)
         while some := [*islice(todo, AT_ONCE)]:
-            yield from self._work(job, some)
+            yield from do_in_rounds(some, partial(self._spread, job))
 
-    def _work(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
-        left = {one.name for one in partitions}
+    def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
         try:
             for row in self._pipeline(job, partitions).iter_rows():
-                outcome = Outcome(**row)
-                left.discard(outcome.name)
-                yield outcome
+                yield Outcome(**row)
         except load("ray.exceptions").RayError as error:
             raise ServerError(f"Ray: {str(error).strip().splitlines()[-1]}") from error
-        for name in sorted(left):
-            yield Outcome(name, undone=f"its actor died {TRIES} times")
 
     def _pipeline(self, job: Job, partitions: Sequence[Partition]) -> Any:
         data = load("ray.data")
@@ -158,12 +155,32 @@ class Spread:
                 num_cpus=self.cpus,
                 num_gpus=self.gpus or None,
                 max_restarts=-1,
-                max_task_retries=TRIES - 1,
+                max_task_retries=1,
             )
 
     def _count_actors(self) -> int:
         cores = load("ray").cluster_resources().get("CPU", 0)
         return self.actors or max(1, int(cores) // self.cpus)
+
+
+def do_in_rounds(
+    partitions: Sequence[Partition], spread: Callable[[Sequence[Partition]], Iterable[Outcome]]
+) -> Iterator[Outcome]:
+    """Yield what comes of partitions; those that nothing came of are spread again, with the rest.
+
+    Args:
+        partitions: Each is a file that is written as a whole, so that doing it twice does no harm.
+        spread: Gives the outcomes, in any order; none where the actors died.
+    """
+    left = {one.name: one for one in partitions}
+    for _ in range(ROUNDS):
+        if not left:
+            return
+        for outcome in spread([*left.values()]):
+            left.pop(outcome.name, None)
+            yield outcome
+    for name in left:
+        yield Outcome(name, undone="the processes that were at it died, again and again")
 
 
 @contextmanager

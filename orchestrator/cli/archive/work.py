@@ -59,6 +59,7 @@ class Outcome:
         failed: Pictures that have an error in place of an answer.
         told: Some of these, a line each.
         undone: Why there is no file; empty where there is one.
+        is_away: Because the server or the storage did not answer, as it may not for the next.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Outcome:
     failed: int = 0
     told: Sequence[str] = ()
     undone: str = ""
+    is_away: bool = False
 
 
 class Worker:
@@ -100,13 +102,14 @@ class Worker:
         try:
             for picture, done in self._recognize(partition.pictures):
                 if done.is_away:
-                    return Outcome(partition.name, undone=f"{done.entry.picture}: {_why(done)}")
+                    why = f"{done.entry.picture}: {done.entry.error}"
+                    return Outcome(partition.name, undone=why, is_away=True)
                 more = {"archive": self._job.archive.name, "bytes": picture.size}
                 rows += (_printable(row) | more for row in done.entry.to_rows())
                 dones.append(done)
             self._parts.write(partition.name, rows)
         except PlateError as error:
-            return Outcome(partition.name, undone=str(error))
+            return Outcome(partition.name, undone=str(error), is_away=True)
         return _sum_up(partition.name, dones)
 
     def _recognize(self, pictures: Sequence[Listed]) -> Iterator[tuple[Listed, Done]]:
@@ -149,10 +152,6 @@ def from_row(row: Mapping[str, Any]) -> Partition:
 def _printable(row: Row) -> Row:
     """Return a row that Parquet takes: the name of a file may be no UTF-8."""
     return row | {"picture": row["picture"].encode(errors="replace").decode()}
-
-
-def _why(done: Done) -> str:
-    return done.entry.error
 
 
 def _sum_up(name: str, dones: Sequence[Done]) -> Outcome:

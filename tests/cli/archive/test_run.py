@@ -135,7 +135,7 @@ def test_no_answer_is_no_result_and_is_asked_for_again(archive: Path) -> None:
 def test_a_server_that_is_gone_ends_the_run(archive: Path) -> None:
     for path in archive.rglob("*.jpg"):
         path.write_bytes(UNANSWERED)
-    with pytest.raises(ServerError, match="3 parts in a row could not be done"):
+    with pytest.raises(ServerError, match="3 parts in a row without an answer"):
         run(archive)
 
 
