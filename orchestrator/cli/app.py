@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
+    "archive": "orchestrator.cli.archive.command:archive",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",
     "key": "orchestrator.cli.key:key",

@@ -1,0 +1,1 @@
+"""Archives of any size: pictures of a disk or of object storage to Parquet, spread by Ray Data."""

@@ -1,0 +1,203 @@
+"""The command `plates archive`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.flags import (
+    PLATES_PANEL,
+    DetectionThresholdOption,
+    Device,
+    DeviceOption,
+    EngineOption,
+    FormatsOption,
+    MaxPlatesOption,
+    SideOption,
+    TextThresholdOption,
+    VerboseOption,
+    WeightsOption,
+    show_errors,
+)
+from orchestrator.cli.serving import SERVER_PANEL, KeyOption, fitting_calls
+from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+
+# Everything heavy is imported when the command runs, so that --help is quick.
+
+SPREAD_PANEL = "How the work is spread"
+IN_FLIGHT_HERE = 2
+"""Pictures that an actor with networks of its own has in work: one is unpacked or read while the
+other is in the detector."""
+EXAMPLES = """
+Recognise the number plates of a whole archive, to Parquet files.
+
+SOURCE: a folder, s3://bucket/folder or gs://bucket/folder, with the folders in it.
+
+The networks run in processes of Ray on this machine, or on a cluster with
+--address; with --url a server is asked. The same command goes on where it was
+stopped or killed.
+
+Examples:
+
+  plates archive photos/ --out plates/
+
+  plates archive s3://cameras/2026 --out s3://tables/2026 --actors 4
+
+  plates archive gs://cameras/gate --out plates/ --url plates.example.com:8080
+
+  plates archive s3://cameras --out s3://tables --address auto --actors 40
+
+Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 stopped by Ctrl-C.
+"""
+
+
+def archive(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
+    *,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder of the Parquet files, on any of these storages; one for each archive.",
+        ),
+    ],
+    partition: Annotated[
+        int,
+        typer.Option(min=1, max=100_000, help="Pictures of a file of results, as many on average."),
+    ] = 500,
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            help="In the end, remove files of pictures that have changed, moved or gone since.",
+        ),
+    ] = False,
+    actors: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=10_000,
+            rich_help_panel=SPREAD_PANEL,
+            help="Processes that recognise; 0: what fits the machine or the cluster.",
+        ),
+    ] = 0,
+    threads: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            rich_help_panel=SPREAD_PANEL,
+            help="Cores of each; 0: this machine's in equal parts, one on a cluster.",
+        ),
+    ] = 0,
+    in_flight: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=64,
+            rich_help_panel=SPREAD_PANEL,
+            help="Pictures that each has in work; 0: two, or what keeps the server busy.",
+        ),
+    ] = 0,
+    address: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            rich_help_panel=SPREAD_PANEL,
+            help="A cluster of Ray that runs; auto: the one that this machine is of. Its machines "
+            "need this package, and must reach both folders.",
+        ),
+    ] = "",
+    roi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X0,Y0,X1,Y1",
+            rich_help_panel=PLATES_PANEL,
+            help="Look only at this part of each picture, in pixels from its top left.",
+        ),
+    ] = None,
+    detection_threshold: DetectionThresholdOption = None,
+    text_threshold: TextThresholdOption = None,
+    max_plates: MaxPlatesOption = None,
+    detector_side_px: SideOption = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=SERVER_PANEL,
+            metavar="HOST:PORT",
+            help="A server that runs, in place of networks in each process; grpc://host:port for "
+            "gRPC, with TLS https:// or grpcs://.",
+        ),
+    ] = None,
+    key: KeyOption = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            rich_help_panel=SERVER_PANEL,
+            help="Longest that a picture may wait for its answer, each time it is sent.",
+        ),
+    ] = 60.0,
+    retries: Annotated[
+        int,
+        typer.Option(min=0, rich_help_panel=SERVER_PANEL, help="How often one is sent again."),
+    ] = 8,
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    weights: WeightsOption = None,
+    formats: FormatsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    with show_errors(verbose=verbose):
+        from orchestrator.cli.archive.asking import Networks, Server
+        from orchestrator.cli.archive.packages import check_packages
+        from orchestrator.cli.archive.places import Place
+        from orchestrator.cli.archive.run import Run
+        from orchestrator.cli.archive.spreading import Spread
+        from orchestrator.cli.archive.work import Job
+        from orchestrator.settings import check_parameters
+
+        check_packages()
+        given = {
+            "detection_threshold": detection_threshold,
+            "text_threshold": text_threshold,
+            "max_plates": max_plates,
+            "detector_side_px": detector_side_px,
+            "roi": roi,
+        }
+        parameters = {name: one for name, one in given.items() if one is not None}
+        check_parameters(parameters)
+        places = Place.named(source), Place.named(out)
+        if url:
+            spread = Spread(actors or 1, threads or 1, 0.0, address, verbose)
+            calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
+            job = Job(*places, Server(url, key, timeout, retries), parameters, calls)
+        else:
+            gpus = _count_gpus(device, address)
+            spread = Spread.of_networks(actors, threads, gpus, address, is_told=verbose)
+            networks = Networks(weights, formats, engine, bool(spread.gpus), spread.cpus)
+            job = Job(*places, networks, parameters, in_flight or IN_FLIGHT_HERE)
+        status = Run(job, spread, partition, prune).run()
+    raise typer.Exit(status)
+
+
+archive.__doc__ = EXAMPLES
+
+
+def _count_gpus(device: Device, address: str) -> int:
+    """Return the graphics processors of this machine that may be used; of a cluster one an actor.
+
+    Raises:
+        SettingsError: One was insisted on, and there is none here.
+    """
+    if device is Device.CPU or (address and device is Device.AUTO):
+        return 0
+    if address:
+        return 1
+    import torch
+
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device is Device.GPU and not count:
+        raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
+    return count

@@ -1,0 +1,77 @@
+"""The pictures of an archive: their names and sizes, in an order that is always the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from orchestrator.cli.archive.packages import load
+from orchestrator.cli.archive.places import Place, ask
+from orchestrator.cli.recognition.sources import Finder
+from orchestrator.errors import SettingsError
+
+
+class Listed(NamedTuple):
+    """A picture of an archive.
+
+    Attributes:
+        below: Its path below the archive's folder.
+        size: Bytes.
+    """
+
+    below: str
+    size: int
+
+
+class Listing:
+    """Lists an archive folder by folder, so that memory holds the names of one folder at a time.
+
+    Attributes:
+        skipped: Files that are no pictures.
+    """
+
+    def __init__(self, archive: Place) -> None:
+        """Prepare to list.
+
+        Raises:
+            SettingsError: There is no such folder, or its storage cannot be reached.
+        """
+        self._archive = archive
+        self._storage = archive.open()
+        self._finder = Finder()
+        self.skipped = self._finder.skipped
+        kind = ask(archive, lambda: self._storage.get_file_info(archive.path).type)
+        if kind != load("pyarrow.fs").FileType.Directory:
+            raise SettingsError(f"{archive.name}: no such folder")
+
+    def pictures(self) -> Iterator[Listed]:
+        """Yield the pictures, ordered by their paths; hidden ones are left out.
+
+        Raises:
+            SettingsError: A folder cannot be read.
+        """
+        return self._on_disk() if self._archive.is_on_disk else self._below(self._archive.path)
+
+    def _on_disk(self) -> Iterator[Listed]:
+        """List as `plates recognize` does: links are followed once, drawings are left out."""
+        for source in self._finder.find([self._archive.path]):
+            if not source.is_there:  # a folder that may not be read
+                raise SettingsError(f"{source.name}: cannot be listed")
+            try:
+                size = os.stat(source.name).st_size  # noqa: PTH116 - a name may be no UTF-8
+            except OSError:  # gone since, or a link to nowhere: its reading says so
+                size = 0
+            yield Listed(str(source.below), size)
+
+    def _below(self, folder: str) -> Iterator[Listed]:
+        selector = load("pyarrow.fs").FileSelector(folder)
+        inside = ask(self._archive, lambda: self._storage.get_file_info(selector))
+        for info in sorted(inside, key=lambda info: str(info.base_name)):
+            if info.base_name.startswith("."):
+                continue
+            if not info.is_file:
+                yield from self._below(info.path)
+            elif self.skipped.is_picture(PurePosixPath(info.path)):
+                yield Listed(info.path[len(self._archive.path) + 1 :], info.size)

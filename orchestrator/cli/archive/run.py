@@ -1,0 +1,145 @@
+"""The story: list, leave out what is done, spread the rest, sum up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from orchestrator.cli.archive.asking import identify
+from orchestrator.cli.archive.listing import Listing
+from orchestrator.cli.archive.partitions import Partition, cut
+from orchestrator.cli.archive.parts import Parts
+from orchestrator.cli.archive.spreading import Spread
+from orchestrator.cli.archive.work import Job, Outcome
+from orchestrator.cli.recognition.job import ALL_WELL, INTERRUPTED, NOTHING_DONE, SOME_FAILED
+from orchestrator.cli.recognition.screen import Screen
+from orchestrator.cli.recognition.table import to_printable
+from orchestrator.cli.recognition.totals import Totals
+from orchestrator.errors import PlateError, ServerError
+
+MOST_TOLD = 20
+"""Pictures that failed and are told by name; the table has them all."""
+AWAY = 3
+"""Partitions in a row without an answer of the server or storage, after which the rest is not
+tried."""
+
+
+@dataclass
+class Run:
+    """Does an archive.
+
+    Attributes:
+        job: What is to be done.
+        spread: Over what.
+        usual: Pictures of a partition.
+        is_pruned: Files of results that belong to no partition any more are removed.
+        screen: Shows how far it is.
+        totals: What it came to.
+    """
+
+    job: Job
+    spread: Spread
+    usual: int
+    is_pruned: bool = False
+    screen: Screen = field(default_factory=Screen)
+    totals: Totals = field(default_factory=Totals)
+    _undone: int = 0
+    _away: int = 0
+
+    def run(self) -> int:
+        """Do what is not done yet, and return the exit code.
+
+        Raises:
+            PlateError: Nothing could be begun; the message says why.
+        """
+        listing, parts = Listing(self.job.archive), Parts(self.job.out)
+        parts.check_writable()
+        old = parts.find()
+        asked = identify(self.job.asked, self.job.parameters)
+        partitions = cut(listing.pictures(), self.usual, asked)
+        todo = self._leave_out_done(partitions, found := set[str](), old)
+        status, why = self._finish(todo)
+        if not why and found:
+            self._tell_stale(old - found, parts)
+        for line in (*listing.skipped.tell(), *self.totals.tell(has_watchlist=False)):
+            self.screen.tell(line)
+        if why:
+            self.screen.tell(f"{why} The same command goes on from here.")
+        if not found and not why:
+            self.screen.tell(f"{self.job.archive.name}: no pictures in this folder")
+            return NOTHING_DONE
+        return status
+
+    def _leave_out_done(
+        self, partitions: Iterable[Partition], found: set[str], old: set[str]
+    ) -> Iterator[Partition]:
+        """Yield what has no file yet; note the names of all."""
+        for partition in partitions:
+            found.add(partition.name)
+            if partition.name in old:
+                self.totals.before += len(partition.pictures)
+            else:
+                yield partition
+
+    def _finish(self, todo: Iterator[Partition]) -> tuple[int, str]:
+        """Work to the end, or until something ends it; return the exit code, and what it was."""
+        try:
+            first = next(todo, None)
+            if first is None:
+                return ALL_WELL, ""
+            with self.spread.connect(), self.screen.progress(lambda: None):
+                self.totals.began = time.monotonic()
+                for outcome in self.spread.work(self.job, chain([first], todo)):
+                    self._take(outcome)
+        except KeyboardInterrupt:
+            return INTERRUPTED, "Stopped."
+        except PlateError as error:
+            if not self.totals.pictures:
+                raise
+            return SOME_FAILED, f"Stopped: {error}."
+        if self._undone:
+            return SOME_FAILED, f"{_count(self._undone, 'part')} could not be done."
+        return SOME_FAILED if self.totals.failed else ALL_WELL, ""
+
+    def _take(self, outcome: Outcome) -> None:
+        """Count what came of a partition.
+
+        Raises:
+            ServerError: Too many in a row could not be done.
+        """
+        totals = self.totals
+        for line in outcome.told[: max(0, MOST_TOLD - totals.failed)]:
+            self.screen.tell(to_printable(line))
+        totals.pictures += outcome.pictures
+        totals.plates += outcome.plates
+        totals.read += outcome.read
+        totals.failed += outcome.failed
+        for _ in range(outcome.pictures):
+            self.screen.advance()
+        self._away = self._away + 1 if outcome.is_away else 0
+        if outcome.undone:
+            self._undone += 1
+            self.screen.tell(to_printable(f"{outcome.name}: not done: {outcome.undone}"))
+        if self._away == AWAY:
+            raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
+
+    def _tell_stale(self, stale: set[str], parts: Parts) -> None:
+        """Tell of files whose pictures have changed, moved or gone, or of another question."""
+        if not stale:
+            return
+        files = _count(len(stale), "file")
+        if not self.is_pruned:
+            self.screen.tell(
+                f"{files} of an earlier state of this archive, or of other options, still in "
+                f"{self.job.out.name}: --prune removes what no present picture stands for"
+            )
+            return
+        for name in sorted(stale):
+            parts.remove(name)
+        self.screen.tell(f"removed {files} of an earlier state of this archive")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

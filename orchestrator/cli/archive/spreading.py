@@ -1,0 +1,197 @@
+"""Ray Data: partitions over actors, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from orchestrator.cli.archive.packages import load
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.work import Job, Outcome, Worker, to_row
+from orchestrator.errors import ServerError
+from orchestrator.owned import OwnedFolder, remove_left_folders
+
+AT_ONCE = 1024
+"""Partitions that Ray is given at once: half a million names of pictures, some 50 MB."""
+OBJECTS_BYTES = 80 << 20
+"""Memory of Ray's for what goes between its processes, here names alone; it takes no less."""
+ROUNDS = 3
+"""A partition whose actors died in each of so many rounds is left out: a picture of it may be what
+kills them. Within a round Ray sends it twice, which a machine that is gone uses up at once."""
+CORES_EACH = 1
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DATA_LOG_LEVEL": "CRITICAL",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+"""Ray tells its makers nothing of its use, and people only what is ours to tell."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Over what the work is spread.
+
+    Attributes:
+        actors: How many work at once; as many as a cluster has cores for if 0.
+        cpus: Cores of each.
+        gpus: Graphics processors of each, or the share of one.
+        address: A cluster of Ray; one of this machine alone, for the time of the command, if empty.
+        is_told: Ray's own messages are shown.
+    """
+
+    actors: int = 1
+    cpus: int = 1
+    gpus: float = 0.0
+    address: str = ""
+    is_told: bool = False
+
+    @classmethod
+    def of_networks(
+        cls, actors: int, threads: int, gpus: int, address: str, *, is_told: bool = False
+    ) -> Spread:
+        """Return how networks are spread: over a cluster, or over this machine's cores or GPUs.
+
+        Args:
+            actors: How many; 0 for what fits.
+            threads: Cores of each; 0 for what fits.
+            gpus: Of this machine, or of each actor on a cluster.
+            address: Of a cluster; empty for this machine.
+            is_told: Ray's own messages are shown.
+        """
+        if address:
+            return cls(actors, threads or CORES_EACH, float(gpus), address, is_told)
+        cores = len(os.sched_getaffinity(0))
+        count = actors or gpus or max(1, cores // (threads or CORES_EACH))
+        return cls(
+            count, threads or max(1, cores // count), min(1.0, gpus / count), is_told=is_told
+        )
+
+    @contextmanager
+    def connect(self) -> Iterator[None]:
+        """Have Ray for the length of a `with` block; nothing of it is left behind.
+
+        Raises:
+            ExtraError: It is not installed.
+            ServerError: It cannot be started, or cannot be reached.
+        """
+        if not self.is_told:
+            for name, value in QUIET.items():
+                os.environ.setdefault(name, value)
+        ray = load("ray")
+        load("ray.data")
+        with ExitStack() as stack:
+            if not self.is_told:  # what it says of dead actors, on our standard output
+                stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            own = {"address": self.address} if self.address else self._own(stack)
+            level = logging.WARNING if self.is_told else logging.CRITICAL
+            try:
+                stack.callback(ray.shutdown)
+                with contextlib.nullcontext() if self.is_told else _silence():
+                    ray.init(log_to_driver=self.is_told, logging_level=level, **own)
+                logging.getLogger("ray.data").setLevel(level)
+            except (OSError, RuntimeError, ValueError) as error:
+                where = f"Ray at {self.address}" if self.address else "Ray"
+                raise ServerError(f"{where} cannot be reached: {error}") from error
+            yield
+
+    def _own(self, stack: ExitStack) -> dict[str, Any]:
+        """Return how Ray is started here: small, in a folder that goes with it."""
+        remove_left_folders()
+        owned = OwnedFolder.make("ray-")
+        stack.callback(owned.remove)
+        return {
+            "address": "local",  # whatever RAY_ADDRESS says
+            "num_cpus": self.actors * self.cpus,
+            "include_dashboard": False,
+            "object_store_memory": OBJECTS_BYTES,
+            "_temp_dir": str(owned.folder),
+            # Not /dev/shm: a container has 64 MB of it.
+            "_plasma_directory": str(owned.folder),
+        }
+
+    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
+        """Yield what comes of partitions, as they are done.
+
+        An actor that dies is started anew, on another machine where its own is gone, and what it
+        was at is done again: its file was not there.
+
+        Args:
+            job: What the actors do.
+            partitions: Taken as there is room for them.
+        """
+        todo = iter(partitions)
+        while some := [*islice(todo, AT_ONCE)]:
+            yield from do_in_rounds(some, partial(self._spread, job))
+
+    def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
+        try:
+            for row in self._pipeline(job, partitions).iter_rows():
+                yield Outcome(**row)
+        except load("ray.exceptions").RayError as error:
+            raise ServerError(f"Ray: {str(error).strip().splitlines()[-1]}") from error
+
+    def _pipeline(self, job: Job, partitions: Sequence[Partition]) -> Any:
+        data = load("ray.data")
+        context = data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.max_errored_blocks = -1  # they are told, and the rest goes on
+        rows = data.from_items([*map(to_row, partitions)], override_num_blocks=len(partitions))
+        with warnings.catch_warnings():  # Ray 2.60 has no other way yet to say how often
+            warnings.simplefilter("ignore")
+            return rows.map(
+                Worker,
+                fn_constructor_args=(job,),
+                compute=data.ActorPoolStrategy(size=min(self._count_actors(), len(partitions))),
+                num_cpus=self.cpus,
+                num_gpus=self.gpus or None,
+                max_restarts=-1,
+                max_task_retries=1,
+            )
+
+    def _count_actors(self) -> int:
+        cores = load("ray").cluster_resources().get("CPU", 0)
+        return self.actors or max(1, int(cores) // self.cpus)
+
+
+def do_in_rounds(
+    partitions: Sequence[Partition], spread: Callable[[Sequence[Partition]], Iterable[Outcome]]
+) -> Iterator[Outcome]:
+    """Yield what comes of partitions; those that nothing came of are spread again, with the rest.
+
+    Args:
+        partitions: Each is a file that is written as a whole, so that doing it twice does no harm.
+        spread: Gives the outcomes, in any order; none where the actors died.
+    """
+    left = {one.name: one for one in partitions}
+    for _ in range(ROUNDS):
+        if not left:
+            return
+        for outcome in spread([*left.values()]):
+            left.pop(outcome.name, None)
+            yield outcome
+    for name in left:
+        yield Outcome(name, undone="the processes that were at it died, again and again")
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Lead standard error to nowhere: Ray's libraries say there that they shall say nothing."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

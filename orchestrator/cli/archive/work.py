@@ -1,0 +1,167 @@
+"""What one actor does: recognises the pictures of a partition, and writes its file of results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from orchestrator.cli.archive.asking import Networks, Server
+from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.parts import Parts
+from orchestrator.cli.archive.places import Place
+from orchestrator.cli.recognition.entry import Row
+from orchestrator.cli.recognition.recognizing import Done, Recognizer
+from orchestrator.cli.recognition.source import Source
+from orchestrator.client.ordered import work_in_order
+from orchestrator.errors import PictureError, PlateError
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+
+MOST_TOLD = 20
+"""Pictures of a partition that failed and are told by name; the rest stand in its file."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all actors do.
+
+    Attributes:
+        archive: Folder of the pictures.
+        out: Folder of the results.
+        asked: What recognises.
+        parameters: Of each picture.
+        in_flight: Pictures in work at once, by each actor.
+    """
+
+    archive: Place
+    out: Place
+    asked: Networks | Server
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    in_flight: int = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a partition; plain values, since it goes through Ray's tables.
+
+    Attributes:
+        name: Of its file.
+        pictures: Those that failed included.
+        plates: Found.
+        read: Of them, with a text.
+        failed: Pictures that have an error in place of an answer.
+        told: Some of these, a line each.
+        undone: Why there is no file; empty where there is one.
+        is_away: Because the server or the storage did not answer, as it may not for the next.
+    """
+
+    name: str
+    pictures: int = 0
+    plates: int = 0
+    read: int = 0
+    failed: int = 0
+    told: Sequence[str] = ()
+    undone: str = ""
+    is_away: bool = False
+
+
+class Worker:
+    """An actor of Ray Data: it lives for many partitions, so that the networks are loaded once."""
+
+    def __init__(self, job: Job) -> None:
+        """Load the networks, or connect to the server, and reach both storages.
+
+        Raises:
+            PlateError: One of these fails.
+        """
+        self._job, self._held = job, ExitStack()
+        self._pictures, self._parts = job.archive.open(), Parts(job.out)
+        client = self._held.enter_context(job.asked.open())
+        # All that it is asked for is to recognise.
+        self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Do a partition, a row of Ray Data; return its outcome as another."""
+        return asdict(self.work(from_row(row)))
+
+    def work(self, partition: Partition) -> Outcome:
+        """Recognise a partition's pictures and write their file, which replaces one of its name.
+
+        A server that gives no answer is no answer: then there is no file, and the next run does
+        them all.
+        """
+        rows: list[Row] = []
+        dones: list[Done] = []
+        try:
+            for picture, done in self._recognize(partition.pictures):
+                if done.is_away:
+                    why = f"{done.entry.picture}: {done.entry.error}"
+                    return Outcome(partition.name, undone=why, is_away=True)
+                more = {"archive": self._job.archive.name, "bytes": picture.size}
+                rows += (_printable(row) | more for row in done.entry.to_rows())
+                dones.append(done)
+            self._parts.write(partition.name, rows)
+        except PlateError as error:
+            return Outcome(partition.name, undone=str(error), is_away=True)
+        return _sum_up(partition.name, dones)
+
+    def _recognize(self, pictures: Sequence[Listed]) -> Iterator[tuple[Listed, Done]]:
+        sources = map(self._source, pictures)
+        width = self._job.in_flight
+        with closing(work_in_order(self._recognizer.recognize, sources, width)) as dones:
+            yield from zip(pictures, dones, strict=True)
+
+    def _source(self, picture: Listed) -> Source:
+        name = f"{self._job.archive.name.rstrip('/')}/{picture.below}"
+        return Source(name, Path(picture.below), partial(self._read, picture.below))
+
+    def _read(self, below: str) -> bytes:
+        path = self._job.archive.inside(below)
+        try:
+            if self._job.archive.is_on_disk:  # whose names may be no UTF-8
+                return Path(path).read_bytes()
+            with self._pictures.open_input_stream(path) as file:
+                return cast("bytes", file.read())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise PictureError(f"cannot be read: {reason}") from error
+
+
+def to_row(partition: Partition) -> dict[str, Any]:
+    """Return a partition as a row of Ray Data: names, no pixels."""
+    return {
+        "name": partition.name,
+        "below": [os.fsencode(one.below) for one in partition.pictures],
+        "sizes": [one.size for one in partition.pictures],
+    }
+
+
+def from_row(row: Mapping[str, Any]) -> Partition:
+    """Return the partition that `to_row` made a row of."""
+    pictures = zip(map(os.fsdecode, row["below"]), map(int, row["sizes"]), strict=True)
+    return Partition(str(row["name"]), tuple(Listed(*one) for one in pictures))
+
+
+def _printable(row: Row) -> Row:
+    """Return a row that Parquet takes: the name of a file may be no UTF-8."""
+    return row | {"picture": row["picture"].encode(errors="replace").decode()}
+
+
+def _sum_up(name: str, dones: Sequence[Done]) -> Outcome:
+    entries = [done.entry for done in dones]
+    failed = [entry for entry in entries if entry.error]
+    return Outcome(
+        name,
+        pictures=len(entries),
+        plates=sum(len(entry.plates) for entry in entries),
+        read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
+        failed=len(failed),
+        told=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_TOLD]],
+    )

@@ -1,0 +1,33 @@
+"""Networks that take their time and say which process they are in, for actors to load."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from orchestrator.errors import PictureError, ServerError
+from orchestrator.plates import Plate, Plates
+
+BROKEN, UNANSWERED = b"broken", b"unanswered"
+
+
+class SlowNetworks:
+    """Finds a plate in each picture: the number of its process."""
+
+    def __init__(self, *_: object, pause_s: float = 0.2) -> None:
+        self.pause_s = pause_s
+
+    def identify(self) -> str:
+        return "slow"
+
+    @contextmanager
+    def open(self) -> "Iterator[SlowNetworks]":
+        yield self
+
+    def recognize(self, picture: bytes, **_: object) -> Plates:
+        time.sleep(self.pause_s)
+        if picture == BROKEN:
+            raise PictureError("encoded_image: damaged picture")
+        if picture == UNANSWERED:
+            raise ServerError("somewhere:1: wanted an answer, got none")
+        return Plates((Plate((0, 0, 90, 20), text=str(os.getpid())),))

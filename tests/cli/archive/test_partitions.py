@@ -1,0 +1,56 @@
+import pytest
+
+from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.partitions import Partition, cut, is_part
+
+PICTURES = [
+    Listed(f"{day:02}/{number:04}.jpg", 1000 + number) for day in range(5) for number in range(200)
+]
+
+
+def names(partitions: list[Partition]) -> set[str]:
+    return {one.name for one in partitions}
+
+
+def parts_of(pictures: list[Listed], usual: int = 20, asked: str = "") -> list[Partition]:
+    return [*cut(pictures, usual, asked)]
+
+
+def test_an_empty_archive_has_no_partitions() -> None:
+    assert parts_of([]) == []
+
+
+def test_every_picture_is_in_one_partition_in_order() -> None:
+    found = parts_of(PICTURES)
+    assert [picture for one in found for picture in one.pictures] == PICTURES
+    assert max(len(one.pictures) for one in found) <= 40
+    assert 30 <= len(found) <= 100  # about 1000 / 20
+    assert all(is_part(one.name) for one in found)
+
+
+def test_the_same_listing_is_cut_the_same() -> None:
+    assert parts_of(PICTURES) == parts_of([*PICTURES])
+
+
+def test_a_picture_more_changes_the_partition_it_falls_into_alone() -> None:
+    more = sorted([*PICTURES, Listed("02/0100a.jpg", 5)])
+    before, after = names(parts_of(PICTURES)), names(parts_of(more))
+    assert len(after - before) <= 2  # two where the new name ends a partition
+    assert after & before
+
+
+@pytest.mark.parametrize(
+    ("pictures", "asked"),
+    [
+        pytest.param([Listed("a.jpg", 2)], "", id="size"),
+        pytest.param([Listed("b.jpg", 1)], "", id="name"),
+        pytest.param([Listed("a.jpg", 1)], "other weights", id="question"),
+    ],
+)
+def test_what_changes_an_answer_changes_the_name(pictures: list[Listed], asked: str) -> None:
+    assert names(parts_of(pictures, asked=asked)) != names(parts_of([Listed("a.jpg", 1)]))
+
+
+def test_a_name_that_is_no_utf8_has_its_place() -> None:
+    (only,) = parts_of([Listed("\udcff.jpg", 1)])
+    assert is_part(only.name)

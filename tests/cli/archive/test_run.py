@@ -1,0 +1,150 @@
+"""A run without Ray: what is done, what is left out, what is told."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.places import Place
+from orchestrator.cli.archive.run import Run
+from orchestrator.cli.archive.work import Job, Outcome, Worker, from_row, to_row
+from orchestrator.errors import ServerError
+from tests.cli.archive.slow_networks import BROKEN, UNANSWERED, SlowNetworks
+
+parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
+
+PICTURES = 24
+
+
+class Here:
+    """Works in this process, on so many partitions until it is stopped."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self.most, self.done = most, 0
+
+    def connect(self) -> Any:
+        return nullcontext()
+
+    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
+        worker = Worker(job)
+        for partition in partitions:
+            if self.done == self.most:
+                raise KeyboardInterrupt
+            self.done += 1
+            yield worker.work(from_row(to_row(partition)))
+
+
+class Told(list[str]):
+    """A screen that keeps what it is told."""
+
+    tell = list.append
+
+    def progress(self, _: object) -> Any:
+        return nullcontext()
+
+    def advance(self) -> None:
+        pass
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    for number in range(PICTURES):
+        path = tmp_path / "archive" / f"{number % 3}" / f"{number:02}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"a picture")
+    return tmp_path / "archive"
+
+
+def run(archive: Path, spread: Here | None = None, **more: Any) -> tuple[int, Told, Here]:
+    out = Place.named(str(archive.with_name("out")), {})
+    job = Job(Place.named(str(archive), {}), out, SlowNetworks(pause_s=0))
+    told, spread = Told(), spread or Here()
+    status = Run(job, spread, usual=4, screen=told, **more).run()
+    return status, told, spread
+
+
+def rows(archive: Path) -> list[dict[str, Any]]:
+    found = parquet.read_table(archive.with_name("out")).to_pylist()
+    return sorted(found, key=lambda row: row["picture"])
+
+
+def names(archive: Path) -> list[str]:
+    return sorted(str(path) for path in archive.rglob("*.jpg"))
+
+
+def test_an_empty_archive_is_nothing_done(tmp_path: Path) -> None:
+    (tmp_path / "archive").mkdir()
+    status, told, _ = run(tmp_path / "archive")
+    assert status == 2
+    assert told[-1] == f"{tmp_path}/archive: no pictures in this folder"
+
+
+def test_every_picture_is_in_the_table_once(archive: Path) -> None:
+    status, told, _ = run(archive)
+    assert status == 0
+    assert [row["picture"] for row in rows(archive)] == names(archive)
+    assert {(row["archive"], row["bytes"]) for row in rows(archive)} == {(str(archive), 9)}
+    assert told[-1].startswith("24 pictures in ")
+    assert told[-1].endswith("24 plates found, 24 read")
+
+
+def test_what_is_done_is_not_done_again(archive: Path) -> None:
+    run(archive)
+    status, told, second = run(archive)
+    assert (status, second.done) == (0, 0)
+    assert "24 pictures were done before" in told
+
+
+def test_a_run_that_was_stopped_is_gone_on_with(archive: Path) -> None:
+    status, told, _ = run(archive, Here(most=2))
+    kept = len(rows(archive))
+    assert status == 130
+    assert told[-1] == "Stopped. The same command goes on from here."
+    assert 0 < kept < PICTURES
+    status, told, _ = run(archive)
+    assert (status, told[0]) == (0, f"{kept} pictures were done before")
+    assert [row["picture"] for row in rows(archive)] == names(archive)
+
+
+def test_a_broken_picture_is_a_row_with_its_error(archive: Path) -> None:
+    (archive / "1" / "01.jpg").write_bytes(BROKEN)
+    status, told, _ = run(archive)
+    failed = [row for row in rows(archive) if row["error"]]
+    assert status == 1
+    assert [(row["picture"], row["error"]) for row in failed] == [
+        (f"{archive}/1/01.jpg", "damaged picture")
+    ]
+    assert told[0] == f"{archive}/1/01.jpg: damaged picture"
+    assert told[-1].endswith("23 plates found, 23 read, 1 picture failed")
+
+
+def test_no_answer_is_no_result_and_is_asked_for_again(archive: Path) -> None:
+    (archive / "1" / "01.jpg").write_bytes(UNANSWERED)
+    status, told, _ = run(archive)
+    assert status == 1
+    assert told[-1] == "1 part could not be done. The same command goes on from here."
+    assert f"{archive}/1/01.jpg" not in {row["picture"] for row in rows(archive)}
+    (archive / "1" / "01.jpg").write_bytes(b"a picture.")
+    assert run(archive)[0] == 0
+    assert [row["picture"] for row in rows(archive)] == names(archive)
+
+
+def test_a_server_that_is_gone_ends_the_run(archive: Path) -> None:
+    for path in archive.rglob("*.jpg"):
+        path.write_bytes(UNANSWERED)
+    with pytest.raises(ServerError, match="3 parts in a row without an answer"):
+        run(archive)
+
+
+def test_a_picture_that_came_changes_one_part_and_the_old_one_is_told(archive: Path) -> None:
+    run(archive)
+    (archive / "1" / "01.jpg").write_bytes(b"another picture")
+    _, told, spread = run(archive)
+    assert spread.done == 1
+    assert any("1 file of an earlier state of this archive" in line for line in told)
+    _, told, _ = run(archive, is_pruned=True)
+    assert "removed 1 file of an earlier state of this archive" in told
+    assert [row["picture"] for row in rows(archive)] == names(archive)
