@@ -39,6 +39,7 @@ PROGRAMS = {
     "cp": "of the system",
     "curl": "run by tests/integration/test_docs.py where it asks localhost:8080",
     "docker": "needs Docker",
+    "export": "of the shell",
     "helm": "needs a cluster",
     "jq": "of the system",
     "kill": "of the shell",
