@@ -156,7 +156,7 @@ def archive(
         from orchestrator.cli.archive.run import Run
         from orchestrator.cli.archive.spreading import Spread
         from orchestrator.cli.archive.work import Job
-        from orchestrator.settings import check_parameters
+        from orchestrator.settings import Settings, check_parameters
 
         check_packages()
         given = {
@@ -174,6 +174,7 @@ def archive(
             calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
             job = Job(*places, Server(url, key, timeout, retries), parameters, calls)
         else:
+            Settings().updated(parameters)  # the limits of the networks here
             gpus = _count_gpus(device, address)
             spread = Spread.of_networks(actors, threads, gpus, address, is_told=verbose)
             networks = Networks(weights, formats, engine, bool(spread.gpus), spread.cpus)

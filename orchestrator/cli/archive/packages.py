@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from orchestrator.errors import ExtraError
 
-NEEDED = ("ray.data", "pyarrow.fs")
 BRINGS = "pip install -e '.[archive]'"
 
 
@@ -30,8 +30,13 @@ def load(name: str) -> Any:
 def check_packages() -> None:
     """See that what an archive needs is there, before anything is begun.
 
+    Ray is not imported yet: when it is, it reads its settings.
+
     Raises:
         ExtraError: It is not.
     """
-    for name in NEEDED:
-        load(name)
+    load("pyarrow.fs")
+    if find_spec("ray") is None:
+        raise ExtraError(
+            f"archive: wanted the package ray, got none; {BRINGS} in the checkout brings it"
+        )

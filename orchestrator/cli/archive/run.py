@@ -12,15 +12,13 @@ from orchestrator.cli.archive.listing import Listing
 from orchestrator.cli.archive.partitions import Partition, cut
 from orchestrator.cli.archive.parts import Parts
 from orchestrator.cli.archive.spreading import Spread
-from orchestrator.cli.archive.work import Job, Outcome
+from orchestrator.cli.archive.work import MOST_TOLD, Job, Outcome
 from orchestrator.cli.recognition.job import ALL_WELL, INTERRUPTED, NOTHING_DONE, SOME_FAILED
 from orchestrator.cli.recognition.screen import Screen
 from orchestrator.cli.recognition.table import to_printable
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.errors import PlateError, ServerError
 
-MOST_TOLD = 20
-"""Pictures that failed and are told by name; the table has them all."""
 AWAY = 3
 """Partitions in a row without an answer of the server or storage, after which the rest is not
 tried."""

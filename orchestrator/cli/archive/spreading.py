@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import os
+import secrets
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,7 +33,6 @@ QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_LOG_LEVEL": "CRITICAL",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
 }
 """Ray tells its makers nothing of its use, and people only what is ours to tell."""
 
@@ -87,7 +87,9 @@ class Spread:
         if not self.is_told:
             for name, value in QUIET.items():
                 os.environ.setdefault(name, value)
-        ray = load("ray")
+        if not self.address:  # its ports are open to the network, and who has it runs programs
+            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        ray = load("ray")  # it reads all these now
         load("ray.data")
         with ExitStack() as stack:
             if not self.is_told:  # what it says of dead actors, on our standard output

@@ -19,7 +19,7 @@ from orchestrator.cli.recognition.entry import Row
 from orchestrator.cli.recognition.recognizing import Done, Recognizer
 from orchestrator.cli.recognition.source import Source
 from orchestrator.client.ordered import work_in_order
-from orchestrator.errors import PictureError, PlateError
+from orchestrator.errors import PictureError, PlateError, ServerError
 
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
@@ -131,7 +131,10 @@ class Worker:
                 return cast("bytes", file.read())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise PictureError(f"cannot be read: {reason}") from error
+            # A storage that does not answer says nothing about the picture: it is asked again.
+            is_gone = self._job.archive.is_on_disk or isinstance(error, FileNotFoundError)
+            kind = PictureError if is_gone else ServerError
+            raise kind(f"cannot be read: {reason}") from error
 
 
 def to_row(partition: Partition) -> dict[str, Any]:
