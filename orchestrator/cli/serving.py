@@ -87,8 +87,8 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         return USUAL_CALLS
     except ServerError as error:
         raise ServerError(
-            f"{error}. Is a server running there? `plates serve` starts one; without --url this "
-            "command starts one of its own; --in-flight N does not ask first"
+            f"{error}. Is a server running there? `plates serve` starts one; without --url "
+            "none is needed; --in-flight N does not ask first"
         ) from error
     finally:
         transport.close()
