@@ -90,6 +90,15 @@ TextThresholdOption = Annotated[
         help="Least score of a text that is shown, 0 to 1; the server's own without.",
     ),
 ]
+RoiOption = Annotated[
+    str | None,
+    typer.Option(
+        "--roi",
+        metavar="X0,Y0,X1,Y1",
+        rich_help_panel=PLATES_PANEL,
+        help="Look only at this part of each picture, in pixels from its top left.",
+    ),
+]
 SideOption = Annotated[
     int | None,
     typer.Option(

@@ -17,6 +17,7 @@ from orchestrator.cli.flags import (
     FormatsOption,
     MaxPlatesOption,
     RepositoryOption,
+    RoiOption,
     SideOption,
     TextThresholdOption,
     ThreadsOption,
@@ -24,7 +25,13 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import SERVER_PANEL, KeyOption, UrlOption
+from orchestrator.cli.serving import (
+    SERVER_PANEL,
+    KeyOption,
+    RetriesOption,
+    TimeoutOption,
+    UrlOption,
+)
 from orchestrator.networks.engines import Engine
 
 # Everything heavy is imported when the command runs, so that --help is quick. What SOURCE is stands
@@ -161,37 +168,15 @@ def recognize(
             help="Flag plates, too, that differ from one of the list by so many characters.",
         ),
     ] = 0,
-    roi: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X0,Y0,X1,Y1",
-            rich_help_panel=PLATES_PANEL,
-            help="Look only at this part of each picture, in pixels from its top left.",
-        ),
-    ] = None,
+    roi: RoiOption = None,
     detection_threshold: DetectionThresholdOption = None,
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
     detector_side_px: SideOption = None,
     url: UrlOption = None,
     key: KeyOption = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            rich_help_panel=SERVER_PANEL,
-            help="Longest that a picture may wait for its answer, each time it is sent.",
-        ),
-    ] = 60.0,
-    retries: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            rich_help_panel=SERVER_PANEL,
-            help="How often a picture is sent again, after growing pauses, where the server is "
-            "busy or does not answer.",
-        ),
-    ] = 8,
+    timeout: TimeoutOption = 60.0,
+    retries: RetriesOption = 8,
     in_flight: Annotated[
         int,
         typer.Option(

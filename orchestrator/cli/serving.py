@@ -37,6 +37,26 @@ KeyOption = Annotated[
     ),
 ]
 
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        rich_help_panel=SERVER_PANEL,
+        help="Longest that a picture may wait for its answer, each time it is sent.",
+    ),
+]
+RetriesOption = Annotated[
+    int,
+    typer.Option(
+        "--retries",
+        min=0,
+        rich_help_panel=SERVER_PANEL,
+        help="How often a picture is sent again, after growing pauses, where the server is busy or "
+        "does not answer.",
+    ),
+]
+
 
 @contextmanager
 def reach_server(url: str | None, **options: Any) -> Iterator[str]:

@@ -7,20 +7,26 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import (
-    PLATES_PANEL,
     DetectionThresholdOption,
     Device,
     DeviceOption,
     EngineOption,
     FormatsOption,
     MaxPlatesOption,
+    RoiOption,
     SideOption,
     TextThresholdOption,
     VerboseOption,
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import SERVER_PANEL, KeyOption, fitting_calls
+from orchestrator.cli.serving import (
+    SERVER_PANEL,
+    KeyOption,
+    RetriesOption,
+    TimeoutOption,
+    fitting_calls,
+)
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
@@ -109,14 +115,7 @@ def archive(
             "need this package, and must reach both folders.",
         ),
     ] = "",
-    roi: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X0,Y0,X1,Y1",
-            rich_help_panel=PLATES_PANEL,
-            help="Look only at this part of each picture, in pixels from its top left.",
-        ),
-    ] = None,
+    roi: RoiOption = None,
     detection_threshold: DetectionThresholdOption = None,
     text_threshold: TextThresholdOption = None,
     max_plates: MaxPlatesOption = None,
@@ -131,18 +130,8 @@ def archive(
         ),
     ] = None,
     key: KeyOption = None,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            rich_help_panel=SERVER_PANEL,
-            help="Longest that a picture may wait for its answer, each time it is sent.",
-        ),
-    ] = 60.0,
-    retries: Annotated[
-        int,
-        typer.Option(min=0, rich_help_panel=SERVER_PANEL, help="How often one is sent again."),
-    ] = 8,
+    timeout: TimeoutOption = 60.0,
+    retries: RetriesOption = 8,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     weights: WeightsOption = None,
