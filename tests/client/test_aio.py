@@ -6,10 +6,13 @@ import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import grpc
 import numpy as np
 import pytest
+from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
@@ -25,9 +28,13 @@ from orchestrator.errors import (
 )
 from orchestrator.plates import Plates
 from tests.client.certificates import Certificate, over_tls
-from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive, said
+from tests.client.peers import NO_PLATES, address_of, deaf, listening, outputs, receive, said
 
 PICTURE = b"a picture"
+NO_PLATES_OVER_GRPC = pb.ModelInferResponse(
+    outputs=[{name: one[name] for name in ("name", "datatype", "shape")} for one in outputs()],
+    raw_output_contents=[b"" for _ in outputs()],
+).SerializeToString()
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
 
@@ -179,31 +186,62 @@ def test_a_connection_closed_between_calls_is_replaced() -> None:
     assert len(connections) == 2
 
 
+class Waits:
+    """Notes that a first call has come and that its caller has hung up; answers the others."""
+
+    def __init__(self) -> None:
+        self.called, self.hung_up = threading.Event(), threading.Event()
+
+    def over_http(self, connection: socket.socket) -> None:
+        while receive(connection):
+            if self.called.is_set():
+                connection.sendall(NO_PLATES)
+            else:
+                self.called.set()
+                say_nothing(connection)
+                self.hung_up.set()
+
+    def over_grpc(self, _: bytes, context: grpc.ServicerContext) -> bytes:
+        if not self.called.is_set():
+            context.add_callback(self.hung_up.set)
+            self.called.set()
+            self.hung_up.wait(20)
+        return NO_PLATES_OVER_GRPC
+
+
+@contextmanager
+def listening_over_grpc(answer: Callable[[bytes, grpc.ServicerContext], bytes]) -> Iterator[str]:
+    """Answer every call of a model, one after the other; gives the address."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    handlers = {"ModelInfer": grpc.unary_unary_rpc_method_handler(answer)}
+    service = grpc.method_handlers_generic_handler("inference.GRPCInferenceService", handlers)
+    server.add_generic_rpc_handlers((service,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"grpc://127.0.0.1:{port}"
+    server.stop(None)
+
+
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_a_task_that_is_cancelled_ends_alone(scheme: str) -> None:
-    """Over HTTP its connection is closed, which tells the server; the next call has another."""
-    called, hung_up = threading.Event(), threading.Event()
+def test_a_task_that_is_cancelled_ends_its_call_and_no_other(scheme: str) -> None:
+    """The server is told while the client stays open, and the next call is answered."""
+    waits = Waits()
 
-    def answer_the_second(connection: socket.socket) -> None:
-        receive(connection)
-        if called.is_set():
-            connection.sendall(NO_PLATES)
-        else:
-            called.set()
-            say_nothing(connection)
-            hung_up.set()
-
-    async def cancel_and_call(client: AsyncPlateClient) -> object:
+    async def cancel_and_call(client: AsyncPlateClient) -> Plates:
         task = asyncio.ensure_future(recognize(client))
-        await asyncio.to_thread(called.wait, 20)
+        assert await asyncio.to_thread(waits.called.wait, 20)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await recognize(client) if scheme == "http" else None
+        assert await asyncio.to_thread(waits.hung_up.wait, 20)
+        return await recognize(client)
 
-    with listening(answer_the_second) as address:
-        assert use(f"{scheme}://{address}", cancel_and_call) in (Plates(), None)
-        assert hung_up.wait(20)
+    servers = {
+        "http": lambda: listening(waits.over_http),
+        "grpc": lambda: listening_over_grpc(waits.over_grpc),
+    }
+    with servers[scheme]() as url:
+        assert use(url, cancel_and_call) == Plates()
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
