@@ -9,12 +9,16 @@ import signal
 import time
 
 from benchmarks.faults.census import GATEWAY, TRITON
+from benchmarks.faults.killing import wait_until
 from benchmarks.faults.observation import Act, Stage
 from benchmarks.faults.report import Effect
 from benchmarks.faults.service import Service
 from orchestrator.errors import ServerError
 
 START_AGAIN_S = 60.0
+RESTART_S = 255.0
+"""A quarter minute more than is promised."""
+RESTARTED = b"Triton was restarted"
 GRACE_S = 8.0
 """For an end with calls in work; orchestrators give 10 s and more."""
 COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
@@ -41,10 +45,15 @@ def kill_triton(stage: Stage) -> Effect:
 
 
 def restart_as_planned(stage: Stage) -> Effect:
-    """Ask for another Triton in place of the one that serves."""
-    before = stage.service.census()
+    """Ask for another Triton in place of the one that serves, and wait until it is there.
+
+    The processes alone do not tell: one stands in meanwhile, and a start may be tried again.
+    """
+    service = stage.service
+    before, said = service.census(), service.log.stat().st_size
     since = time.monotonic()
-    stage.service.send(signal.SIGHUP)
+    service.send(signal.SIGHUP)
+    wait_until(lambda: RESTARTED in service.log.read_bytes()[said:], RESTART_S)
     return Effect(since, before.all - before.pids[GATEWAY])
 
 

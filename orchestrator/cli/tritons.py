@@ -74,7 +74,7 @@ class Tritons:
                 begin = partial(self._start, options, partial(_look_after, serving, others))
                 new = AGAIN.call(begin, on_retry=_note_failed_start)
                 self.tell(moved_to(options))
-                serving.stop()
+                serving.retire()
                 serving = new
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)

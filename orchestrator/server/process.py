@@ -157,6 +157,18 @@ class Server:
         with self.process.stderr as lines:
             self.log.follow(lines)
 
+    def retire(self, timeout_s: float = 10.0) -> None:
+        """Stop a server whose callers have another by now, once their last calls are answered.
+
+        Triton does not wait for them: told to end, it refuses what the models of a call that is in
+        work ask of each other.
+
+        Args:
+            timeout_s: Longest wait; who calls this very server may never let it be idle.
+        """
+        self._wait_until_idle(timeout_s)
+        self.stop()
+
     def stop(self, timeout_s: float = 20.0) -> None:
         """End the server and its workers and remove what they leave behind."""
         with ignore_stops():
@@ -179,10 +191,18 @@ class Server:
         Triton waits ten seconds for callers who keep an idle connection. It need not once every
         call is answered, unless it has traces to deliver.
         """
+        if not self.options.traces:
+            return self._wait_until_idle(timeout_s)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout_s)
+        return not self.is_running()
+
+    def _wait_until_idle(self, timeout_s: float) -> bool:
+        """Return when no worker has had a call for a while, or all have ended; False before."""
         now = time.monotonic()
         deadline, busy = now + timeout_s, now
         while now < deadline and self.is_running():
-            if self.options.traces or not self._care.is_idle():
+            if not self._care.is_idle():
                 busy = now
             if now - busy > IDLE_S:
                 return True

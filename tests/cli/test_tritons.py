@@ -28,6 +28,9 @@ class Fake:
     def tend(self) -> bool:
         return self.is_alive
 
+    def retire(self) -> None:
+        self.told.append(f"retire {self.name}")
+
     def stop(self) -> None:
         self.told.append(f"stop {self.name}")
 
@@ -72,7 +75,7 @@ def nothing() -> None:
 def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) -> None:
     assert tritons(told, tmp_path).renew(Fake("old", told), nothing).name == "2"
     assert told == [
-        "start 1", "moved away", "stop old", "start 2 here", "moved back", "stop 1",
+        "start 1", "moved away", "retire old", "start 2 here", "moved back", "retire 1",
     ]  # fmt: skip
 
 
@@ -80,8 +83,8 @@ def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) 
     ("failing", "serves", "stopped"),
     [
         pytest.param([1, 2], "old", [], id="the first"),
-        pytest.param([2, 3], "1", ["stop old"], id="second"),
-        pytest.param([1, 3], "4", ["stop old", "stop 2"], id="once each"),
+        pytest.param([2, 3], "1", ["retire old"], id="second"),
+        pytest.param([1, 3], "4", ["retire old", "retire 2"], id="once each"),
     ],
 )
 def test_one_serves_whatever_cannot_be_started(
@@ -89,7 +92,7 @@ def test_one_serves_whatever_cannot_be_started(
 ) -> None:
     faults.extend(failing)
     assert tritons(told, tmp_path).renew(Fake("old", told), nothing).name == serves
-    assert [one for one in told if one.startswith("stop")] == stopped
+    assert [one for one in told if one.startswith(("retire", "stop"))] == stopped
 
 
 def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
@@ -112,7 +115,7 @@ def test_who_stands_in_is_stopped_when_everything_ends(told, faults, tmp_path) -
 
     with pytest.raises(KeyboardInterrupt):
         tritons(told, tmp_path).renew(Fake("old", told), end)
-    assert told[-3:] == ["stop old", "start 2 here", "stop 1"]
+    assert told[-3:] == ["retire old", "start 2 here", "stop 1"]
 
 
 def test_the_gateway_hears_where_one_is_started_again(told, faults, tmp_path) -> None:

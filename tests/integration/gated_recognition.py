@@ -20,8 +20,9 @@ class TritonPythonModel(Ungated):
         (request,) = requests
         here = self.gate.with_name(f"{self.gate.name}.{uuid.uuid4()}")
         here.touch()
-        while not self.gate.exists():
-            time.sleep(0.01)
-            if request.is_cancelled():
-                here.with_suffix(".cancelled").touch()
+        with self.heartbeat.work([request.request_id()]), self.heartbeat.wait():
+            while not self.gate.exists():
+                time.sleep(0.01)
+                if request.is_cancelled():
+                    here.with_suffix(".cancelled").touch()
         return super().execute(requests)

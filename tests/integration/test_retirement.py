@@ -1,0 +1,34 @@
+"""A server whose callers have another by now ends when the last of them is answered."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from orchestrator import PlateClient
+from orchestrator.contract import MODEL
+from orchestrator.server.local import on_free_ports, prepare
+from orchestrator.server.options import ServerOptions
+from orchestrator.server.process import IDLE_S, run_server
+from tests.integration.gate import Gate, gated
+from tests.samples import STREET
+from tests.waiting import until
+
+
+def test_a_call_in_work_still_reaches_the_other_models(tmp_path: Path) -> None:
+    gate = Gate(tmp_path)
+    options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
+    with (
+        run_server(options, partial(gated, gate=gate, model=MODEL)) as server,
+        PlateClient(options.http_url, timeout_s=60) as client,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        called = pool.submit(client.recognize, STREET)
+        until(lambda: gate.waiting() == 1, "a call in work")
+        retired = pool.submit(server.retire, 60)
+        time.sleep(2 * IDLE_S)
+        gate.open()
+        assert len(called.result()) == 3
+        retired.result()
+        assert not server.is_running()
