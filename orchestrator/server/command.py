@@ -35,8 +35,21 @@ def command(
     repositories: Sequence[Path],
     backends: Path,
     shm_prefix: str,
+    *,
+    one_by_one: bool = False,
 ) -> list[str]:
-    """Return tritonserver's command line; every version from 2.51 on knows its flags."""
+    """Return tritonserver's command line; every version from 2.51 on knows its flags.
+
+    Args:
+        options: What it is started for.
+        distribution: Whose program it is.
+        repositories: That it serves.
+        backends: Folder of its backends.
+        shm_prefix: How the names of its regions in shared memory begin.
+        one_by_one: It starts on cores that another keeps busy. Triton gives a worker up that is
+            not heard of for a second, and dies of that: where all of them start at once, each
+            waits for the others, too.
+    """
     is_native = distribution.is_native(options.choose_engine())
     is_ipv6 = ":" in options.host
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
@@ -57,6 +70,7 @@ def command(
         str(distribution.program),
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
+        *(("--model-load-thread-count=1",) if one_by_one else ()),
         *(f"--model-repository={folder}" for folder in repositories),
         *options.flags,
         *_administration(options),

@@ -256,8 +256,16 @@ def start(
             engine = options.choose_engine()
             backends = lay_out_backends(distribution, runtime.folder, engine)
             variables = environment(options, distribution, runtime)
-        line = command(options, distribution, repositories, backends, runtime.shm_prefix)
-        begin = begin_slowly if meanwhile else begin_child
+        is_beside = meanwhile is not None
+        line = command(
+            options,
+            distribution,
+            repositories,
+            backends,
+            runtime.shm_prefix,
+            one_by_one=is_beside,
+        )
+        begin = begin_slowly if is_beside else begin_child
         process = _launch(line, variables, runtime, begin)
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None

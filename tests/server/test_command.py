@@ -108,6 +108,12 @@ def test_every_repository_is_named(distribution) -> None:
     assert named == ["--model-repository=r", "--model-repository=s"]
 
 
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_models_are_loaded_one_by_one_where_asked(distribution, one_by_one: bool) -> None:
+    line = command(ServerOptions(), distribution, [], Path("b"), "shm", one_by_one=one_by_one)
+    assert ("--model-load-thread-count=1" in line) is one_by_one
+
+
 def test_explicit_control_loads_no_models_of_others(distribution, tmp_path: Path) -> None:
     flags = flags_of(distribution, explicit=True, repository=tmp_path)
     assert "--model-control-mode=explicit" in flags
