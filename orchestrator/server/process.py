@@ -160,8 +160,8 @@ class Server:
     def retire(self, timeout_s: float = 10.0) -> None:
         """Stop a server whose callers have another by now, once their last calls are answered.
 
-        Triton does not wait for them: told to end, it refuses what the models of a call that is in
-        work ask of each other.
+        A Triton that is told to end while calls still come refuses what the models of those in work
+        ask of each other.
 
         Args:
             timeout_s: Longest wait; who calls this very server may never let it be idle.

@@ -16,7 +16,7 @@ from tests.samples import STREET
 from tests.waiting import until
 
 
-def test_a_call_in_work_still_reaches_the_other_models(tmp_path: Path) -> None:
+def test_it_is_not_told_to_end_before_a_call_in_work_is_answered(tmp_path: Path) -> None:
     gate = Gate(tmp_path)
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
     with (
@@ -28,6 +28,7 @@ def test_a_call_in_work_still_reaches_the_other_models(tmp_path: Path) -> None:
         until(lambda: gate.waiting() == 1, "a call in work")
         retired = pool.submit(server.retire, 60)
         time.sleep(2 * IDLE_S)
+        assert client.is_ready()  # nobody has told it to end yet
         gate.open()
         assert len(called.result()) == 3
         retired.result()
