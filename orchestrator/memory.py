@@ -1,0 +1,70 @@
+"""The memory that this container or machine has, and what of it is left for unpacked pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+MIB = 1024 * 1024
+SERVICE_BYTES, WORKER_BYTES = 300 * MIB, 90 * MIB
+"""Under usual load: supervisor, tritonserver and gateway together; each worker of Triton."""
+SPARE = 1.5
+"""Bytes of free memory for each byte of the budget: the rest is for bodies, for copies of them on
+their way, and for freed pictures that a worker keeps."""
+CGROUP = Path("/sys/fs/cgroup")
+PROC = Path("/proc")
+
+
+def budget(memory_bytes: int, workers: int) -> int:
+    """Return how many bytes pictures in work may take, 0 where the service alone takes it all.
+
+    Args:
+        memory_bytes: Memory of the container or machine.
+        workers: Worker processes of Triton.
+    """
+    return max(0, int((memory_bytes - service_bytes(workers)) / SPARE))
+
+
+def service_bytes(workers: int) -> int:
+    """Return how much memory the service takes under usual load, in bytes.
+
+    Args:
+        workers: Worker processes of Triton.
+    """
+    return SERVICE_BYTES + workers * WORKER_BYTES
+
+
+def usable_memory(cgroup: Path = CGROUP, proc: Path = PROC) -> int:
+    """Return how many bytes of memory this process and its children may use.
+
+    The machine's memory, or less where a control group of this process has a limit.
+
+    Args:
+        cgroup: Where the process sees its control groups.
+        proc: Where it sees the kernel's files.
+
+    Source: Linux kernel, "Control Group v2", `memory.max`; "Memory Resource Controller" for
+        version 1; "proc_pid_cgroup(5)".
+    """
+    return min([_machine_bytes(proc), *_limits(cgroup, proc)])
+
+
+def _machine_bytes(proc: Path) -> int:
+    lines = (proc / "meminfo").read_text().splitlines()
+    (total,) = (line.split()[1] for line in lines if line.startswith("MemTotal:"))
+    return int(total) * 1024
+
+
+def _limits(cgroup: Path, proc: Path) -> Iterator[int]:
+    """Yield the limit of each group that this process is in, from its own up to the root."""
+    for line in (proc / "self" / "cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        root, name = cgroup / controllers, "memory.limit_in_bytes" if controllers else "memory.max"
+        group = root / path.lstrip("/")
+        for folder in (group, *group.parents):
+            if folder.is_relative_to(root):
+                with suppress(OSError, ValueError):  # not there, or "max"
+                    yield int((folder / name).read_text())
