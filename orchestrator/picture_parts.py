@@ -24,10 +24,15 @@ MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
 SEQUENTIAL = {0xC0, 0xC1, 0xC9}
 """JPEG markers of frames whose components come whole, all in one scan or each in one of its own."""
+FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
+"""JPEG markers of frames: of those between them DHT, JPG and DAC are none."""
 ALONE = {0x01, 0xD8}
 """JPEG markers without a segment: TEM, SOI."""
 MOST_SCANS, MOST_SEGMENTS = 32, 2000
 """Of a JPEG; a progressive one has some ten scans, with a segment or two each."""
+MOST_SCANNED = 1_000_000_000
+"""Pixels times scans of a JPEG: one of 50 megapixels may have 20 scans, each of which goes through
+all of them even where it changes none."""
 
 
 def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:
@@ -67,18 +72,20 @@ def _keep_chunks(png: bytes, name: str) -> bytes:
 
 def _check_scans(jpeg: bytes) -> None:
     """Walk the segments to the end of the picture; mostly its first scan holds all of it."""
-    components, scans = b"", 0
+    components, pixels, scans = b"", 0, 0
     for marker, at in _segments(jpeg):
         if marker in SEQUENTIAL:
             components = jpeg[at + 7 : at + 8]
+        if marker in FRAMES:
+            height, width = jpeg[at + 3 : at + 5], jpeg[at + 5 : at + 7]
+            pixels = int.from_bytes(height, "big") * int.from_bytes(width, "big")
         if marker == START_OF_SCAN:
             scans += 1
             if scans == 1 and jpeg[at + 2 : at + 3] == components:
                 return
-        if scans > MOST_SCANS:
-            raise PictureError(
-                f"encoded_image: wanted a JPEG of up to {MOST_SCANS} scans, got more"
-            )
+        most = min(MOST_SCANS, MOST_SCANNED // max(1, pixels))
+        if scans > most:
+            raise PictureError(f"encoded_image: wanted a JPEG of up to {most} scans, got more")
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:

@@ -12,9 +12,11 @@ import typer
 
 from orchestrator.cli.tritons import moved_to
 from orchestrator.errors import SettingsError
+from orchestrator.gateway.fitting import fit
 from orchestrator.gateway.keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.loopback import is_own
+from orchestrator.memory import usable_memory
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.server.options import ServerOptions
@@ -93,11 +95,6 @@ class GatewayFlags:
         addresses = self.parse_addresses()
         self._check_keys([addresses[name] for name in CALLED if name in addresses])
         self._check_files()
-        limits = Limits().updated(self.limits)
-        if not limits.calls:
-            capacity = triton.capacity()
-            calls = CALLS_A_PICTURE * (capacity.pictures if capacity else PICTURES_ON_A_GPU)
-            limits = replace(limits, calls=calls)
         return GatewayOptions(
             **asdict(moved_to(triton)),
             http=addresses["gateway"],
@@ -109,8 +106,19 @@ class GatewayFlags:
             private_key=_absolute(self.private_key),
             audit=_absolute(self.audit),
             processes=self.processes,
-            limits=limits,
+            limits=self._fit_limits(triton),
         )
+
+    def _fit_limits(self, triton: ServerOptions) -> Limits:
+        """Return what callers may ask for, as far as this machine's cores and memory allow it."""
+        from orchestrator.server.capacity import Capacity
+        from orchestrator.server.repository import count_ours
+
+        capacity = triton.capacity() or Capacity(1, 1, PICTURES_ON_A_GPU)
+        limits = Limits().updated(self.limits)
+        if not limits.calls:
+            limits = replace(limits, calls=CALLS_A_PICTURE * capacity.pictures)
+        return fit(limits, usable_memory(), count_ours(capacity), self.processes)
 
     def parse_addresses(self) -> dict[str, Address]:
         """Return where to listen, by the option that says so.

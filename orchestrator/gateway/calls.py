@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.contract import PROBE
+from orchestrator.gateway.costs import USUAL_COST, Cost
 
 Plain = str | int | float | bool
 
@@ -41,6 +42,7 @@ class Call:
         id: Names the call; empty for none.
         parameters: Request parameters.
         trace: W3C trace headers, `traceparent` and `tracestate`, as they came.
+        cost: What it takes to answer it; known once it was checked.
     """
 
     model: str
@@ -50,6 +52,7 @@ class Call:
     id: str = ""
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     trace: Mapping[str, str] = field(default_factory=dict)
+    cost: Cost = field(default=USUAL_COST, compare=False)
 
     @property
     def is_probe(self) -> bool:

@@ -21,7 +21,8 @@ from orchestrator.contract import (
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Call, Plain, Tensor
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.costs import Cost, cost_of
+from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.refusals import NotServed
 from orchestrator.picture_files import from_base64
 from orchestrator.picture_headers import check_file, check_pixels
@@ -109,8 +110,9 @@ def check(call: Call, limits: Limits) -> Call:
     if call.model == MODEL:
         _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
         _check_parameters(call.parameters, REQUEST_PARAMETERS)
-        picture = _check_picture(call.inputs, limits)
-        return replace(call, inputs=(picture,), outputs=call.outputs or tuple(OUTPUTS))
+        picture, cost = _check_picture(call.inputs, limits)
+        outputs = call.outputs or tuple(OUTPUTS)
+        return replace(call, inputs=(picture,), outputs=outputs, cost=cost)
     _check_outputs(call.outputs, OF_A_READING)
     _check_parameters(call.parameters, READER_PARAMETERS)
     _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
@@ -137,16 +139,22 @@ def _check_parameters(parameters: Mapping[str, Plain], known: tuple[str, ...]) -
     check_parameters({k: v for k, v in parameters.items() if k not in OF_TRITON}, known)
 
 
-def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> Tensor:
+def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> tuple[Tensor, Cost]:
     tensor = _only(inputs, PICTURE, ENCODED)
     if tensor.name == PICTURE:
-        return _check_pixels(tensor, limits.pixels)
+        return _check_pixels(tensor, limits.pixels), cost_of(len(tensor.data))
     if (tensor.datatype, tensor.shape) != ("BYTES", (1,)):
         raise PictureError(f"{ENCODED}: wanted BYTES [1], got {_kind(tensor)}")
     (sent,) = elements.decode(tensor)
     file = from_base64(sent)
-    check_file(file, limits.pixels)
-    return tensor if file is sent else replace(tensor, data=elements.encode([file]))
+    header = check_file(file, limits.pixels)
+    cost = cost_of(len(file), header)
+    if cost.bytes > limits.picture_bytes:
+        raise PictureError(
+            f"{ENCODED}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
+            f"one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
+        )
+    return tensor if file is sent else replace(tensor, data=elements.encode([file])), cost
 
 
 def _only(inputs: tuple[Tensor, ...], *names: str) -> Tensor:

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from orchestrator.gateway.bodies import announced_size, read_body
 from orchestrator.gateway.connections import hang_up_with
 from orchestrator.gateway.problems import headers_of
-from orchestrator.gateway.refusals import NotAllowed, Outcome, outcome_of
+from orchestrator.gateway.refusals import Evicted, NotAllowed, Outcome, outcome_of
 from orchestrator.gateway.service import Service, Visit
 
 UNREAD = {408, 411, 413, 415}
@@ -53,11 +53,13 @@ class Exchange:
         """Return the body, for which there was room.
 
         Raises:
-            PlateError: It is not announced or too large, or does not come in time.
+            PlateError: It is not announced or too large, does not come in time, or the call lost
+                its place.
         """
         limits = self.service.limits
         self.visit.expect(announced_size(self.request.headers, limits.body_bytes))
-        return await read_body(self.request, limits)
+        with self.visit.receive():
+            return await read_body(self.request, limits)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Endpoint:
     def _refuse(self, outcome: Outcome) -> Response:
         response = self.front.tell(outcome)
         response.headers.update(headers_of(outcome))
-        if outcome.status in UNREAD:
+        if outcome.status in UNREAD or outcome.reason == Evicted.reason:
             response.headers["connection"] = "close"
         if outcome.status == NotAllowed.status:
             response.headers["allow"] = self.method

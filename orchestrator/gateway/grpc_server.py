@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+)
 from typing import Any, Protocol
 from urllib.parse import unquote
 
@@ -33,6 +37,9 @@ class Visit(Protocol):
 
     def expect(self, size: int) -> None:
         """Make room for a message of a size in bytes."""
+
+    def receive(self) -> AbstractContextManager[None]:
+        """Let the block read the message, for as long as the call has its place."""
 
     async def infer(self, call: Call) -> Answer:
         """Answer the call."""
@@ -106,8 +113,9 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         """Return the handler of a question about a model."""
 
         async def ask(context: Any) -> Any:
-            async with self._visit(what, context):
-                message = await self._read(context)
+            async with self._visit(what, context) as visit:
+                with visit.receive():
+                    message = await self._read(context)
                 if len(message) > LARGEST_QUESTION:
                     raise TooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
                 request = parse_message(kind, message)
@@ -159,7 +167,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     async def _infer(self, context: Any) -> Any:
         trace = trace_of(_headers_of(context))
         async with self._visit("infer", context) as visit:
-            message = await self._read(context)
+            with visit.receive():
+                message = await self._read(context)
             visit.expect(len(message))  # known only now: HTTP/2 announces no size
             return to_response(await visit.infer(to_call(parse_request(message), trace)))
 

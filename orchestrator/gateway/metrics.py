@@ -53,6 +53,7 @@ NOW = {
     "in_work": ("in_work", "Calls that Triton has."),
     "held": ("held", "Refused calls that have not been told yet."),
     "bytes": ("memory_bytes", "Bodies of all calls inside together."),
+    "unpacked": ("picture_bytes", "Memory that the calls in work take at most."),
 }
 """Gauges by the field of `Counts` that they show: names and what they tell."""
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())

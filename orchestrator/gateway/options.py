@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from orchestrator.errors import SettingsError
 from orchestrator.toml_files import check_range
 
 MIB = 1024 * 1024
+WORKED_OUT = ("calls", "picture_mb")
+"""Limits that depend on the machine where they are 0."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Limits:
         call_s: How long Triton may take.
         away_s: How long a call is sent again that met no Triton, or a worker that died.
         memory_mb: Bodies of all calls together, MiB.
+        picture_mb: Memory of all calls in work together, MiB, most of it their unpacked pictures;
+            0: no limit, and `plates serve` works one out from the memory that there is.
         client_calls: Calls of one client at once, those that wait included.
         client_rate: Calls of one client a second; as many may come at once after a pause.
     """
@@ -51,12 +56,13 @@ class Limits:
     call_s: float = 60.0
     away_s: float = 30.0
     memory_mb: int = 256
+    picture_mb: int = 0
     client_calls: int = 64
     client_rate: float = 200.0
 
     def __post_init__(self) -> None:
         for one in fields(self):
-            least = 0 if one.name == "calls" else 0.001 if one.type == "float" else 1
+            least = 0 if one.name in WORKED_OUT else 0.001 if one.type == "float" else 1
             check_range(one.name, getattr(self, one.name), least, 1_000_000_000)
         if self.memory_mb < self.body_mb:
             raise SettingsError(
@@ -71,14 +77,20 @@ class Limits:
     def memory_bytes(self) -> int:
         return self.memory_mb * MIB
 
+    @property
+    def picture_bytes(self) -> int:
+        return self.picture_mb * MIB or sys.maxsize
+
     def share(self, processes: int) -> Limits:
         """Return what each of so many processes may have; a client's share is not divided.
 
         A client's connections may all come to one process.
         """
-        whole = ("calls", "waiting", "memory_mb", "connections")
+        whole = ["calls", "waiting", "memory_mb", "connections"]
+        whole += ["picture_mb"] if self.picture_mb else []
         parts = {name: max(1, getattr(self, name) // processes) for name in whole}
-        return replace(self, **parts | {"memory_mb": max(parts["memory_mb"], self.body_mb)})
+        parts["memory_mb"] = max(parts["memory_mb"], self.body_mb)
+        return replace(self, **parts)
 
     def updated(self, texts: tuple[str, ...]) -> Limits:
         """Return these limits with others, each as `name=value`.

@@ -84,6 +84,12 @@ class Full(Refusal, Overloaded):
     status, code, reason = 503, "UNAVAILABLE", "full"
 
 
+class Evicted(Full):
+    """A call of better priority took the place of one that was sending or waiting."""
+
+    reason = "evicted"
+
+
 class Late(Refusal):
     """The answer did not come in time."""
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import anyio
 import numpy as np
 from pydantic import ValidationError
 
@@ -38,7 +39,7 @@ from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.multipart import Part, parse, shown
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.problems import problem
-from orchestrator.gateway.refusals import TooMany, Unsupported, outcome_of
+from orchestrator.gateway.refusals import Late, TooMany, Unsupported, outcome_of
 from orchestrator.gateway.schemas import (
     FailedPicture,
     Model,
@@ -112,7 +113,9 @@ async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
         found, seconds = plates_of(from_arrays(arrays)), stages_of(arrays)
         return _judged(RecognizedPicture, name=picture.filename, plates=found, seconds=seconds)
 
-    return Recognition(pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer))
+    return Recognition(
+        pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
+    )
 
 
 async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
@@ -135,7 +138,9 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
         (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
         return _judged(ReadPicture, name=crop.filename, plate=reading_of(plate))
 
-    return Readings(pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer))
+    return Readings(
+        pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
+    )
 
 
 def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:
@@ -158,15 +163,19 @@ def _pictures_of(sent: Sent, most: int) -> list[Part]:
 
 
 async def _each(
-    pictures: Sequence[Part], id: str, answer: Callable[[Part, str], Awaitable[A]]
+    pictures: Sequence[Part],
+    id: str,
+    answer: Callable[[Part, str], Awaitable[A]],
+    within_s: float,
 ) -> tuple[A | FailedPicture, ...]:
-    """Answer pictures one after the other; of several each may fail alone."""
+    """Answer pictures one after the other; of several each may fail alone, and all share a time."""
     if len(pictures) == 1:
         return (await answer(_not_empty(pictures[0]), id),)
     answers: list[A | FailedPicture] = []
+    deadline = anyio.current_time() + within_s
     for number, picture in enumerate(pictures):
         try:
-            answers.append(await answer(_not_empty(picture), f"{id}/{number}"))
+            answers.append(await _by(deadline, answer(_not_empty(picture), f"{id}/{number}")))
         except Cancelled:
             raise
         except PlateError as error:
@@ -175,6 +184,17 @@ async def _each(
             told = Problem.model_validate(problem(outcome_of(error)))
             answers.append(FailedPicture(name=picture.filename, problem=told))
     return tuple(answers)
+
+
+async def _by(deadline: float, answer: Awaitable[A]) -> A:
+    """Return an answer that comes by a time of the loop's clock.
+
+    Raises:
+        Late: It does not.
+    """
+    with anyio.CancelScope(deadline=deadline):
+        return await answer
+    raise Late("form: wanted all of its pictures answered within the time of one call, got fewer")
 
 
 def _not_empty(picture: Part) -> Part:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from orchestrator.canary import read_canary
 from orchestrator.contract import MODEL
 from orchestrator.errors import Cancelled, RequestError
-from orchestrator.gateway.admission import Admission, Place
+from orchestrator.gateway.admission import Admission
 from orchestrator.gateway.audit import Audit, Entry
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.checks import check, check_served
@@ -25,8 +25,10 @@ from orchestrator.gateway.health import Canary
 from orchestrator.gateway.keys import KeyFile, who_calls
 from orchestrator.gateway.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.places import Place
 from orchestrator.gateway.refusals import (
     ANSWERED,
+    Evicted,
     Full,
     Outcome,
     TooMany,
@@ -75,6 +77,10 @@ class Visit:
             Full: There is none.
         """
         self.service.admission.reserve(self.place, size)
+
+    def receive(self) -> AbstractContextManager[None]:
+        """Let the block read the call's body, for as long as the call has its place."""
+        return self.service.admission.receive(self.place)
 
     async def infer(self, call: Call) -> Answer:
         """Check a call, wait for its turn, and forward it.
@@ -132,7 +138,8 @@ class Service:
             outcome = ANSWERED
         except Exception as error:
             outcome = self._explain(what, error)
-            if isinstance(error, (Full, TooMany)):
+            is_throttled = isinstance(error, (Full, TooMany)) and not isinstance(error, Evicted)
+            if is_throttled:
                 await self.admission.hold()
             raise
         finally:
@@ -174,7 +181,7 @@ class Service:
         if call.is_probe:
             raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
         call = check(call, self.limits)
-        async with self.admission.turn(place):
+        async with self.admission.turn(place, call.cost):
             return await self.triton.infer(call)
 
     def move(self, addresses: Moved) -> None:

@@ -16,6 +16,7 @@ from orchestrator.errors import PictureError
 from orchestrator.heartbeat import Heartbeat
 from orchestrator.images import decode
 from orchestrator.picture_files import from_base64
+from orchestrator.picture_headers import check_file
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
@@ -101,6 +102,8 @@ class TritonPythonModel:
         if contract.PICTURE in sent:
             return to_torch(sent[contract.PICTURE])
         (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
-        told, more_s = f"a file of {len(encoded)} bytes", len(encoded) / SLOWEST_FILE
+        file = from_base64(encoded)
+        header = check_file(file, settings.max_pixels)
+        told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s
         self.heartbeat.take([request.request_id()], told, more_s)
-        return decode(from_base64(encoded), max_pixels=settings.max_pixels)
+        return decode(file, max_pixels=settings.max_pixels)

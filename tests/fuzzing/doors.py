@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -74,6 +74,9 @@ class Service:
             raise
 
     def expect(self, size: int) -> None: ...
+
+    def receive(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def infer(self, call: Call) -> Answer:
         return answer_with(check(call, self.limits), [PLATE])

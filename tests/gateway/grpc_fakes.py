@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +56,9 @@ class FakeService:
 
     def expect(self, size: int) -> None:
         self.size = size
+
+    def receive(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     async def infer(self, call: Call) -> Answer:
         self.calls.append(call)

@@ -5,9 +5,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from orchestrator.gateway.admission import Admission, Counts, Place, Rates
+from orchestrator.gateway.admission import Admission, Counts
 from orchestrator.gateway.clients import USUAL, Client
+from orchestrator.gateway.costs import USUAL_COST, Cost
 from orchestrator.gateway.options import Limits
+from orchestrator.gateway.places import Place
+from orchestrator.gateway.rates import Rates
 
 NOTHING = Counts(inside=0, waiting=0, in_work=0, held=0, bytes=0)
 LONG_S = 600.0
@@ -41,18 +44,25 @@ class Story:
         self.began: list[str] = []
         self.ended: list[str] = []
 
-    async def start(self, name: str, priority: int = USUAL, size: int = 0) -> asyncio.Task[None]:
+    async def start(
+        self, name: str, priority: int = USUAL, size: int = 0, cost: Cost = USUAL_COST
+    ) -> asyncio.Task[None]:
         """Begin a call and let it come as far as it can."""
-        task = asyncio.create_task(self.call(client(name, priority=priority), size))
+        task = asyncio.create_task(self.call(client(name, priority=priority), size, cost))
         await settle()
         return task
 
-    async def call(self, caller: Client, size: int) -> None:
+    async def call(self, caller: Client, size: int, cost: Cost = USUAL_COST) -> None:
         with enter(self.admission, caller, size) as place:
-            async with self.admission.turn(place):
+            async with self.admission.turn(place, cost):
                 self.began.append(caller.name)
                 await self.done.wait()
         self.ended.append(caller.name)
+
+    async def upload(self, caller: Client, size: int) -> None:
+        """Announce a body and never send it."""
+        with enter(self.admission, caller, size) as place, self.admission.receive(place):
+            await asyncio.Event().wait()
 
     async def finish(self, *tasks: asyncio.Task[None]) -> list[Any]:
         """Let every call come to its end; return what each raised."""

@@ -5,8 +5,9 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.admission import Admission, Counts, Rates
+from orchestrator.gateway.admission import Admission, Counts
 from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.rates import Rates
 from orchestrator.gateway.refusals import Full, TooMany
 from tests.gateway.stories import (
     NOTHING,

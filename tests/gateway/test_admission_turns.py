@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from orchestrator.gateway.admission import Admission, Counts, Place
+from orchestrator.gateway.admission import Admission, Counts
 from orchestrator.gateway.clients import ARCHIVE, GATE, USUAL
 from orchestrator.gateway.options import MIB, Limits
-from orchestrator.gateway.refusals import Full
+from orchestrator.gateway.places import Place
+from orchestrator.gateway.refusals import Evicted, Full
 from tests.gateway.stories import (
     NOTHING,
     Clock,
@@ -70,7 +71,7 @@ def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
             await story.start(*one) for one in [("x", ARCHIVE), ("y", ARCHIVE), ("z", USUAL)]
         ]
         gate = await story.start("gate", GATE)
-        with pytest.raises(Full, match="a call of better priority took the place"):
+        with pytest.raises(Evicted, match="a call of better priority took the place"):
             await waiting[1]
         assert story.admission.counts() == Counts(4, waiting=3, in_work=1, held=0, bytes=0)
         await story.finish(work, gate, waiting[0], waiting[2])
@@ -88,7 +89,7 @@ def test_each_gate_takes_another_place() -> None:
             asyncio.create_task(story.call(client(name, priority=GATE), 0)) for name in ("g", "h")
         ]
         refused = await asyncio.gather(*waiting, return_exceptions=True)
-        assert [type(one) for one in refused] == [Full, Full]
+        assert [type(one) for one in refused] == [Evicted, Evicted]
         await story.finish(work, *gates)
         assert story.ended == ["work", "g", "h"]
 
@@ -110,12 +111,12 @@ def test_only_a_better_priority_takes_a_place(priority: int, others: int) -> Non
     play(told())
 
 
-def test_a_call_in_work_or_on_its_way_in_keeps_its_place() -> None:
+def test_a_call_in_work_or_between_its_steps_keeps_its_place() -> None:
     async def told() -> None:
         story = Story(waiting=1)
         work = await story.start("work", ARCHIVE)
-        sends = client("sends", priority=ARCHIVE)
-        with enter(story.admission, sends, 0), pytest.raises(Full, match="all places are taken"):
+        between = client("between", priority=ARCHIVE)
+        with enter(story.admission, between, 0), pytest.raises(Full, match="all places are taken"):
             await (await story.start("gate", GATE))
         assert await story.finish(work) == [None]
 
@@ -132,7 +133,7 @@ def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
         ]
         gate = await story.start("gate", GATE, MIB - 10)
         refused = await asyncio.gather(*large, return_exceptions=True)
-        assert [type(one) for one in refused] == [Full, Full]
+        assert [type(one) for one in refused] == [Evicted, Evicted]
         assert story.admission.counts() == Counts(3, waiting=2, in_work=1, held=0, bytes=MIB)
         assert await story.finish(work, small, gate) == [None, None, None]
 
