@@ -32,7 +32,6 @@ IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
     "file",
     [
         pytest.param(encoded("JPEG"), id="JPEG"),
-        pytest.param(encoded("JPEG", progressive=True), id="progressive JPEG"),
         pytest.param(encoded("JPEG", exif=b"Exif\0\0" + b"\xff" * 5000), id="JPEG with EXIF"),
         pytest.param(encoded("PNG"), id="PNG"),
         pytest.param(PNG + IHDR + chunk(b"acTL", struct.pack(">II", 1, 0)) + chunk(b"IDAT"),
@@ -48,6 +47,59 @@ IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
 )  # fmt: skip
 def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
     assert check_file(file, MOST) == Header(30, 20)
+
+
+def jpeg(*segments: bytes) -> bytes:
+    return b"\xff\xd8" + b"".join(segments) + b"\xff\xd9"
+
+
+def frame(marker: int, components: int) -> bytes:
+    content = struct.pack(">BHHB", 8, 20, 30, components) + bytes(3 * components)
+    return segment(marker, content)
+
+
+def segment(marker: int, content: bytes) -> bytes:
+    return bytes([0xFF, marker]) + struct.pack(">H", len(content) + 2) + content
+
+
+def scan(components: int) -> bytes:
+    return segment(0xDA, bytes([components]) + bytes(2 * components + 3)) + b"pixels"
+
+
+@pytest.mark.parametrize(
+    ("file", "scans", "kept_bytes"),
+    [
+        pytest.param(encoded("JPEG", progressive=True), 10, 6, id="progressive"),
+        pytest.param(jpeg(frame(0xC0, 3), scan(3), scan(3)), 1, 0, id="whole at once"),
+        pytest.param(jpeg(frame(0xC0, 3), scan(1), scan(1), scan(1)), 3, 6, id="in parts"),
+        pytest.param(jpeg(frame(0xC2, 1), scan(1)), 1, 2, id="progressive of one scan"),
+        pytest.param(jpeg(frame(0xC2, 4), *[scan(4)] * 99), 32, 8, id="too many"),
+        pytest.param(jpeg(frame(0xC2, 255), scan(1)), 1, 8, id="too many components"),
+        pytest.param(jpeg(segment(0xE1, scan(3) * 5), frame(0xC0, 3), scan(3)), 1, 0,
+                     id="those of a thumbnail"),
+        pytest.param(jpeg(frame(0xC0, 3), segment(0xFE, scan(3)), scan(1), scan(2)), 3, 6,
+                     id="one in a comment hides none"),
+        pytest.param(jpeg(frame(0xC0, 3)), 1, 6, id="none"),
+    ],
+)  # fmt: skip
+def test_the_scans_of_a_jpeg_are_counted(file: bytes, scans: int, kept_bytes: int) -> None:
+    assert check_file(file, MOST) == Header(30, 20, scans=scans, kept_bytes=kept_bytes)
+
+
+@pytest.mark.parametrize(
+    ("header", "unpacking_bytes", "passes"),
+    [
+        pytest.param(Header(100, 10), 7000, 1.0, id="one scan"),
+        pytest.param(Header(100, 10, scans=10, kept_bytes=6), 9000, 5.0, id="progressive"),
+        pytest.param(Header(100, 10, scans=1, kept_bytes=2), 7000, 1.0, id="grey"),
+        pytest.param(Header(100, 10, scans=32, kept_bytes=8), 11_000, 16.0, id="the most"),
+    ],
+)
+def test_unpacking_costs_pixels_times_scans(
+    header: Header, unpacking_bytes: int, passes: float
+) -> None:
+    assert (header.unpacking_bytes, header.passes) == (unpacking_bytes, passes)
+    assert header.unpacking_s == pytest.approx(passes * 1000 / 40e6)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,15 @@ def test_a_file_with_parts_that_cost_too_much_is_refused(file: bytes, message: s
         keep_pixels(file, "cat")
 
 
+def test_a_large_jpeg_may_have_fewer_scans() -> None:
+    """Each goes through all 49.8 megapixels, whatever it changes."""
+    sides = struct.pack(">BHHB", 8, 7056, 7056, 1) + bytes(3)
+    head, scan = b"\xff\xd8" + segment(0xC2, sides), segment(0xDA, bytes([1, 0, 0, 0, 0, 0]))
+    assert keep_pixels(file := head + scan * 20) is file
+    with pytest.raises(PictureError, match="wanted a JPEG of up to 20 scans, got more"):
+        keep_pixels(head + scan * 21)
+
+
 def test_as_many_scans_as_allowed_are_taken() -> None:
     file = many_scans(MOST_SCANS - OWN_SCANS)
     assert keep_pixels(file) is file

@@ -126,9 +126,8 @@ class Places:
         The worst priority comes first, in it uploads before calls that wait, the latest first.
         """
         worse = [one for one in self._inside if one.evict and one.client.priority > priority]
-        return sorted(
-            worse[::-1], key=lambda one: (one.client.priority, one.is_receiving), reverse=True
-        )
+        worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
+        return worse[::-1]
 
     def _evict(self, place: Place) -> None:
         assert place.evict is not None

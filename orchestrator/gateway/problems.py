@@ -93,6 +93,11 @@ KINDS = {
         (503,),
         "There is no capacity for anybody's call now. Wait for as long as Retry-After says.",
     ),
+    "evicted": Kind(
+        "A call of better priority has the place",
+        (503,),
+        "There was no capacity for both. Wait for as long as Retry-After says.",
+    ),
     "away": Kind(
         "The service is away",
         (503,),

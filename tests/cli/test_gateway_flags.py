@@ -8,15 +8,27 @@ import pytest
 
 from orchestrator.cli.gateway_flags import GatewayFlags, parse_address
 from orchestrator.errors import PlateError, ServerError, SettingsError
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.options import MIB, Address, GatewayOptions, Limits
+from orchestrator.memory import budget
 from orchestrator.server.options import ServerOptions
 
 TRITON = ServerOptions(device="cpu", pictures=3)
 
 
+@pytest.fixture(autouse=True)
+def much_memory(monkeypatch) -> None:
+    monkeypatch.setattr("orchestrator.cli.gateway_flags.usable_memory", lambda: 64 * 1024**3)
+
+
 def test_without_flags_the_gateway_is_for_this_machine() -> None:
-    options = GatewayFlags().to_options(TRITON)
-    assert options == GatewayOptions(limits=Limits(calls=12))
+    options = GatewayFlags(limits=("picture_mb=500",)).to_options(TRITON)
+    assert options == GatewayOptions(limits=Limits(calls=12, picture_mb=500))
+
+
+def test_the_memory_of_pictures_in_work_is_worked_out() -> None:
+    workers = 10  # three of ours, two of each of three networks, and the ensemble's
+    limits = GatewayFlags().to_options(TRITON).limits
+    assert limits.picture_mb == budget(64 * 1024**3, workers) // MIB
 
 
 @pytest.mark.parametrize(
@@ -122,8 +134,9 @@ def test_a_certificate_and_its_key_pass(tmp_path: Path) -> None:
 
 
 def test_limits_that_are_named_are_taken() -> None:
-    options = GatewayFlags(limits=("calls=3", "body_mb=2")).to_options(TRITON)
-    assert options.limits == Limits(calls=3, body_mb=2)
+    named = ("calls=3", "body_mb=2", "picture_mb=500")
+    options = GatewayFlags(limits=named).to_options(TRITON)
+    assert options.limits == Limits(calls=3, body_mb=2, picture_mb=500)
 
 
 def test_a_gpu_whose_capacity_is_not_known_gets_a_few_calls() -> None:

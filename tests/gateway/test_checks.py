@@ -9,9 +9,11 @@ from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, ST
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway.calls import Call, Tensor
 from orchestrator.gateway.checks import check, check_bounds
+from orchestrator.gateway.costs import cost_of
 from orchestrator.gateway.elements import encode
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import NotServed
+from orchestrator.picture_headers import check_file
 from tests.samples import STREET
 
 LIMITS = Limits(pixels=1280 * 960, crop_pixels=6)
@@ -49,6 +51,19 @@ class TestPictures:
     def test_a_file_is_handed_on(self) -> None:
         call = replace(CALL, inputs=(file(STREET.read_bytes()),))
         assert check(call, LIMITS) == call
+
+    def test_a_picture_costs_what_unpacking_and_carrying_it_takes(self) -> None:
+        jpeg = STREET.read_bytes()
+        call = check(replace(CALL, inputs=(file(jpeg),)), LIMITS)
+        assert call.cost == cost_of(len(jpeg), check_file(jpeg, LIMITS.pixels))
+        assert check(CALL, LIMITS).cost == cost_of(18)
+
+    def test_a_picture_that_never_fits_the_memory_is_refused(self) -> None:
+        call = replace(CALL, inputs=(file(STREET.read_bytes()),))
+        with pytest.raises(
+            PictureError, match=r"takes up to 1 MiB to unpack, got one of .* pixels"
+        ):
+            check(call, replace(LIMITS, picture_mb=1))
 
     def test_base64_becomes_the_file(self) -> None:
         call = Call(MODEL, (file(base64.b64encode(STREET.read_bytes())),))

@@ -170,6 +170,24 @@ def test_of_several_pictures_one_that_fails_has_a_problem() -> None:
     }
 
 
+def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
+    """The second never gets an answer; the third is not begun, however quick it would be."""
+
+    class Stuck(FakeInfer):
+        async def __call__(self, call: Call) -> Answer:
+            answer = await super().__call__(call)
+            await asyncio.sleep(0 if call.id.endswith("/0") else 60)
+            return answer
+
+    limits = replace(LIMITS, call_s=0.2)
+    answers = asyncio.run(recognize(Sent(THREE, CONTENT_TYPE), Stuck(), limits))
+    first, *others = json.loads(answers.to_json())["pictures"]
+    assert len(first["plates"]) == 1
+    assert [(one["problem"]["status"], one["problem"]["reason"]) for one in others] == [
+        (504, "late"), (504, "late")
+    ]  # fmt: skip
+
+
 def test_an_empty_file_among_others_has_a_problem() -> None:
     body = form(part(b""), part(FILE))
     told = recognized(Sent(body, CONTENT_TYPE), FakeInfer())["pictures"]

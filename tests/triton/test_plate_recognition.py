@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import time
 from importlib import import_module
 from pathlib import Path
@@ -138,7 +139,16 @@ def test_a_worker_says_what_it_is_doing_and_that_it_waits_for_another_model(
     assert read(prefix, os.getpid()).state is State.IDLE
 
 
-def test_a_large_file_may_take_longer_to_decode(model, request_of, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("sides", "size", "limit_s"),
+    [
+        pytest.param((1, 1), 20_000_000, 4.5, id="bytes"),
+        pytest.param((5000, 4000), 100, 3.0, id="pixels"),
+    ],
+)
+def test_a_large_file_may_take_longer_to_decode(
+    model, request_of, tmp_path, monkeypatch, sides: tuple[int, int], size: int, limit_s: float
+) -> None:
     prefix, seen = str(tmp_path / "beat_"), []
     model.heartbeat = Heartbeat(2.5, prefix)
     served = import_module("orchestrator.triton.plate_recognition")
@@ -148,8 +158,10 @@ def test_a_large_file_may_take_longer_to_decode(model, request_of, tmp_path, mon
         return torch.from_numpy(GREY)
 
     monkeypatch.setattr(served, "decode", look)
-    model.execute([request_of(encoded_image=np.array([b"x" * 20_000_000], np.object_))])
-    assert [(beat.picture, beat.limit_s) for beat in seen] == [("a file of 20000000 bytes", 4.5)]
+    file = (b"BM" + struct.pack("<12xIii", 40, *sides)).ljust(size, b"x")
+    model.execute([request_of(encoded_image=np.array([file], np.object_))])
+    assert [beat.picture for beat in seen] == [f"a file of {size} bytes"]
+    assert seen[0].limit_s == pytest.approx(limit_s, abs=1e-4)
 
 
 def test_a_picture_file_is_answered_like_its_pixels(model, request_of) -> None:
