@@ -14,13 +14,6 @@ from pathlib import Path
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECRETS = ("PLATES_ADMIN_KEY", "PLATES_KEY")
 """Variables that are this process's alone."""
-KEEP_FREED = {
-    # Given back to the kernel, the next picture is faulted in again page by page, which takes as
-    # long as unpacking it.
-    "MALLOC_MMAP_THRESHOLD_": str(32 * 1024 * 1024),
-    "MALLOC_TRIM_THRESHOLD_": str(128 * 1024 * 1024),
-}
-"""Environment with which a freed picture stays with its process."""
 PROC = Path("/proc")
 STATE = 0  # of the fields after a process's name
 STOPPED = "T"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.memory import MIB, budget, service_bytes, usable_memory
+from orchestrator.memory import MIB, budget, keep_freed, service_bytes, usable_memory
 
 GIB = 1024 * MIB
 UNLIMITED = 9223372036854771712
@@ -55,6 +55,20 @@ def test_a_limit_of_version_1_counts(tmp_path, proc, text: int, usable: int) -> 
     limit(proc / "self" / "cgroup", "9:cpu:/\n4:memory:/docker/abc\n0::/")
     limit(tmp_path / "memory" / "memory.limit_in_bytes", text)
     assert usable_memory(tmp_path, proc) == usable
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "one_mb", "all_mb"),
+    [
+        pytest.param(2 * GIB, 16, 32, id="little"),
+        pytest.param(64 * GIB, 32, 128, id="much"),
+    ],
+)
+def test_processes_keep_less_where_memory_is_short(
+    memory_bytes: int, one_mb: int, all_mb: int
+) -> None:
+    kept = {name: int(value) // MIB for name, value in keep_freed(memory_bytes).items()}
+    assert kept == {"MALLOC_MMAP_THRESHOLD_": one_mb, "MALLOC_TRIM_THRESHOLD_": all_mb}
 
 
 def test_this_machine_has_memory() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator.gateway.options import MIB, Limits
 from orchestrator.memory import budget
 
-BODIES = 8
+BODIES = 4
 """One part of so many that pictures in work get is for bodies of all calls. A body that waits takes
 three times its bytes: as it came, as its pictures, and as Triton is to get them."""
 LEAST_MB = 64

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from orchestrator.children import (
-    KEEP_FREED,
     STATE,
     STOPPED,
     begin_child,
@@ -28,6 +27,7 @@ from orchestrator.children import (
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.memory import keep_freed, usable_memory
 from orchestrator.owned import OwnedFolder
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
@@ -38,7 +38,6 @@ MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 UNLESS_SET = {
     # gRPC writes of every connection that ends; what matters is told by us.
     "GRPC_VERBOSITY": "NONE",
-    **KEEP_FREED,
 }
 """Environment of a process where the operator has not set it."""
 START_TIMEOUT_S = 60.0
@@ -197,7 +196,7 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder)
     shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
     process = subprocess.Popen(
         command,
-        env={**UNLESS_SET, **without_secrets(), **shared},
+        env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
         cwd=PACKAGES,
         pass_fds=(counts.children,),
         stdin=subprocess.PIPE,

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.children import KEEP_FREED, without_secrets
+from orchestrator.children import without_secrets
 from orchestrator.contract import MODEL
 from orchestrator.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.loopback import is_loopback, without_proxy
+from orchestrator.memory import keep_freed, usable_memory
 from orchestrator.server.capacity import usable_cores
 from orchestrator.server.distribution import OUR_BACKENDS, Distribution
 from orchestrator.server.options import ADMIN_HEADER, ServerOptions
@@ -24,7 +25,6 @@ ADMIN_APIS = "model-repository,shared-memory,trace,logging"
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
     "OMP_WAIT_POLICY": "PASSIVE",
-    **KEEP_FREED,
 }
 """Environment of the server where the operator has not set it."""
 
@@ -123,6 +123,7 @@ def environment(
     threads = capacity.threads if capacity else usable_cores()
     return {
         **UNLESS_SET,
+        **keep_freed(usable_memory()),
         **given,
         **(without_proxy(given) if is_loopback(options.traces) else {}),
         **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
