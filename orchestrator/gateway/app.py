@@ -24,14 +24,15 @@ from orchestrator.gateway.service import Service
 
 def make_app(service: Service) -> ASGIApp:
     """Return what others reach over HTTP."""
-    calls = [*kserve_routes.calls(service), *rest_routes.calls(service)]
+    calls = kserve_routes.calls(service)
     others = [
         *kserve_routes.questions(service),
-        *rest_routes.pages(service),
         *_health(service),
         Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
-        *page_routes.routes(service.options),
     ]
+    if service.options.has_plates:
+        calls += rest_routes.calls(service)
+        others += [*rest_routes.pages(service), *page_routes.routes(service.options)]
     return _sending_elsewhere(service, Router([*calls, Mount("/", _pages(service, others))]))
 
 
