@@ -75,6 +75,5 @@ def test_a_port_in_use_on_ipv6_is_told_with_its_flag() -> None:
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7"])
 def test_an_address_of_another_machine_is_refused_by_its_option(host: str) -> None:
     with pytest.raises(ServerError, match=f"^metrics_host: wanted an address .*, got {host}$"):
-        check_listening(
-            [Listening("metrics_port", host, 7000, "metrics_host")]
-        )  # RFC 5737 and 3849: nobody's
+        # RFC 5737 and 3849: nobody's addresses.
+        check_listening([Listening("metrics_port", host, 7000, "metrics_host")])
