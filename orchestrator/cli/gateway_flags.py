@@ -45,6 +45,22 @@ ModelOption = Annotated[
         help="A model of your own that callers may reach, over KServe v2; repeatable.",
     ),
 ]
+AllowedHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        help="A name under which callers reach this service, as a proxy hands it on; repeatable.",
+    ),
+]
+CorsOriginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors-origin",
+        metavar="ORIGIN",
+        help="A site whose pages may call, as https://shop.example; repeatable.",
+    ),
+]
 KeysOption = Annotated[
     Path | None,
     typer.Option("--keys", envvar="PLATES_KEYS", help="API keys, one of which each call needs."),
@@ -80,6 +96,8 @@ class GatewayFlags:
         grpc_port: No gRPC when None.
         metrics_host: Address or name for metrics and probes.
         models: Further models that callers may reach.
+        allowed_hosts: Further names that a Host header may have.
+        cors_origins: Other sites whose pages may call.
     """
 
     host: str = GatewayOptions.http.host
@@ -88,6 +106,8 @@ class GatewayFlags:
     metrics_host: str = GatewayOptions.http.host
     metrics_port: int = METRICS_PORT
     models: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
     keys: Path | None = None
     no_keys: bool = False
     certificate: Path | None = None
@@ -113,6 +133,7 @@ class GatewayFlags:
 
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
+        self._check_origins()
         self._check_files()
         limits = Limits().updated(self.limits)
         if not limits.calls:
@@ -127,6 +148,8 @@ class GatewayFlags:
             http=http,
             grpc=grpc,
             metrics=metrics,
+            allowed_hosts=self.allowed_hosts,
+            cors_origins=self.cors_origins,
             keys=_absolute(self.keys),
             wants_keys=self.keys is not None,
             certificate=_absolute(self.certificate),
@@ -161,6 +184,15 @@ class GatewayFlags:
                 f"keys: others can reach {address}; make API keys and name their file with "
                 "--keys FILE, or let anybody call with --no-keys"
             )
+
+    def _check_origins(self) -> None:
+        from orchestrator.gateway.origins import is_origin
+
+        for text in self.cors_origins:
+            if not is_origin(text):
+                raise SettingsError(
+                    f"cors_origin: wanted an origin as https://shop.example, got {text!r}"
+                )
 
     def _check_files(self) -> None:
         if self.keys is not None:

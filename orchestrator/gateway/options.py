@@ -132,6 +132,8 @@ class GatewayOptions:
         http: Where to listen for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Where to listen for gRPC; nowhere when None.
         metrics: Where metrics have a port of their own, for Prometheus; nowhere when None.
+        allowed_hosts: Further names that a Host header may have.
+        cors_origins: Other sites whose pages may call, `https://shop.example`.
         keys: File of the API keys.
         wants_keys: Every call needs a key.
         certificate: File of the TLS certificate and those that sign it; no TLS when None.
@@ -152,6 +154,8 @@ class GatewayOptions:
     http: Address = Address("127.0.0.1", 8000)
     grpc: Address | None = Address("127.0.0.1", 8001)
     metrics: Address | None = Address("127.0.0.1", 8002)
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
     keys: Path | None = None
     wants_keys: bool = False
     certificate: Path | None = None
