@@ -65,10 +65,8 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
 # Only the gateway can be reached; Triton has any free ports of loopback. It wants keys (PLATES_KEYS) or --no-keys.
-# What follows the image's name follows here, and the last of two says it: --gateway=[::]:8000 is for IPv6.
-ENTRYPOINT ["plates", "serve", \
-    "--gateway=0.0.0.0:8000", "--gateway-grpc=0.0.0.0:8001", "--gateway-metrics=0.0.0.0:8002", \
-    "--http-port=0", "--grpc-port=0", "--metrics-port=0"]
+# What follows the image's name follows here, and the last of two says it: --host=:: is for IPv6.
+ENTRYPOINT ["plates", "serve", "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG SOURCE=unknown
@@ -127,8 +125,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
 # comes first: it checks the driver, and then becomes the command.
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \
     "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript", \
-    "--gateway=0.0.0.0:8000", "--gateway-grpc=0.0.0.0:8001", "--gateway-metrics=0.0.0.0:8002", \
-    "--http-port=0", "--grpc-port=0", "--metrics-port=0"]
+    "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 ARG SOURCE=unknown

@@ -11,7 +11,7 @@ INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, fo
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
-	@echo "make serve       start Triton and the gateway: REST and KServe on localhost:8080, gRPC on 8081"
+	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
 	@echo "make test        run every test"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
@@ -33,7 +33,7 @@ help:
 demo: .venv/.serve
 	$(BIN)/plates recognize tests/data/street.jpg --annotate demo
 	@echo
-	@echo "Next: make serve, then open http://localhost:8080/ and drop a picture of yours there."
+	@echo "Next: make serve, then open http://localhost:8000/ and drop a picture of yours there."
 
 serve: .venv/.serve
 	$(BIN)/plates serve

@@ -43,7 +43,6 @@ RIGHTS = "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; df -m --output=s
 RUN_IN = "cp /bin/true {0}/program && {0}/program"
 LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")  # the last is what gRPC makes of the first
 COUNTED = ("plates_gateway_calls_total", "plates_pictures_total", "nv_inference_count")
-FRONTS = ("gateway", "gateway-grpc", "gateway-metrics")
 SHELL = r"^/bin/sh( -c )?(#\(nop\) )?|dir:\S+ in "
 START_S = 200
 GRACE_S = int(SERVICE["stop_grace_period"].removesuffix("s"))
@@ -128,7 +127,7 @@ def check_rights(image: Container) -> None:
 def check_service(image: Container) -> None:
     """Start the service, ask it as a health check and as callers do, and end it."""
     http, grpc, metrics = ports = free_ports(3)
-    fronts = [f"--{name}=0.0.0.0:{port}" for name, port in zip(FRONTS, ports, strict=True)]
+    fronts = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     command = [*image.config["Entrypoint"], *fronts]
     check_refusal(image, command)
     service = image.start(*command, "--no-keys")
@@ -151,11 +150,7 @@ def check_own_weights(image: Container) -> None:
     torch.save(state, copy / "stn.pth")
     list_sums(copy)
     http, metrics = free_ports(2)
-    fronts = [
-        f"--gateway=0.0.0.0:{http}",
-        "--gateway-grpc=",
-        f"--gateway-metrics=0.0.0.0:{metrics}",
-    ]
+    fronts = [f"--http-port={http}", "--no-grpc", f"--metrics-port={metrics}"]
     command = [*image.config["Entrypoint"], *fronts, "--no-keys", "--weights=/srv/weights"]
     service = image.start(*command)
     try:

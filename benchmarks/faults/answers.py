@@ -2,7 +2,7 @@
 
     python -m benchmarks.faults.answers --calls 10000
 
-HTTP, gRPC and REST go through the gateway, shared memory to Triton itself, which alone takes it.
+HTTP, gRPC and REST, all through the gateway.
 Every picture's answer was taken before, from the quiet service, one by one.
 
 Exit codes: 0 no answer was wrong and the gateway answered every call, 1 not so, 2 it could not be
@@ -18,7 +18,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from benchmarks.faults.callers import Call, Connect, Load, Questions, take_answers
@@ -27,8 +26,6 @@ from benchmarks.faults.page import COUNTS, format_counts
 from benchmarks.faults.pictures import render_crops, render_pictures
 from benchmarks.faults.report import Counts, name_failures
 from benchmarks.faults.service import Service, run_service
-from benchmarks.faults.shared import SharedCaller
-from benchmarks.faults.wires import SHARED
 from benchmarks.pictures import Picture
 from orchestrator.errors import PlateError
 from orchestrator.server.local import prepare
@@ -74,10 +71,8 @@ class AnswersReport:
 
     @property
     def is_kept(self) -> bool:
-        """No answer is wrong, and through the gateway every call has one."""
-        wrong = sum(one.wrong for one in self.counts.values())
-        through = [one for protocol, one in self.counts.items() if protocol != SHARED]
-        return not wrong and all(one.answered == one.sent for one in through)
+        """No answer is wrong, and every call has one."""
+        return all(not one.wrong and one.answered == one.sent for one in self.counts.values())
 
 
 def run(options: Options) -> AnswersReport:
@@ -106,10 +101,8 @@ def run(options: Options) -> AnswersReport:
 
 
 def connect_all(service: Service, pictures: Sequence[Picture], crops: Sequence[Picture]) -> Connect:
-    """Return how the gateway is called, and Triton through shared memory."""
-    shared = partial(SharedCaller, service.triton_grpc, pictures, service.admin_key)
-    gateway = Questions.of(pictures, crops).connect(service.gateway, service.gateway_grpc)
-    return {**gateway, SHARED: shared}
+    """Return how the gateway is called."""
+    return Questions.of(pictures, crops).connect(service.gateway, service.gateway_grpc)
 
 
 def call_while_killing(service: Service, load: Load, pause_s: float) -> Mapping[str, int]:

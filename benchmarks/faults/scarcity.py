@@ -85,7 +85,7 @@ def take_descriptors(stage: Stage) -> Effect:
 
 
 def _connect(service: Service) -> socket.socket:
-    return socket.create_connection((HOST, service.ports.gateway), timeout=1)
+    return socket.create_connection((HOST, service.ports.http), timeout=1)
 
 
 def _is_served(connection: socket.socket) -> bool:

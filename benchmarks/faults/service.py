@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -26,33 +25,24 @@ START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0
 HOST = "127.0.0.1"
 MARK = "FAULTS_SERVICE"
 """In the environment of all processes of a service: its folder."""
-FLAGS = ("http-port", "grpc-port", "metrics-port", "gateway", "gateway-grpc")
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Where a service listens: Triton's three ports, and the gateway's two."""
+    """Where a service listens."""
 
     http: int
     grpc: int
     metrics: int
-    gateway: int
-    gateway_grpc: int
 
     @classmethod
     def find(cls) -> Ports:
         """Return ports that are free at the moment."""
-        return cls(*free_ports(len(FLAGS)))
+        return cls(*free_ports(3))
 
     @property
     def flags(self) -> list[str]:
-        triton = [f"--{name}={port}" for name, port in zip(FLAGS, vars(self).values(), strict=True)]
-        front = [f"--{name}={HOST}:{port}" for name, port in self._front.items()]
-        return [*triton[:3], *front]
-
-    @property
-    def _front(self) -> dict[str, int]:
-        return {"gateway": self.gateway, "gateway-grpc": self.gateway_grpc}
+        return [f"--{name}-port={port}" for name, port in vars(self).items()]
 
 
 @dataclass(frozen=True)
@@ -83,7 +73,6 @@ class Service:
     folder: Path
     way: Way = field(default_factory=Way)
     ports: Ports = field(default_factory=Ports.find)
-    admin_key: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     whole: Census | None = None
     _process: subprocess.Popen[bytes] | None = None
     _started: list[int] = field(default_factory=list)
@@ -105,22 +94,17 @@ class Service:
     @property
     def gateway(self) -> str:
         """Where the gateway's HTTP is."""
-        return f"{HOST}:{self.ports.gateway}"
+        return f"{HOST}:{self.ports.http}"
 
     @property
     def gateway_grpc(self) -> str:
-        return f"{HOST}:{self.ports.gateway_grpc}"
-
-    @property
-    def triton_grpc(self) -> str:
         return f"{HOST}:{self.ports.grpc}"
 
     def start(self) -> None:
         """Start it; it answers later."""
         way = self.way
         self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
-        variables = {"TMPDIR": str(self.tmp), "PLATES_ADMIN_KEY": self.admin_key}
-        variables[MARK] = str(self.folder)
+        variables = {"TMPDIR": str(self.tmp), MARK: str(self.folder)}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._line(),

@@ -20,8 +20,8 @@ from benchmarks.wire import GRPC_OPTIONS, HEADER, METHOD, http_input
 from orchestrator.client.faults import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS
 
-HTTP, GRPC, REST, READ, SHARED = "http", "grpc", "rest", "rest read", "shm"
-TENSORS = (HTTP, GRPC, SHARED)
+HTTP, GRPC, REST, READ = "http", "grpc", "rest", "rest read"
+TENSORS = (HTTP, GRPC)
 """Whose answers to a picture are equal, bit by bit."""
 ANSWERED, LOST = "answered", "lost"
 TIMEOUT_S = 20.0

@@ -142,7 +142,7 @@ def make_call(picture: bytes) -> bytes:
     )
     lines = [
         f"POST /v2/models/{MODEL}/infer HTTP/1.1",
-        "Host: plates",
+        "Host: localhost",
         f"Content-Length: {len(body)}",
         f"{HEADER}: {size}",
     ]

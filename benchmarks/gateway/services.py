@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.gateway.measurement import BARE, GATEWAY, HOST, Ports
+from benchmarks.gateway.measurement import BARE, GATEWAY, Ports
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.gateway.process import start
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
 
 
 @contextmanager
@@ -23,13 +22,10 @@ def open_services() -> Iterator[Ports]:
         ServerError: One of them cannot be started.
     """
     with own_server(ServerOptions()) as server:
-        port, grpc_port = free_ports(2)
-        flags = GatewayFlags(
-            http=f"{HOST}:{port}", grpc=f"{HOST}:{grpc_port}", audit=Path(os.devnull)
-        )
+        flags = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0, audit=Path(os.devnull))
         gateway = start(flags.to_options(server))
         try:
             pid = gateway.workers[0].process.pid
-            yield Ports({BARE: server.http_port, GATEWAY: port}, pid)
+            yield Ports({BARE: server.http_port, GATEWAY: gateway.options.http.port}, pid)
         finally:
             gateway.stop()

@@ -54,9 +54,9 @@ class Replica:
             self._process = subprocess.Popen(
                 [
                     *("taskset", "--cpu-list", ",".join(map(str, sorted(self.cores)))),
-                    *(PLATES, "serve", f"--gateway={options.http}"),
-                    *(f"--gateway-grpc={options.grpc}", "--audit=/dev/null", *TOGETHER),
-                    *("--http-port=0", "--grpc-port=0", "--metrics-port=0", "--device=cpu"),
+                    *(PLATES, "serve", f"--http-port={options.http.port}"),
+                    f"--grpc-port={options.grpc and options.grpc.port}",
+                    *("--metrics-port=0", "--device=cpu", "--audit=/dev/null", *TOGETHER),
                 ],
                 env={**os.environ, "TMPDIR": str(temporary)},
                 stdout=log,

@@ -113,9 +113,8 @@ def _launch(ports: Ports, temporary: Path, log: Path) -> subprocess.Popen[bytes]
     with log.open("wb") as output:
         return subprocess.Popen(
             [
-                *(PLATES, "serve", f"--gateway=127.0.0.1:{ports.http}"),
-                *(f"--gateway-grpc=127.0.0.1:{ports.grpc}", f"--audit={os.devnull}"),
-                *("--http-port=0", "--grpc-port=0", "--metrics-port=0", f"--limit={RATE}"),
+                *(PLATES, "serve", f"--http-port={ports.http}", f"--grpc-port={ports.grpc}"),
+                *("--metrics-port=0", f"--audit={os.devnull}", f"--limit={RATE}"),
             ],
             env={**os.environ, "TMPDIR": str(temporary)},
             stdin=subprocess.DEVNULL,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import ssl
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -26,24 +25,44 @@ CALLS_A_PICTURE = 4
 there, so few that a gate overtakes an archive."""
 PICTURES_ON_A_GPU = 4
 """In work by our config.pbtxt."""
-CALLED = ("gateway", "gateway_grpc")
-"""Options whose addresses callers use."""
-ADDRESS = re.compile(r"(?:\[([^][]+)\]|([^][:]+)):(\d{1,6})")
+HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
+"""Of the service, with the gateway or without."""
 
-GatewayOption = Annotated[
-    str, typer.Option("--gateway", metavar="HOST:PORT", help="Where the gateway listens.")
-]
-GatewayGrpcOption = Annotated[
+MetricsHostOption = Annotated[
     str,
-    typer.Option("--gateway-grpc", metavar="HOST:PORT", help="The same for gRPC; empty: nowhere."),
+    typer.Option(help="Address for metrics and probes. They want no key and speak no TLS."),
 ]
-GatewayMetricsOption = Annotated[
-    str,
+NoGrpcOption = Annotated[bool, typer.Option("--no-grpc", help="Serve HTTP alone.")]
+NoGatewayOption = Annotated[
+    bool,
     typer.Option(
-        "--gateway-metrics", metavar="HOST:PORT", help="A port of their own for metrics of both."
+        "--no-gateway", help="Serve bare Triton on these ports, for benchmarks and debugging."
     ),
 ]
-NoGatewayOption = Annotated[bool, typer.Option("--no-gateway", help="Start Triton alone.")]
+ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        metavar="NAME",
+        help="A model of your own that callers may reach, over KServe v2; repeatable.",
+    ),
+]
+AllowedHostOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allowed-host",
+        metavar="NAME",
+        help="A name under which callers reach this service, as a proxy hands it on; repeatable.",
+    ),
+]
+CorsOriginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--cors-origin",
+        metavar="ORIGIN",
+        help="A site whose pages may call, as https://shop.example; repeatable.",
+    ),
+]
 KeysOption = Annotated[
     Path | None,
     typer.Option("--keys", envvar="PLATES_KEYS", help="API keys, one of which each call needs."),
@@ -71,11 +90,26 @@ LimitOption = Annotated[
 
 @dataclass(frozen=True)
 class GatewayFlags:
-    """What the command line says of the gateway; see `GatewayOptions`."""
+    """The gateway's part of the command line; see `GatewayOptions`.
 
-    http: str = str(GatewayOptions.http)
-    grpc: str = str(GatewayOptions.grpc)
-    metrics: str = ""
+    Attributes:
+        host: Address or name to listen on.
+        http_port: Any free port when 0, here and below.
+        grpc_port: No gRPC when None.
+        metrics_host: Address or name for metrics and probes.
+        models: Further models that callers may reach.
+        allowed_hosts: Further names that a Host header may have.
+        cors_origins: Other sites whose pages may call.
+    """
+
+    host: str = GatewayOptions.http.host
+    http_port: int = HTTP_PORT
+    grpc_port: int | None = GRPC_PORT
+    metrics_host: str = GatewayOptions.http.host
+    metrics_port: int = METRICS_PORT
+    models: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
     keys: Path | None = None
     no_keys: bool = False
     certificate: Path | None = None
@@ -83,6 +117,11 @@ class GatewayFlags:
     audit: Path | None = None
     processes: int = 1
     limits: tuple[str, ...] = ()
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Those that are named."""
+        return (self.http_port, self.grpc_port or 0, self.metrics_port)
 
     def to_options(self, triton: ServerOptions) -> GatewayOptions:
         """Return how to start the gateway in front of a server.
@@ -92,14 +131,22 @@ class GatewayFlags:
             SettingsError: An option or a file is not what it should be, or nothing is said of keys
                 where others are listened to.
         """
-        addresses = self.parse_addresses()
-        self._check_keys([addresses[name] for name in CALLED if name in addresses])
+        from orchestrator.server.repository import holds_plates
+
+        http, grpc, metrics = self._find_addresses(triton)
+        self._check_keys(http)
+        self._check_origins()
         self._check_files()
         return GatewayOptions(
             **asdict(moved_to(triton)),
-            http=addresses["gateway"],
-            grpc=addresses.get("gateway_grpc"),
-            metrics=addresses.get("gateway_metrics"),
+            triton_headers=triton.caller_headers,
+            has_plates=holds_plates(triton.repository),
+            models=self.models,
+            http=http,
+            grpc=grpc,
+            metrics=metrics,
+            allowed_hosts=self.allowed_hosts,
+            cors_origins=self.cors_origins,
             keys=_absolute(self.keys),
             wants_keys=self.keys is not None,
             certificate=_absolute(self.certificate),
@@ -120,29 +167,40 @@ class GatewayFlags:
             limits = replace(limits, calls=CALLS_A_PICTURE * capacity.pictures)
         return fit(limits, usable_memory(), count_ours(capacity), self.processes)
 
-    def parse_addresses(self) -> dict[str, Address]:
-        """Return where to listen, by the option that says so.
+    def _find_addresses(self, triton: ServerOptions) -> tuple[Address, Address | None, Address]:
+        """Return where to listen for HTTP, gRPC and metrics.
 
         Raises:
             ServerError: A host is none.
-            SettingsError: An option is no address.
         """
-        texts = {"gateway": self.http, "gateway_grpc": self.grpc, "gateway_metrics": self.metrics}
-        return {
-            name: parse_address(name, text)
-            for name, text in texts.items()
-            if text or name == "gateway"
-        }
+        from orchestrator.server.ports import address_of, free_ports
 
-    def _check_keys(self, addresses: list[Address]) -> None:
+        host = address_of(self.host)
+        taken = {one.port for one in triton.listening} | {*self.ports}
+        free = (port for port in free_ports(3 + len(taken)) if port not in taken)
+        return (
+            Address(host, self.http_port or next(free)),
+            None if self.grpc_port is None else Address(host, self.grpc_port or next(free)),
+            Address(address_of(self.metrics_host, "metrics_host"), self.metrics_port or next(free)),
+        )
+
+    def _check_keys(self, address: Address) -> None:
         if self.keys and self.no_keys:
             raise SettingsError("keys: wanted --keys FILE or --no-keys, got both")
-        others = [str(one) for one in addresses if not is_own(one.host)]
-        if others and not self.keys and not self.no_keys:
+        if not is_own(address.host) and not self.keys and not self.no_keys:
             raise SettingsError(
-                f"keys: wanted to know who may call {others[0]}, which others can reach; make API "
-                "keys and name their file with --keys FILE, or let anybody call with --no-keys"
+                f"keys: others can reach {address}; make API keys and name their file with "
+                "--keys FILE, or let anybody call with --no-keys"
             )
+
+    def _check_origins(self) -> None:
+        from orchestrator.gateway.origins import is_origin
+
+        for text in self.cors_origins:
+            if not is_origin(text):
+                raise SettingsError(
+                    f"cors_origin: wanted an origin as https://shop.example, got {text!r}"
+                )
 
     def _check_files(self) -> None:
         if self.keys is not None:
@@ -150,23 +208,6 @@ class GatewayFlags:
         if self.audit is not None:
             _check_writable("audit", self.audit)
         _check_pair(self.certificate, self.private_key)
-
-
-def parse_address(name: str, text: str) -> Address:
-    """Read `host:port`; the host is a name, an IPv4 address or an IPv6 address in brackets.
-
-    Raises:
-        ServerError: There is no such host.
-        SettingsError: It is something else.
-    """
-    found = ADDRESS.fullmatch(text)
-    if not found:
-        raise SettingsError(
-            f"{name}: wanted HOST:PORT with an IPv6 address in brackets, got {text!r}"
-        )
-    from orchestrator.server.ports import address_of
-
-    return Address(address_of(found[1] or found[2], name), int(found[3]))
 
 
 def _absolute(file: Path | None) -> Path | None:

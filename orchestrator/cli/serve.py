@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,15 +22,20 @@ from orchestrator.cli.flags import (
     show_errors,
 )
 from orchestrator.cli.gateway_flags import (
+    GRPC_PORT,
+    HTTP_PORT,
+    METRICS_PORT,
+    AllowedHostOption,
     AuditOption,
     CertificateOption,
+    CorsOriginOption,
     GatewayFlags,
-    GatewayGrpcOption,
-    GatewayMetricsOption,
-    GatewayOption,
     KeysOption,
     LimitOption,
+    MetricsHostOption,
+    ModelOption,
     NoGatewayOption,
+    NoGrpcOption,
     NoKeysOption,
     PrivateKeyOption,
     ProcessesOption,
@@ -49,10 +55,15 @@ UNKNOWN_KEY = (
 
 def serve(
     *,
-    gateway: GatewayOption = GatewayFlags.http,
-    gateway_grpc: GatewayGrpcOption = GatewayFlags.grpc,
-    gateway_metrics: GatewayMetricsOption = "",
-    no_gateway: NoGatewayOption = False,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = GatewayFlags.host,
+    http_port: PortOption = HTTP_PORT,
+    grpc_port: PortOption = GRPC_PORT,
+    metrics_host: MetricsHostOption = GatewayFlags.metrics_host,
+    metrics_port: PortOption = METRICS_PORT,
+    no_grpc: NoGrpcOption = False,
+    model: ModelOption = None,
+    allowed_host: AllowedHostOption = None,
+    cors_origin: CorsOriginOption = None,
     keys: KeysOption = None,
     no_keys: NoKeysOption = False,
     certificate: CertificateOption = None,
@@ -60,15 +71,11 @@ def serve(
     audit: AuditOption = None,
     gateway_processes: ProcessesOption = 1,
     limit: LimitOption = None,
-    host: Annotated[str, typer.Option(help="Address that Triton listens on.")] = "127.0.0.1",
-    http_port: PortOption = 8000,
-    grpc_port: PortOption = 8001,
-    metrics_port: PortOption = 8002,
+    no_gateway: NoGatewayOption = False,
     trust_network: Annotated[
         bool,
         typer.Option(
-            help="Let Triton itself listen to others, any of whom could end it; the gateway is "
-            "for them."
+            help="With --no-gateway: every host on this network may call Triton without a key."
         ),
     ] = False,
     device: DeviceOption = Device.AUTO,
@@ -93,10 +100,18 @@ def serve(
         str | None,
         typer.Option(
             envvar="PLATES_ADMIN_KEY",
-            help="Who administers Triton must send this; nobody can without: docs/operations.md. "
-            "In the variable it is out of others' sight.",
+            help="Administrators of Triton must send this; nobody can without: "
+            "docs/operations.md. In the variable it is out of others' sight.",
         ),
     ] = None,
+    admin_port: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Loopback port where administrators reach Triton over HTTP. 0: any free port.",
+        ),
+    ] = 0,
     tritonserver: Annotated[
         Path | None,
         typer.Option(help="Program of an installed Triton to run; the embedded one without."),
@@ -113,15 +128,14 @@ def serve(
     with show_errors(verbose=verbose):
         from orchestrator.server.options import ServerOptions
 
+        bare = {"host": host, "http_port": http_port, "grpc_port": grpc_port}
+        where = {**bare, "metrics_port": metrics_port} if no_gateway else _behind(admin_port)
         options = ServerOptions.given(
             repository=model_repository,
             beside=tuple(beside or ()),
             weights=weights,
             formats=formats,
-            host=host,
-            http_port=http_port,
-            grpc_port=grpc_port,
-            metrics_port=metrics_port,
+            **where,
             device=device.value,
             engine=engine,
             threads=threads,
@@ -136,9 +150,14 @@ def serve(
         if explicit and not admin_key:
             raise SettingsError(UNKNOWN_KEY)
         flags = GatewayFlags(
-            http=gateway,
-            grpc=gateway_grpc,
-            metrics=gateway_metrics,
+            host=host,
+            http_port=http_port,
+            grpc_port=None if no_grpc else grpc_port,
+            metrics_host=metrics_host,
+            metrics_port=metrics_port,
+            models=tuple(model or ()),
+            allowed_hosts=tuple(allowed_host or ()),
+            cors_origins=tuple(cors_origin or ()),
             keys=keys,
             no_keys=no_keys,
             certificate=certificate,
@@ -148,3 +167,9 @@ def serve(
             limits=tuple(limit or ()),
         )
         run_services(options, None if no_gateway else flags)
+
+
+def _behind(admin_port: int) -> dict[str, Any]:
+    """Return the options of a Triton that the gateway alone may call."""
+    ports = {"http_port": admin_port, "grpc_port": 0, "metrics_port": 0}
+    return {"caller_key": secrets.token_urlsafe(), **ports}

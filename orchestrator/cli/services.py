@@ -13,6 +13,7 @@ from orchestrator.canary import CANARY_FILES, has_canary
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.outputs import say
 from orchestrator.cli.tritons import Tritons
+from orchestrator.errors import SettingsError
 from orchestrator.gateway.handover import Event, Moved
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.loopback import reach
@@ -20,6 +21,7 @@ from orchestrator.loopback import reach
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
     from orchestrator.gateway.process import Gateway
     from orchestrator.server.options import ServerOptions
+    from orchestrator.server.ports import Listening
 
 STREET = "tests/data/street.jpg"
 """A picture to try it with."""
@@ -30,7 +32,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
 
     Args:
         options: Triton's; any free port for each that is 0.
-        flags: The gateway's; none when None, nor in front of a repository without our models.
+        flags: The gateway's; bare Triton when None.
 
     Raises:
         PlateError: They cannot be started; the message says why.
@@ -41,15 +43,17 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     from orchestrator.server.process import Server
     from orchestrator.server.supervisor import Kept, keep_running
 
+    keeps_ports = flags is None or bool(options.http_port)  # administrators look for it there
     options, gateway = check_services(options, flags)
     if gateway and options.is_made_here:
         canaries.draw_missing(options.weights, options.formats)
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
         front = Front()
-        tritons = Tritons(options, models, front.tell)
+        tritons = Tritons(options, models, front.tell, keeps_ports)
         kept = [Kept("Triton", tritons.start, tritons.renew, Server.is_worn)]
         if gateway:
-            gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
+            if gateway.has_plates:
+                gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
             kept.append(Kept("the gateway", partial(front.start, gateway)))
         say("starting Triton ...", err=True)
         keep_running(kept, tell=lambda: say(welcome(options, gateway)))
@@ -101,47 +105,73 @@ def check_services(
         PlateError: They cannot; the message says why.
     """
     from orchestrator.server.options import fill_ports
-    from orchestrator.server.ports import Listening, check_listening
+    from orchestrator.server.ports import check_listening
     from orchestrator.server.preflight import check
-    from orchestrator.server.repository import holds_plates
 
-    if flags is None or not holds_plates(options.repository):
+    if flags is None:
         return check(fill_ports(options)), None
-    addresses = flags.parse_addresses()
-    options = check(fill_ports(options, [one.port for one in addresses.values()]))
+    options = check(fill_ports(options, flags.ports))
     gateway = flags.to_options(options)
-    others = (Listening(name, one.host, one.port) for name, one in addresses.items())
-    check_listening([*options.listening, *others])
+    _check_models(options, gateway)
+    check_listening([*_listening(gateway), *options.listening])
     return options, gateway
+
+
+def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
+    """See that callers may reach a model, and that those are there.
+
+    Raises:
+        SettingsError: None was named, or one is in no repository.
+    """
+    from orchestrator.server.models import list_models
+
+    known = [name for folder in options.repositories for name in list_models(folder)]
+    unknown = [name for name in gateway.models if name not in known]
+    if unknown:
+        raise SettingsError(f"model: wanted some of {', '.join(known)}, got {unknown[0]}")
+    if not gateway.served:
+        raise SettingsError(
+            f"model: wanted --model NAME for each model that callers may reach, of "
+            f"{', '.join(known)}, or --no-gateway for bare Triton; got neither"
+        )
+
+
+def _listening(gateway: GatewayOptions) -> Iterator[Listening]:
+    from orchestrator.server.ports import Listening
+
+    yield Listening("http_port", gateway.http.host, gateway.http.port)
+    if gateway.grpc:
+        yield Listening("grpc_port", gateway.grpc.host, gateway.grpc.port)
+    if gateway.metrics:
+        yield Listening("metrics_port", gateway.metrics.host, gateway.metrics.port, "metrics_host")
 
 
 def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
     """Return what is said when everything is ready."""
-    lines = [
-        "ready",
-        *(_name_gateway(gateway) if gateway else ()),
-        f"  Triton, for {'this machine' if options.is_local else 'everybody'}",
-        f"    HTTP     {options.http_url}",
-        f"    gRPC     {options.grpc_url}",
-        f"    metrics  {options.metrics_url}",
-        "",
-        *_first_steps(options, gateway),
-        "",
-        "Ctrl-C stops all of it.",
-    ]
-    return "\n".join(lines)
+    named = _name_gateway(options, gateway) if gateway else _name_triton(options)
+    first = _first_steps(options, gateway)
+    return "\n".join(["ready", *named, "", *first, "", "Ctrl-C stops all of it."])
 
 
-def _name_gateway(gateway: GatewayOptions) -> Iterator[str]:
-    yield "  gateway, for everybody else"
-    yield f"    page     {_url(gateway)}/"
-    yield f"    REST     {_url(gateway)}/v1/recognize"
-    yield f"    docs     {_url(gateway)}/docs"
-    yield f"    KServe   {_reached(gateway.http)}"
+def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[str]:
+    if gateway.has_plates:
+        yield f"  page     {_url(gateway)}/"
+        yield f"  REST     {_url(gateway)}/v1/recognize"
+        yield f"  docs     {_url(gateway)}/docs"
+    yield f"  KServe   {_reached(gateway.http)}"
     if gateway.grpc:
-        yield f"    gRPC     {_reached(gateway.grpc)}"
+        yield f"  gRPC     {_reached(gateway.grpc)}"
     if gateway.metrics:
-        yield f"    metrics  http://{_reached(gateway.metrics)}/metrics"
+        yield f"  metrics  http://{_reached(gateway.metrics)}/metrics"
+    if options.explicit:
+        yield f"  admin    http://{options.http_url}/v2/repository, with PLATES_ADMIN_KEY"
+
+
+def _name_triton(options: ServerOptions) -> Iterator[str]:
+    yield "  bare Triton, without the gateway"
+    yield f"  HTTP     {options.http_url}"
+    yield f"  gRPC     {options.grpc_url}"
+    yield f"  metrics  {options.metrics_url}"
 
 
 def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iterator[str]:
@@ -150,22 +180,25 @@ def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iter
 
     if not holds_plates(options.repository):
         names = (name for folder in options.served_as_they_lie for name in list_models(folder))
-        yield f"models: {', '.join(names)}"
-        yield "There is no gateway: it speaks for plate_recognition alone."
-        yield f"What a model takes and gives: curl {options.http_url}/v2/models/NAME"
+        yield f"models: {', '.join(gateway.models if gateway else names)}"
+        url = _url(gateway) if gateway else options.http_url
+        yield f"Inputs and outputs of a model: curl {_header(gateway)}{url}/v2/models/NAME"
         return
     yield "Try it from another terminal:"
-    wants_keys = gateway is not None and gateway.wants_keys
-    variable, argument = ("PLATES_KEY=KEY ", ', key="KEY"') if wants_keys else ("", "")
     url = options.http_url
     if gateway:
-        header = "-H 'X-API-Key: KEY' " if wants_keys else ""
-        yield f"  curl {header}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
+        yield f"  curl {_header(gateway)}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
         url = _url(gateway) if gateway.certificate else _reached(gateway.http)
+    wants_keys = gateway is not None and gateway.wants_keys
+    variable, argument = ("PLATES_KEY=KEY ", ', key="KEY"') if wants_keys else ("", "")
     yield f"  {variable}.venv/bin/plates recognize {STREET} --url {url}"
     yield "or from Python:"
     yield "  from orchestrator import PlateClient"
     yield f'  print(PlateClient("{url}"{argument}).recognize("{STREET}").to_dataframe())'
+
+
+def _header(gateway: GatewayOptions | None) -> str:
+    return "-H 'X-API-Key: KEY' " if gateway and gateway.wants_keys else ""
 
 
 def _url(gateway: GatewayOptions) -> str:

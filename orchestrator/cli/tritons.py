@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,12 +36,14 @@ class Tritons:
     Attributes:
         options: Of each.
         models: The repository that they serve.
+        keeps_ports: Callers look for it at its ports: a gateway finds it at any.
         tell: Lets the gateway know of what happens.
     """
 
     options: ServerOptions
     models: Path
     tell: Callable[[Event], None]
+    keeps_ports: bool = True
 
     def start(self) -> Server:
         """Start one where callers on this machine look for it.
@@ -54,9 +56,10 @@ class Tritons:
         return started
 
     def renew(self, old: Server, others: Callable[[], None]) -> Server:
-        """Put a new one in the place of another, while a third stands in for both.
+        """Put a new one in the place of another, which serves until the new one does.
 
-        Two cannot listen on the same ports, and the gateway must have one at any time.
+        Two cannot listen on the same ports. Where the ports must stay the same, a third stands in
+        for both.
 
         Args:
             old: The other one.
@@ -65,12 +68,10 @@ class Tritons:
         Returns:
             The new one; whichever served last where another could not be started.
         """
-        from orchestrator.server.local import on_free_ports
-
         logger.warning("Triton is restarted ...")
         serving = old
         try:
-            for options in (on_free_ports(self.options), self.options):
+            for options in self._list_stays():
                 begin = partial(self._start, options, partial(_look_after, serving, others))
                 new = AGAIN.call(begin, on_retry=_note_failed_start)
                 self.tell(moved_to(options))
@@ -85,6 +86,14 @@ class Tritons:
             raise
         logger.warning("Triton was restarted")
         return serving
+
+    def _list_stays(self) -> Iterator[ServerOptions]:
+        """Give where the next ones listen; on its own ports again at last, if it keeps them."""
+        from orchestrator.server.local import on_free_ports
+
+        yield on_free_ports(self.options)
+        if self.keeps_ports:
+            yield self.options
 
     def _start(self, options: ServerOptions, meanwhile: Callable[[], None] | None = None) -> Server:
         from orchestrator.server.process import start

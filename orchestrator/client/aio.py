@@ -39,7 +39,7 @@ class AsyncPlateClient(Caller):
 
     Example:
         ```python
-        async with AsyncPlateClient("localhost:8080") as client:
+        async with AsyncPlateClient("localhost:8000") as client:
             plates = await client.recognize("car.jpg")
         ```
 

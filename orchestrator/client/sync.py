@@ -43,7 +43,7 @@ class PlateClient(Caller):
 
     Example:
         ```python
-        with PlateClient("localhost:8080") as client:
+        with PlateClient("localhost:8000") as client:
             print(client.recognize("car.jpg").to_dataframe())
         ```
 

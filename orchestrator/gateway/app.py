@@ -13,32 +13,49 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway import kserve_routes, rest_routes
-from orchestrator.gateway.exchange import Endpoint, Exchange
+from orchestrator.gateway.exchange import Endpoint, Exchange, Front
 from orchestrator.gateway.metrics import CONTENT_TYPE, join
+from orchestrator.gateway.options import Address
+from orchestrator.gateway.origins import Origins, guard
 from orchestrator.gateway.page import routes as page_routes
 from orchestrator.gateway.problems import headers_of
-from orchestrator.gateway.refusals import LEAVING, NotAllowed, NotServed, Outcome
+from orchestrator.gateway.refusals import LEAVING, NotAllowed, NotServed, Outcome, Refusal
 from orchestrator.gateway.schemas import Alive, Model, Ready
 from orchestrator.gateway.service import Service
 
 
 def make_app(service: Service) -> ASGIApp:
     """Return what others reach over HTTP."""
-    calls = [*kserve_routes.calls(service), *rest_routes.calls(service)]
+    calls = kserve_routes.calls(service)
     others = [
         *kserve_routes.questions(service),
-        *rest_routes.pages(service),
         *_health(service),
         Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
-        *page_routes.routes(service.options),
     ]
-    return _sending_elsewhere(service, Router([*calls, Mount("/", _pages(service, others))]))
+    if service.options.has_plates:
+        calls += rest_routes.calls(service)
+        others += [*rest_routes.pages(service), *page_routes.routes(service.options)]
+    routes = [*calls, Mount("/", _pages(service, others))]
+    return _guarded(service, Router(routes, redirect_slashes=False))
 
 
 def make_metrics_app(service: Service) -> ASGIApp:
     """Return what Prometheus and probes reach, where they have a port of their own."""
     pages = _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
-    return _sending_elsewhere(service, pages)
+    return _guarded(service, pages, service.options.metrics)
+
+
+def _guarded(service: Service, app: ASGIApp, address: Address | None = None) -> ASGIApp:
+    """Return an application that pages of other sites do not reach, and nobody at its end.
+
+    Args:
+        service: It is part of.
+        app: The application.
+        address: Where it is reached; where callers are when None.
+    """
+    options = service.options
+    origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
+    return _sending_elsewhere(service, guard(app, origins, partial(_turn_away, service)))
 
 
 def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
@@ -48,8 +65,7 @@ def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
         if not service.connections.is_leaving:
             await app(scope, receive, send)
             return
-        is_kserve = scope["path"].startswith("/v2")
-        response = kserve_routes.tell(LEAVING) if is_kserve else rest_routes.tell(LEAVING)
+        response = _front_of(scope["path"]).tell(LEAVING)
         response.headers.update(headers_of(LEAVING) | {"connection": "close"})
         await response(scope, receive, send)
 
@@ -58,7 +74,9 @@ def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
 
 def _pages(service: Service, routes: list[BaseRoute]) -> Starlette:
     refused = {HTTPException: partial(_refuse, service)}
-    return Starlette(routes=routes, exception_handlers=refused)
+    pages = Starlette(routes=routes, exception_handlers=refused)
+    pages.router.redirect_slashes = False  # a redirect would be built from Host
+    return pages
 
 
 def _health(service: Service) -> list[BaseRoute]:
@@ -95,6 +113,23 @@ async def _metrics(service: Service, _request: Request) -> Response:
     return Response(join(service.metrics.render(), tritons), media_type=CONTENT_TYPE)
 
 
+async def _turn_away(
+    service: Service, scope: Scope, receive: Receive, send: Send, refusal: Refusal
+) -> None:
+    """Answer a request that must not reach the application: counted like any other."""
+
+    async def answer(_exchange: Exchange) -> Response:
+        raise refusal
+
+    await Endpoint(service, _front_of(scope["path"]), "other", answer, scope["method"])(
+        scope, receive, send
+    )
+
+
+def _front_of(path: str) -> Front:
+    return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
+
+
 async def _refuse(service: Service, request: Request, error: Exception) -> Response:
     """Refuse a path or method that is not there: to a visit like any other."""
     path = request.url.path
@@ -104,8 +139,7 @@ async def _refuse(service: Service, request: Request, error: Exception) -> Respo
             raise NotAllowed(f"{path[:200]}: {request.method} is no method of it")
         raise NotServed(f"no such path: {path[:200]}")
 
-    front = kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
-    endpoint = Endpoint(service, front, "other", answer, request.method)
+    endpoint = Endpoint(service, _front_of(path), "other", answer, request.method)
     response = await endpoint.respond(request)
     response.headers.update(getattr(error, "headers", None) or {})
     return response

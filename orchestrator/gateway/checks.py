@@ -15,7 +15,6 @@ from orchestrator.contract import (
     OF_A_READING,
     OUTPUTS,
     PICTURE,
-    PLATE_READER,
     STAGE_SECONDS,
 )
 from orchestrator.errors import ParameterError, PictureError, RequestError
@@ -33,8 +32,6 @@ MOST_DIMENSIONS = 8
 LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
 VERSION = re.compile(r"[0-9]{1,9}")
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
-SERVED = (MODEL, PLATE_READER)
-"""Models that callers reach."""
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds; Triton takes it for itself."""
 LAST_RESPONSE = "triton_enable_empty_final_response"
@@ -84,29 +81,27 @@ def _check_plain(name: str, value: Plain) -> None:
         raise ParameterError(f"{name}: wanted a finite number, got {value}")
 
 
-def check_served(model: str, version: str) -> None:
+def check_served(model: str, version: str, served: Collection[str]) -> None:
     """See that callers may reach a model.
 
     Raises:
         NotServed: They may not.
     """
-    if model not in SERVED:
-        raise NotServed(f"model: wanted one of {', '.join(SERVED)}, got {reprlib.repr(model)}")
+    if model not in served:
+        raise NotServed(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
     if version and not VERSION.fullmatch(version):
         raise NotServed(f"version: wanted a number, got {reprlib.repr(version)}")
 
 
 def check(call: Call, limits: Limits) -> Call:
-    """Return the call to forward: one that its model can answer.
+    """Return the call of one of our models to forward: one that its model can answer.
 
     An operator's ceilings are the model's to know; here parameters are checked for names, types
     and ranges.
 
     Raises:
-        NotServed: Callers have no such model.
         RequestError: It is not such a call.
     """
-    check_served(call.model, call.version)
     if call.model == MODEL:
         _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
         _check_parameters(call.parameters, REQUEST_PARAMETERS)
@@ -115,8 +110,8 @@ def check(call: Call, limits: Limits) -> Call:
         return replace(call, inputs=(picture,), outputs=outputs, cost=cost)
     _check_outputs(call.outputs, OF_A_READING)
     _check_parameters(call.parameters, READER_PARAMETERS)
-    _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
-    return call
+    crop = _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
+    return replace(call, cost=cost_of(len(crop.data)))
 
 
 def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:

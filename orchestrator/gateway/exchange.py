@@ -16,7 +16,7 @@ from orchestrator.gateway.problems import headers_of
 from orchestrator.gateway.refusals import Evicted, NotAllowed, Outcome, outcome_of
 from orchestrator.gateway.service import Service, Visit
 
-UNREAD = {408, 411, 413, 415}
+UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of a body may come that nobody wants."""
 NOBODY = Response(status_code=499)
 """For a caller who hung up."""

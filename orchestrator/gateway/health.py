@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
-from orchestrator.canary import CanaryPicture
 from orchestrator.contract import ENCODED, MODEL, PROBE
 from orchestrator.errors import ModelError, Overloaded, PlateError
 from orchestrator.gateway import elements
@@ -23,26 +22,24 @@ logger = logging.getLogger(__name__)
 
 
 class Canary:
-    """Sends a rendered plate through all models and wants its text back.
+    """Asks the service now and then for a text that it must read.
 
     Args:
-        infer: Forwards a call to Triton.
-        picture: What is sent, and what is to be read there; any answer will do without a text.
+        read: Returns the texts that the service reads in the canary's picture.
+        text: The one that it must read; any answer will do when empty.
         clock: Seconds.
     """
 
     def __init__(
         self,
-        infer: Callable[[Call], Awaitable[Answer]],
-        picture: CanaryPicture,
+        read: Callable[[], Awaitable[Sequence[str]]],
+        text: str = "",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._infer, self._text, self._clock = infer, picture.text, clock
+        self._read_texts, self._text, self._clock = read, text, clock
         self._begun = clock()
         self._read: float | None = None
         self._trouble = ""
-        file = Tensor(ENCODED, "BYTES", (1,), elements.encode([picture.file]))
-        self._call = Call(MODEL, (file,), ("texts",), id=PROBE)
 
     @property
     def age_s(self) -> float:
@@ -66,13 +63,13 @@ class Canary:
     async def ask(self) -> None:
         """Ask once; a service that is full is alive: a restart would make that worse."""
         try:
-            texts = _texts_of(await self._infer(self._call))
+            texts = await self._read_texts()
         except Overloaded:
             self._note("")
         except PlateError as error:
             self._note(str(error))
         else:
-            is_right = not self._text or texts == [self._text]
+            is_right = not self._text or [*texts] == [self._text]
             self._note("" if is_right else ", ".join(texts) or "no plate")
 
     def _note(self, trouble: str) -> None:
@@ -82,6 +79,19 @@ class Canary:
         if not trouble:
             self._read = self._clock()
         self._trouble = trouble
+
+
+def plate_reading(
+    infer: Callable[[Call], Awaitable[Answer]], file: bytes
+) -> Callable[[], Awaitable[list[str]]]:
+    """Return a function that sends a picture file through all models and returns its texts."""
+    tensor = Tensor(ENCODED, "BYTES", (1,), elements.encode([file]))
+    call = Call(MODEL, (tensor,), ("texts",), id=PROBE)
+
+    async def read() -> list[str]:
+        return _texts_of(await infer(call))
+
+    return read
 
 
 def _texts_of(answer: Answer) -> list[str]:

@@ -10,7 +10,6 @@ from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
 from orchestrator.gateway.checks import (
     MOST_DIMENSIONS,
@@ -19,6 +18,7 @@ from orchestrator.gateway.checks import (
     MOST_PARAMETERS,
     check_bounds,
 )
+from orchestrator.gateway.tensors import pack
 
 MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
 """Of a message: raw contents apart from inputs; name and version of the model, id."""
@@ -28,7 +28,17 @@ outputs, of which `MOST_FIELDS` keeps the number, 24 times."""
 RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
 DELIMITED = 2
 """Wire type of each field of a `ModelInferRequest`."""
-TYPED = {"UINT8": "uint_contents", "BYTES": "bytes_contents"}
+TYPED = {
+    "BOOL": "bool_contents",
+    **dict.fromkeys(("INT8", "INT16", "INT32"), "int_contents"),
+    "INT64": "int64_contents",
+    **dict.fromkeys(("UINT8", "UINT16", "UINT32"), "uint_contents"),
+    "UINT64": "uint64_contents",
+    "FP32": "fp32_contents",
+    "FP64": "fp64_contents",
+    "BYTES": "bytes_contents",
+}
+"""Field of a tensor's contents by its type. Others have raw contents alone."""
 PARAMETERS = {"bool_param", "int64_param", "double_param", "string_param"}
 
 
@@ -149,7 +159,8 @@ def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
     name = TYPED.get(given.datatype)
     if name is None:
         raise RequestError(
-            f"{what}: wanted UINT8 or BYTES in contents, got {reprlib.repr(given.datatype)}"
+            f"{what}: wanted one of {', '.join(TYPED)} in contents, "
+            f"got {reprlib.repr(given.datatype)}"
         )
     filled = [field.name for field, _ in given.contents.ListFields()]
     if filled not in ([], [name]):
@@ -159,10 +170,7 @@ def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
         raise RequestError(
             f"{what}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
         )
-    try:
-        return elements.encode(values) if given.datatype == "BYTES" else bytes(values)
-    except ValueError as error:
-        raise RequestError(f"{what}: wanted numbers from 0 to 255, got others") from error
+    return pack(what, given.datatype, values)
 
 
 def to_response(answer: Answer) -> Any:

@@ -21,13 +21,13 @@ from orchestrator.errors import ModelError, ParameterError, RequestError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Answer, Call, Plain, Tensor
 from orchestrator.gateway.checks import MOST_DIMENSIONS, check_bounds
+from orchestrator.gateway.tensors import DTYPES, pack
 
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
 MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
 """Objects, ends of texts and lists in the JSON of a call; each takes memory many times its size. A
 picture of 1920x1080 as lists in lists is 2.1 million."""
-NUMPY = {"UINT8": "u1", "FP32": "<f4"}
 
 
 @dataclass(frozen=True)
@@ -188,21 +188,7 @@ def _from_json(what: str, datatype: str, shape: tuple[int, ...], data: object) -
         raise RequestError(
             f"{what}: wanted {math.prod(shape)} elements by its shape, got {len(values)}"
         )
-    kinds = {*map(type, values)}
-    if datatype == "BYTES":
-        if not kinds <= {str}:
-            raise RequestError(f"{what}: wanted texts as its data, got others")
-        return elements.encode(text.encode() for text in values)
-    if datatype != "UINT8":
-        raise RequestError(
-            f"{what}: wanted UINT8 or BYTES where data is JSON, got {reprlib.repr(datatype)}"
-        )
-    try:
-        if kinds <= {int}:  # true is no number
-            return bytes(values)
-    except ValueError:  # one is out of range
-        pass
-    raise RequestError(f"{what}: wanted whole numbers from 0 to 255 as its data, got others")
+    return pack(what, datatype, values)
 
 
 def _flatten(what: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
@@ -250,10 +236,10 @@ def _to_json(output: Tensor) -> Any:
         except UnicodeDecodeError as error:
             raise ModelError(f"{output.name}: wanted texts in UTF-8, got others") from error
     try:
-        return np.frombuffer(output.data, NUMPY[output.datatype]).reshape(math.prod(output.shape))
+        return np.frombuffer(output.data, DTYPES[output.datatype]).reshape(math.prod(output.shape))
     except (KeyError, ValueError) as error:
         raise ModelError(
-            f"{output.name}: wanted {list(output.shape)} of {' or '.join(NUMPY)}, "
+            f"{output.name}: wanted {list(output.shape)} of {', '.join(DTYPES)}, "
             f"got {len(output.data)} bytes of {output.datatype}"
         ) from error
 

@@ -16,7 +16,6 @@ from starlette.routing import Route
 
 from orchestrator.errors import RequestError
 from orchestrator.gateway import kserve_http
-from orchestrator.gateway.checks import check_served
 from orchestrator.gateway.exchange import Endpoint, Exchange, Front
 from orchestrator.gateway.parsing import Parser
 from orchestrator.gateway.refusals import Outcome
@@ -61,7 +60,7 @@ def questions(service: Service) -> list[Route]:
 
 async def _infer(parser: Parser, exchange: Exchange) -> Response:
     model, version = _model_of(exchange.request)
-    check_served(model, version)
+    exchange.service.check_served(model, version)
     json_size = _json_size(exchange.request)
     trace = trace_of(exchange.request.headers)
     body = await exchange.body()

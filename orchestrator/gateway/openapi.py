@@ -27,7 +27,7 @@ from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 VERSION = "1.1.0"
 """Of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
-HOST = "http://localhost:8080"  # of the examples
+HOST = "http://localhost:8000"  # of the examples
 PICTURES = ("image/jpeg", "image/png", "image/webp", "image/bmp", FILE)
 KEYED: list[Json] = [{"bearer": []}, {"key": []}]
 

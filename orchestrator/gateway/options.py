@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
+from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
 from orchestrator.toml_files import check_range
 
@@ -136,9 +138,14 @@ class GatewayOptions:
         triton_http: `host:port` of Triton's HTTP, on this machine.
         triton_grpc: `host:port` of its gRPC.
         triton_metrics: URL of its metrics.
+        triton_headers: Headers that it wants of each call, over HTTP or gRPC.
+        has_plates: Triton has our models: REST and the page are served.
+        models: Further models that callers may reach, over KServe v2.
         http: Where to listen for HTTP: KServe v2, REST, metrics and the documentation.
         grpc: Where to listen for gRPC; nowhere when None.
         metrics: Where metrics have a port of their own, for Prometheus; nowhere when None.
+        allowed_hosts: Further names that a Host header may have.
+        cors_origins: Other sites whose pages may call, `https://shop.example`.
         keys: File of the API keys.
         wants_keys: Every call needs a key.
         certificate: File of the TLS certificate and those that sign it; no TLS when None.
@@ -150,12 +157,17 @@ class GatewayOptions:
         limits: What callers may ask for.
     """
 
-    triton_http: str = "127.0.0.1:8000"
-    triton_grpc: str = "127.0.0.1:8001"
-    triton_metrics: str = "http://127.0.0.1:8002/metrics"
-    http: Address = Address("127.0.0.1", 8080)
-    grpc: Address | None = Address("127.0.0.1", 8081)
-    metrics: Address | None = None
+    triton_http: str = ""
+    triton_grpc: str = ""
+    triton_metrics: str = ""
+    triton_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    has_plates: bool = True
+    models: tuple[str, ...] = ()
+    http: Address = Address("127.0.0.1", 8000)
+    grpc: Address | None = Address("127.0.0.1", 8001)
+    metrics: Address | None = Address("127.0.0.1", 8002)
+    allowed_hosts: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
     keys: Path | None = None
     wants_keys: bool = False
     certificate: Path | None = None
@@ -164,3 +176,8 @@ class GatewayOptions:
     processes: int = 1
     canary: Path | None = None
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def served(self) -> tuple[str, ...]:
+        """Names of all models that callers may reach."""
+        return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)

@@ -52,6 +52,18 @@ KINDS = {
         "This service answers to those who have a key. Send yours as a bearer token or as the "
         "header X-API-Key.",
     ),
+    "host": Kind(
+        "Another host was asked for",
+        (400, 421),
+        "The Host header is missing, comes twice, or names a host that is not this service's. The "
+        "operator allows further names with --allowed-host.",
+    ),
+    "origin": Kind(
+        "A page of another site called",
+        (403,),
+        "The browser says that the request comes from another site's page. The operator allows "
+        "such sites with --cors-origin.",
+    ),
     "not served": Kind(
         "Nothing is served here",
         (404, 405),

@@ -42,6 +42,24 @@ class Unauthenticated(Refusal):
     status, code, reason = 401, "UNAUTHENTICATED", "key"
 
 
+class BadHost(Refusal):
+    """The request names no host, or several."""
+
+    reason = "host"
+
+
+class ForeignHost(Refusal):
+    """The request came to a name that is not this service's."""
+
+    status, reason = 421, "host"
+
+
+class ForeignOrigin(Refusal):
+    """A page of another site makes the request."""
+
+    status, code, reason = 403, "PERMISSION_DENIED", "origin"
+
+
 class TooLarge(Refusal):
     """The body is larger than this gateway takes."""
 

@@ -21,9 +21,10 @@ from orchestrator.gateway.checks import check, check_served
 from orchestrator.gateway.clients import client_at
 from orchestrator.gateway.connections import Connections
 from orchestrator.gateway.handover import Moved
-from orchestrator.gateway.health import Canary
+from orchestrator.gateway.health import Canary, plate_reading
 from orchestrator.gateway.keys import KeyFile, who_calls
 from orchestrator.gateway.metrics import Metrics
+from orchestrator.gateway.models import check_by_metadata
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.places import Place
 from orchestrator.gateway.refusals import (
@@ -105,13 +106,19 @@ class Service:
         """
         self.options, self.limits = options, options.limits.share(options.processes)
         self.triton = Triton(options)
-        self.canary = Canary(self.triton.infer, read_canary(options.canary))
+        self.canary = self._make_canary()
         self.admission = Admission(self.limits)
         self.connections = Connections(self.limits.connections)
         self.metrics = Metrics(self.admission.counts)
         self._moves: set[asyncio.Task[None]] = set()
         self._audit = Audit(options.audit)
         self._keys = KeyFile(options.keys) if options.keys else None
+
+    def _make_canary(self) -> Canary:
+        if not self.options.has_plates:
+            return Canary(self.triton.greet)
+        picture = read_canary(self.options.canary)
+        return Canary(plate_reading(self.triton.infer, picture.file), picture.text)
 
     @asynccontextmanager
     async def visit(
@@ -180,9 +187,23 @@ class Service:
         """
         if call.is_probe:
             raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
-        call = check(call, self.limits)
+        call = await self._check(call)
         async with self.admission.turn(place, call.cost):
             return await self.triton.infer(call)
+
+    async def _check(self, call: Call) -> Call:
+        self.check_served(call.model, call.version)
+        if call.model not in self.options.models:
+            return check(call, self.limits)
+        return check_by_metadata(call, await self.triton.metadata_of(call.model, call.version))
+
+    def check_served(self, model: str, version: str) -> None:
+        """See that callers may reach a model.
+
+        Raises:
+            NotServed: They may not.
+        """
+        check_served(model, version, self.options.served)
 
     def move(self, addresses: Moved) -> None:
         """Send the next calls to another Triton; those under way are answered by the old one."""
@@ -210,24 +231,27 @@ class Service:
         return self.canary.is_alive()
 
     async def is_ready(self) -> bool:
-        """Tell whether callers should come here: a canary was read lately, and Triton is there."""
-        return self.canary.is_ready() and await self.triton.is_model_ready(MODEL, "")
+        """Tell whether callers should come here: a canary was read lately, and models are there."""
+        if not self.canary.is_ready():
+            return False
+        models = (MODEL,) if self.options.has_plates else self.options.models
+        return all([await self.triton.is_model_ready(model, "") for model in models])
 
     async def is_model_ready(self, model: str, version: str) -> bool:
-        check_served(model, version)
+        self.check_served(model, version)
         return await self.triton.is_model_ready(model, version)
 
     async def metadata_of(self, model: str, version: str) -> Any:
-        check_served(model, version)
+        self.check_served(model, version)
         return await self.triton.metadata_of(model, version)
 
     async def config_of(self, model: str, version: str) -> Any:
-        check_served(model, version)
+        self.check_served(model, version)
         return await self.triton.config_of(model, version)
 
     async def page_of(self, model: str, version: str, page: str = "") -> bytes:
         """Return a model's metadata, or its `/config`, as Triton says it over HTTP."""
-        check_served(model, version)
+        self.check_served(model, version)
         below = f"/versions/{version}" if version else ""
         return await self.triton.page(f"/v2/models/{model}{below}{page}")
 

@@ -1,20 +1,41 @@
-"""Tensors of a call as NumPy arrays and back."""
+"""Tensors of a call as NumPy arrays and back, and what their types are."""
 
 from __future__ import annotations
 
+import reprlib
+from array import array
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from orchestrator.contract import Array
-from orchestrator.errors import ModelError
+from orchestrator.errors import ModelError, RequestError
 from orchestrator.gateway import elements
 from orchestrator.gateway.calls import Tensor
 
 BYTES = "BYTES"
-DTYPES = {"UINT8": "u1", "FP32": "<f4"}
-"""Of the models that callers reach, texts apart."""
+DTYPES = {
+    "BOOL": "?",
+    "UINT8": "u1",
+    "UINT16": "<u2",
+    "UINT32": "<u4",
+    "UINT64": "<u8",
+    "INT8": "i1",
+    "INT16": "<i2",
+    "INT32": "<i4",
+    "INT64": "<i8",
+    "FP16": "<f2",
+    "FP32": "<f4",
+    "FP64": "<f8",
+}
+"""KServe's types that NumPy has, texts apart."""
+SIZES = {"BF16": 2, **{name: np.dtype(dtype).itemsize for name, dtype in DTYPES.items()}}
+"""Bytes of an element, of every type but BYTES."""
+CODES = dict(zip((name for name in DTYPES if name != "FP16"), "BBHIQbhiqfd", strict=True))
+"""Types whose elements may come as numbers, by the letter that `array.array` has for each."""
 DATATYPES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
@@ -41,3 +62,32 @@ def to_array(tensor: Tensor) -> Array:
             f"answer: wanted {tensor.name} as {', '.join([BYTES, *DTYPES])} that fills its shape, "
             f"got {tensor.datatype} {list(tensor.shape)} in {len(tensor.data)} bytes"
         ) from error
+
+
+def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
+    """Return elements that came as numbers or texts as the data of a tensor.
+
+    Args:
+        what: The tensor, in messages.
+        datatype: KServe's name.
+        values: Python's numbers, `bool`, `str` or `bytes`, row-major.
+
+    Raises:
+        RequestError: They are not of the type, or do not fit into it.
+    """
+    kinds = {*map(type, values)}
+    if datatype == BYTES and kinds <= {str, bytes}:
+        return elements.encode(one.encode() if isinstance(one, str) else one for one in values)
+    if datatype not in {*CODES, BYTES}:
+        wanted = " or ".join([", ".join(CODES), BYTES])
+        raise RequestError(f"{what}: wanted {wanted}, got {reprlib.repr(datatype)}")
+    if datatype in CODES and kinds <= _kinds_of(datatype):
+        with suppress(OverflowError):  # one is out of range
+            return array(CODES[datatype], values).tobytes()
+    raise RequestError(f"{what}: wanted data that fits {datatype}, got other values")
+
+
+def _kinds_of(datatype: str) -> set[type]:
+    if datatype == "BOOL":
+        return {bool}
+    return {int, float} if datatype.startswith("FP") else {int}

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
+from urllib.request import Request
 
 import grpc
 from tritonclient.grpc import service_pb2 as pb
@@ -49,6 +50,7 @@ class Triton:
 
     def __init__(self, options: GatewayOptions) -> None:
         self._options = options
+        self._headers = tuple(options.triton_headers.items())
         self._connect(Moved(options.triton_http, options.triton_grpc, options.triton_metrics))
         self.easing = Easing(options.limits.calls)
         self.repeats = Repeats(self._send, options.limits.away_s)
@@ -81,7 +83,7 @@ class Triton:
         return await self.repeats.infer(call, min(self._options.limits.call_s, asked_s))
 
     async def _send(self, call: Call, timeout_s: float) -> Answer:
-        metadata = tuple(call.trace.items()) or None
+        metadata = (*call.trace.items(), *self._headers)
         ends = time.monotonic() + timeout_s
         try:
             async with self.easing.turn():
@@ -91,6 +93,15 @@ class Triton:
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, timeout_s) from error
         return to_answer(response)
+
+    async def greet(self) -> tuple[str, ...]:
+        """Return when Triton answers at all, with nothing.
+
+        Raises:
+            ServerError: It is away.
+        """
+        await self._question("ServerLive", pb.ServerLiveRequest())
+        return ()
 
     async def is_model_ready(self, model: str, version: str) -> bool:
         """Tell whether a model can answer, or could half a second ago."""
@@ -119,7 +130,8 @@ class Triton:
     async def page(self, path: str) -> bytes:
         """Return what Triton says over HTTP, JSON, under a path that was checked."""
         url = f"http://{self._addresses.triton_http}{path}"
-        content: bytes = await self._keep(path, lambda: asyncio.to_thread(_fetch, url))
+        request = Request(url, headers=dict(self._headers))
+        content: bytes = await self._keep(path, lambda: asyncio.to_thread(_fetch, request))
         return content
 
     async def metrics(self) -> bytes:
@@ -135,7 +147,8 @@ class Triton:
 
     async def _question(self, method: str, request: Any) -> Any:
         try:
-            return await getattr(self._stub, method)(request, timeout=QUESTION_S)
+            ask = getattr(self._stub, method)
+            return await ask(request, timeout=QUESTION_S, metadata=self._headers)
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, QUESTION_S) from error
 
@@ -215,9 +228,9 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
     return ModelError(FAILED)  # Triton's own words may be about this machine
 
 
-def _fetch(url: str) -> bytes:
+def _fetch(request: Request | str) -> bytes:
     try:
-        with open_url(url, timeout_s=QUESTION_S) as answer:
+        with open_url(request, timeout_s=QUESTION_S) as answer:
             return bytes(answer.read())
     except HTTPError as error:
         raise NotServed(f"no such model or version ({error.code})") from error

@@ -15,12 +15,14 @@ from orchestrator.loopback import is_loopback, without_proxy
 from orchestrator.memory import keep_freed, usable_memory
 from orchestrator.server.capacity import usable_cores
 from orchestrator.server.distribution import OUR_BACKENDS, Distribution
-from orchestrator.server.options import ADMIN_HEADER, ServerOptions
+from orchestrator.server.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
 from orchestrator.server.repository import MODELS, holds_plates
 from orchestrator.server.runtime import Runtime
 
 PROJECT = Path(__file__).resolve().parents[2]
 ADMIN_APIS = "model-repository,shared-memory,trace,logging"
+CALLER_APIS = "inference,metadata,statistics,model-config"
+"""Everything else but health."""
 
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
@@ -73,21 +75,29 @@ def command(
         *(("--model-load-thread-count=1",) if one_by_one else ()),
         *(f"--model-repository={folder}" for folder in repositories),
         *options.flags,
-        *_administration(options),
+        *_loading(options),
+        *_restrictions(options),
         *(_traces(options) if options.traces else ()),
         *_workers(is_native, shm_prefix, options.start_timeout_s),
     ]
 
 
-def _administration(options: ServerOptions) -> Iterator[str]:
-    """Keep what is not a caller's from whoever does not know the key."""
+def _loading(options: ServerOptions) -> Iterator[str]:
+    """Name the models that are loaded at the start."""
     if not options.explicit:
         yield "--load-model=*"
     elif holds_plates(options.repository):
         yield from (f"--load-model={name}" for name in MODELS)
-    rule = f"{ADMIN_APIS}:{ADMIN_HEADER}={options.admin_key}"
-    yield f"--http-restricted-api={rule}"
-    yield f"--grpc-restricted-protocol={rule}"
+
+
+def _restrictions(options: ServerOptions) -> Iterator[str]:
+    """Make each API want its key; health alone wants none."""
+    keys = {f"{ADMIN_APIS}:{ADMIN_HEADER}": options.admin_key}
+    if options.caller_key:
+        keys[f"{CALLER_APIS}:{CALLER_HEADER}"] = options.caller_key
+    for apis, key in keys.items():
+        yield f"--http-restricted-api={apis}={key}"
+        yield f"--grpc-restricted-protocol={apis}={key}"
 
 
 def _traces(options: ServerOptions) -> Iterator[str]:

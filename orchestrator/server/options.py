@@ -23,6 +23,10 @@ ADMIN_HEADER = "plates-admin-key"
 """Header of an administrator's request over HTTP."""
 ADMIN_METADATA = f"triton-grpc-protocol-{ADMIN_HEADER}"
 """The same over gRPC."""
+CALLER_HEADER = "plates-caller-key"
+"""Header of a call from the gateway."""
+CALLER_METADATA = f"triton-grpc-protocol-{CALLER_HEADER}"
+"""The same over gRPC."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class ServerOptions:
         explicit: Serve the repository as it lies, and load and unload models when asked to. Ours
             are loaded at the start, those of others are not.
         admin_key: Who sends it may load models and change settings; a random one unless named.
+        caller_key: Every call must send it; calls need none when empty. The gateway alone has it.
         traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
         trace_rate: Of so many requests one is traced, and each whose caller traces it.
         flags: Further ones of tritonserver, as they stand.
@@ -69,6 +74,7 @@ class ServerOptions:
     start_timeout_s: float = 180.0
     explicit: bool = False
     admin_key: str = field(default_factory=secrets.token_urlsafe, repr=False)
+    caller_key: str = field(default="", repr=False)
     traces: str = ""
     trace_rate: int = 1
     flags: tuple[str, ...] = ()
@@ -113,6 +119,11 @@ class ServerOptions:
         return self.device == "gpu" or (self.device == "auto" and has_gpu())
 
     @property
+    def repositories(self) -> tuple[Path, ...]:
+        """All that are served."""
+        return (self.repository, *self.beside)
+
+    @property
     def served_as_they_lie(self) -> tuple[Path, ...]:
         """The repositories that are not ours."""
         theirs = () if holds_plates(self.repository) else (self.repository,)
@@ -129,9 +140,21 @@ class ServerOptions:
         return {ADMIN_HEADER: self.admin_key, ADMIN_METADATA: self.admin_key}
 
     @property
+    def caller_headers(self) -> dict[str, str]:
+        """Headers of a call, over HTTP or gRPC."""
+        if not self.caller_key:
+            return {}
+        return {CALLER_HEADER: self.caller_key, CALLER_METADATA: self.caller_key}
+
+    @property
     def listening(self) -> tuple[Listening, ...]:
         """Where the server is to listen."""
-        return tuple(Listening(name, self.host, getattr(self, name)) for name in PORTS)
+        http = "admin_port" if self.caller_key else "http_port"
+        names = (http, "grpc_port", "metrics_port")
+        return tuple(
+            Listening(name, self.host, getattr(self, port))
+            for name, port in zip(names, PORTS, strict=True)
+        )
 
     @property
     def http_url(self) -> str:

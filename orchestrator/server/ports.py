@@ -28,11 +28,13 @@ class Listening:
         name: The option that says so, with `_` for its dashes.
         host: An IP address.
         port: TCP port.
+        host_option: The option that says which host.
     """
 
     name: str
     host: str
     port: int
+    host_option: str = "host"
 
     @property
     def flag(self) -> str:
@@ -104,7 +106,7 @@ def _check_free(wanted: Listening) -> None:
     except OSError as error:
         if error.errno in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
             raise ServerError(
-                f"{_host_option(name)}: wanted an address of this machine, got {host}"
+                f"{wanted.host_option}: wanted an address of this machine, got {host}"
             ) from error
         if error.errno == errno.EACCES:
             raise ServerError(
@@ -118,11 +120,6 @@ def _check_free(wanted: Listening) -> None:
             f"{name}: wanted a free port, got {port} (in use at ::1, where callers of localhost "
             f"may look first); {wanted.flag}"
         )
-
-
-def _host_option(name: str) -> str:
-    """Return the option that names the address: Triton's three ports share one."""
-    return "host" if name.endswith("_port") else name
 
 
 def _bind(address: str, port: int) -> None:

@@ -71,9 +71,9 @@ def check_network(options: ServerOptions) -> None:
     """
     if not options.is_local and not options.trust_network:
         raise SettingsError(
-            f"host: wanted an address of this machine alone, got {options.host}: Triton was not "
-            "made to face strangers, any of whom could end it with one request; --gateway "
-            "HOST:PORT is for others, and --trust-network says that there are no strangers"
+            f"host: wanted an address of this machine alone for bare Triton, got {options.host}: "
+            "one request from anybody can end it. Leave --no-gateway out; or say --trust-network, "
+            "and every host on this network may call Triton without a key"
         )
 
 

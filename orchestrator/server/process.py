@@ -274,7 +274,7 @@ def start(
         runtime.remove()
         raise
     try:
-        hide(process, options.admin_key)
+        hide(process, [options.admin_key, options.caller_key])
         server.wait_until_ready(meanwhile or (lambda: None))
     except BaseException:
         server.stop(timeout_s=1)  # nobody's request is in work yet

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.gateway_flags import GatewayFlags, parse_address
+from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.errors import PlateError, ServerError, SettingsError
 from orchestrator.gateway.options import MIB, Address, GatewayOptions, Limits
 from orchestrator.memory import budget
@@ -22,7 +22,12 @@ def much_memory(monkeypatch) -> None:
 
 def test_without_flags_the_gateway_is_for_this_machine() -> None:
     options = GatewayFlags(limits=("picture_mb=500",)).to_options(TRITON)
-    assert options == GatewayOptions(limits=Limits(calls=12, picture_mb=500))
+    assert options == replace(
+        GatewayOptions(limits=Limits(calls=12, picture_mb=500)),
+        triton_http="127.0.0.1:8000",
+        triton_grpc="127.0.0.1:8001",
+        triton_metrics="http://127.0.0.1:8002/metrics",
+    )
 
 
 def test_the_memory_of_pictures_in_work_is_worked_out() -> None:
@@ -31,31 +36,22 @@ def test_the_memory_of_pictures_in_work_is_worked_out() -> None:
     assert limits.picture_mb == budget(64 * 1024**3, workers) // MIB
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("127.0.0.1:8080", Address("127.0.0.1", 8080)),
-        ("localhost:8080", Address("127.0.0.1", 8080)),
-        ("0.0.0.0:80", Address("0.0.0.0", 80)),
-        ("[::]:8080", Address("::", 8080)),
-        ("[::1]:8080", Address("::1", 8080)),
-    ],
-)
-def test_an_address_is_read(text: str, expected: Address) -> None:
-    assert parse_address("gateway", text) == expected
+def test_hosts_become_addresses() -> None:
+    options = GatewayFlags(host="localhost", metrics_host="::1").to_options(TRITON)
+    assert (options.http, options.grpc) == (Address("127.0.0.1", 8000), Address("127.0.0.1", 8001))
+    assert options.metrics == Address("::1", 8002)
 
 
-@pytest.mark.parametrize("text", ["", "8080", ":8080", "host", "::1:8080", "[::1]", "a:b", "a:1:2"])
-def test_no_address_is_refused(text: str) -> None:
-    with pytest.raises(
-        SettingsError, match=r"^gateway_grpc: wanted HOST:PORT with an IPv6 address"
-    ):
-        parse_address("gateway_grpc", text)
+@pytest.mark.parametrize("option", ["host", "metrics_host"])
+def test_a_host_that_nobody_knows_is_told_with_its_option(option: str) -> None:
+    with pytest.raises(ServerError, match=f"^{option}: wanted an IP address of this machine"):
+        GatewayFlags(**{option: "no-such-host.invalid"}).to_options(TRITON)
 
 
-def test_a_host_that_nobody_knows_is_told_with_its_option() -> None:
-    with pytest.raises(ServerError, match=r"^gateway_grpc: wanted an IP address of this machine"):
-        parse_address("gateway_grpc", "no-such-host.invalid:1")
+def test_a_port_of_0_is_any_free_one() -> None:
+    options = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0).to_options(TRITON)
+    ports = {options.http.port, options.grpc.port, options.metrics.port}
+    assert len(ports - {0, *(one.port for one in TRITON.listening)}) == 3
 
 
 def test_the_gateway_finds_triton_where_it_listens() -> None:
@@ -65,23 +61,24 @@ def test_the_gateway_finds_triton_where_it_listens() -> None:
     assert options.triton_metrics == "http://[::1]:3/metrics"
 
 
-def test_grpc_may_be_left_out_and_metrics_have_a_port() -> None:
-    options = GatewayFlags(grpc="", metrics="0.0.0.0:8002").to_options(TRITON)
-    assert (options.grpc, options.metrics) == (None, Address("0.0.0.0", 8002))
+def test_grpc_may_be_left_out() -> None:
+    assert GatewayFlags(grpc_port=None).to_options(TRITON).grpc is None
+
+
+def test_metrics_for_others_want_no_key() -> None:
+    options = GatewayFlags(metrics_host="0.0.0.0").to_options(TRITON)
+    assert options.metrics == Address("0.0.0.0", 8002)
     assert not options.wants_keys  # metrics are for no caller
 
 
-@pytest.mark.parametrize("named", [{"http": "0.0.0.0:8080"}, {"grpc": "[::]:8081"}])
-def test_who_listens_to_others_says_who_may_call(named: dict[str, str], tmp_path: Path) -> None:
-    (address,) = named.values()
+@pytest.mark.parametrize(("host", "told"), [("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
+def test_who_listens_to_others_says_who_may_call(host: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "keys.toml").touch()
     with pytest.raises(SettingsError) as raised:
-        GatewayFlags(**named).to_options(TRITON)
-    assert str(raised.value).startswith(
-        f"keys: wanted to know who may call {address}, which others"
-    )
-    assert not GatewayFlags(**named, no_keys=True).to_options(TRITON).wants_keys
-    assert GatewayFlags(**named, keys=tmp_path / "keys.toml").to_options(TRITON).wants_keys
+        GatewayFlags(host=host).to_options(TRITON)
+    assert str(raised.value).startswith(f"keys: others can reach {told}; make API keys")
+    assert not GatewayFlags(host=host, no_keys=True).to_options(TRITON).wants_keys
+    assert GatewayFlags(host=host, keys=tmp_path / "keys.toml").to_options(TRITON).wants_keys
 
 
 def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, monkeypatch) -> None:

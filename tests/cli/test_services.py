@@ -11,18 +11,13 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import app
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.services import check_services, welcome
-from orchestrator.errors import ServerError
+from orchestrator.errors import ServerError, SettingsError
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
 
-TRITON = ServerOptions(http_port=0, grpc_port=0, metrics_port=0, device="cpu")
-
-
-@pytest.fixture
-def flags() -> GatewayFlags:
-    http, grpc = free_ports(2)
-    return GatewayFlags(http=f"127.0.0.1:{http}", grpc=f"127.0.0.1:{grpc}")
+TRITON = ServerOptions(http_port=0, grpc_port=0, metrics_port=0, device="cpu", caller_key="door")
+FLAGS = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0)
 
 
 @pytest.fixture
@@ -33,62 +28,90 @@ def foreign(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_gateway_is_told_the_ports_that_were_found(flags: GatewayFlags) -> None:
-    options, gateway = check_services(TRITON, flags)
+def test_the_gateway_is_told_how_to_call_triton() -> None:
+    options, gateway = check_services(TRITON, FLAGS)
     assert gateway.triton_http == f"127.0.0.1:{options.http_port}"
-    assert str(gateway.http) == flags.http
-    assert len({options.http_port, options.grpc_port, options.metrics_port, 0}) == 4
+    assert gateway.triton_headers == options.caller_headers
+    assert gateway.served == ("plate_recognition", "plate_reader")
+    fronts = (gateway.http, gateway.grpc, gateway.metrics)
+    ports = {options.http_port, options.grpc_port, options.metrics_port}
+    assert len(ports | {one.port for one in fronts} | {0}) == 7
 
 
-def test_no_port_is_wanted_twice(flags: GatewayFlags) -> None:
-    triton = replace(TRITON, http_port=int(flags.grpc.rpartition(":")[2]))
-    with pytest.raises(
-        ServerError, match=r"^gateway_grpc: wanted another port than http_port, got"
-    ):
-        check_services(triton, flags)
+def test_no_port_is_wanted_twice() -> None:
+    (port,) = free_ports(1)
+    with pytest.raises(ServerError, match=r"^admin_port: wanted another port than http_port, got"):
+        check_services(replace(TRITON, http_port=port), replace(FLAGS, http_port=port))
 
 
-@pytest.mark.parametrize("is_wanted", [False, True])
-def test_models_of_others_have_no_gateway(
-    is_wanted: bool, flags: GatewayFlags, foreign: Path
+def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
+    options, gateway = check_services(
+        replace(TRITON, repository=foreign), replace(FLAGS, models=("double",))
+    )
+    assert (gateway.has_plates, gateway.served) == (False, ("double",))
+    said = welcome(options, gateway)
+    assert "models: double\n" in said
+    assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in said
+    assert "page" not in said
+
+
+def test_models_of_ones_own_are_served_beside_the_plates(foreign: Path) -> None:
+    _, gateway = check_services(
+        replace(TRITON, beside=(foreign,)), replace(FLAGS, models=("double",))
+    )
+    assert gateway.served == ("plate_recognition", "plate_reader", "double")
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        pytest.param((), "^model: wanted --model NAME .*, of double, or --no-gateway", id="none"),
+        pytest.param(("triple",), "^model: wanted some of double, got triple$", id="unknown"),
+    ],
+)
+def test_a_gateway_without_a_model_is_refused(
+    models: tuple[str, ...], message: str, foreign: Path
 ) -> None:
-    triton = replace(TRITON, repository=foreign)
-    options, gateway = check_services(triton, flags if is_wanted else None)
+    with pytest.raises(SettingsError, match=message):
+        check_services(replace(TRITON, repository=foreign), replace(FLAGS, models=models))
+
+
+def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
+    options, gateway = check_services(replace(TRITON, repository=foreign), None)
     assert gateway is None
-    assert "There is no gateway: it speaks for plate_recognition alone." in welcome(options, None)
+    said = welcome(options, None)
+    assert "bare Triton, without the gateway\n" in said
+    assert "models: double\n" in said
 
 
-def test_the_welcome_names_the_gateway_first() -> None:
+def test_the_welcome_names_one_set_of_ports() -> None:
     lines = welcome(ServerOptions(), GatewayOptions()).splitlines()
-    assert lines[:11] == [
+    assert lines[:8] == [
         "ready",
-        "  gateway, for everybody else",
-        "    page     http://localhost:8080/",
-        "    REST     http://localhost:8080/v1/recognize",
-        "    docs     http://localhost:8080/docs",
-        "    KServe   localhost:8080",
-        "    gRPC     localhost:8081",
-        "  Triton, for this machine",
-        "    HTTP     localhost:8000",
-        "    gRPC     localhost:8001",
-        "    metrics  http://localhost:8002/metrics",
+        "  page     http://localhost:8000/",
+        "  REST     http://localhost:8000/v1/recognize",
+        "  docs     http://localhost:8000/docs",
+        "  KServe   localhost:8000",
+        "  gRPC     localhost:8001",
+        "  metrics  http://localhost:8002/metrics",
+        "",
     ]
-    curl = "  curl --data-binary @tests/data/street.jpg http://localhost:8080/v1/recognize"
+    curl = "  curl --data-binary @tests/data/street.jpg http://localhost:8000/v1/recognize"
     assert curl in lines
 
 
 def test_the_welcome_names_what_there_is() -> None:
     options = GatewayOptions(
-        http=Address("::", 8080),
+        http=Address("::", 8000),
         grpc=None,
         metrics=Address("192.0.2.7", 9090),
         certificate=Path("c"),
     )
-    said = welcome(ServerOptions(host="192.0.2.7"), options)
-    assert "    REST     https://[::1]:8080/v1/recognize\n" in said
-    assert "    metrics  http://192.0.2.7:9090/metrics\n" in said
-    assert "  Triton, for everybody\n    HTTP     192.0.2.7:8000\n" in said
-    assert said.count("gRPC") == 1
+    said = welcome(ServerOptions(explicit=True, http_port=9000), options)
+    assert "  REST     https://[::1]:8000/v1/recognize\n" in said
+    assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
+    assert "  admin    http://localhost:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
+    assert "gRPC" not in said
 
 
 @pytest.mark.parametrize(
@@ -97,9 +120,9 @@ def test_the_welcome_names_what_there_is() -> None:
         pytest.param(
             GatewayOptions(certificate=Path("c"), private_key=Path("k")),
             [
-                "  curl --data-binary @tests/data/street.jpg https://localhost:8080/v1/recognize",
-                "  .venv/bin/plates recognize tests/data/street.jpg --url https://localhost:8080",
-                '  print(PlateClient("https://localhost:8080")'
+                "  curl --data-binary @tests/data/street.jpg https://localhost:8000/v1/recognize",
+                "  .venv/bin/plates recognize tests/data/street.jpg --url https://localhost:8000",
+                '  print(PlateClient("https://localhost:8000")'
                 '.recognize("tests/data/street.jpg").to_dataframe())',
             ],
             id="tls",
@@ -108,10 +131,10 @@ def test_the_welcome_names_what_there_is() -> None:
             GatewayOptions(keys=Path("keys.toml"), wants_keys=True),
             [
                 "  curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
-                "http://localhost:8080/v1/recognize",
+                "http://localhost:8000/v1/recognize",
                 "  PLATES_KEY=KEY .venv/bin/plates recognize tests/data/street.jpg "
-                "--url localhost:8080",
-                '  print(PlateClient("localhost:8080", key="KEY")'
+                "--url localhost:8000",
+                '  print(PlateClient("localhost:8000", key="KEY")'
                 '.recognize("tests/data/street.jpg").to_dataframe())',
             ],
             id="keys",
@@ -151,12 +174,12 @@ def serve() -> Callable[..., str]:
         ),
         pytest.param(
             ["--host=0.0.0.0", "--no-gateway", "--http-port=0", "--grpc-port=0"],
-            "plates: host: wanted an address of this machine alone, got 0.0.0.0: Triton was not",
+            "plates: host: wanted an address of this machine alone for bare Triton, got 0.0.0.0",
             id="triton-for-others",
         ),
         pytest.param(
-            ["--gateway=0.0.0.0:1", "--http-port=0", "--grpc-port=0", "--metrics-port=0"],
-            "plates: keys: wanted to know who may call 0.0.0.0:1, which others can reach; make",
+            ["--host=0.0.0.0", "--http-port=1", "--grpc-port=0", "--metrics-port=0"],
+            "plates: keys: others can reach 0.0.0.0:1; make API keys and name their file",
             id="nothing-of-keys",
         ),
         pytest.param(

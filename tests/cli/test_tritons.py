@@ -1,6 +1,6 @@
 """Triton is put in the place of another so that the gateway has one at any time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -77,6 +77,12 @@ def test_a_third_stands_in_while_the_ports_change_hands(told, faults, tmp_path) 
     assert told == [
         "start 1", "moved away", "retire old", "start 2 here", "moved back", "retire 1",
     ]  # fmt: skip
+
+
+def test_one_start_will_do_where_a_gateway_finds_it_anywhere(told, faults, tmp_path) -> None:
+    anywhere = replace(tritons(told, tmp_path), keeps_ports=False)
+    assert anywhere.renew(Fake("old", told), nothing).name == "1"
+    assert told == ["start 1", "moved away", "retire old"]
 
 
 @pytest.mark.parametrize(

@@ -291,8 +291,8 @@ def test_another_event_loop_is_told_that_it_needs_a_client_of_its_own() -> None:
 def test_without_aiohttp_it_says_so_and_speaks_grpc(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     with pytest.raises(ExtraError, match="aiohttp, which is not installed: pip install aiohttp, "):
-        AsyncPlateClient("localhost:8080")
-    AsyncPlateClient("grpc://localhost:8081")
+        AsyncPlateClient("localhost:8000")
+    AsyncPlateClient("grpc://localhost:8001")
 
 
 def test_a_server_is_trusted_by_its_certificate(

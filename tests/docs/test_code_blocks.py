@@ -37,7 +37,7 @@ PROGRAMS = {
     "cd": "of the shell",
     "chmod": "of the system",
     "cp": "of the system",
-    "curl": "run by tests/integration/test_docs.py where it asks localhost:8080",
+    "curl": "run by tests/integration/test_docs.py where it asks localhost:8000",
     "docker": "needs Docker",
     "export": "of the shell",
     "helm": "needs a cluster",

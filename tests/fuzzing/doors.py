@@ -18,9 +18,9 @@ from starlette.applications import Starlette
 from orchestrator.errors import PictureError, RequestError
 from orchestrator.gateway import kserve_routes, rest_routes
 from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.checks import check
+from orchestrator.gateway.checks import check, check_served
 from orchestrator.gateway.grpc_server import SERVICE, Servicer
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.refusals import Refusal
 from orchestrator.images import crop_plates, decode, letterbox
 from orchestrator.picture_files import from_base64
@@ -78,7 +78,11 @@ class Service:
     def receive(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def check_served(self, model: str, version: str) -> None:
+        check_served(model, version, GatewayOptions().served)
+
     async def infer(self, call: Call) -> Answer:
+        self.check_served(call.model, call.version)
         return answer_with(check(call, self.limits), [PLATE])
 
     async def metadata_of(self, model: str, version: str) -> Any:
@@ -158,9 +162,9 @@ def _ask_query(sent: Sent) -> str:
 
 
 def _ask_http(path: str, query: str, headers: Mapping[str, str], body: bytes) -> str:
-    said = {"Content-Length": str(len(body)), **headers}
+    said = {"Host": "localhost", "Content-Length": str(len(body)), **headers}
     scope = {
-        "type": "http", "method": "POST", "path": path, "root_path": "",
+        "type": "http", "method": "POST", "path": path, "root_path": "", "http_version": "1.1",
         "query_string": query.encode("latin-1", "replace"), "client": ("127.0.0.1", 1),
         "headers": [(name.lower().encode(), text.encode("latin-1", "replace"))
                     for name, text in said.items()],

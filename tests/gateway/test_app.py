@@ -25,7 +25,8 @@ async def ask(make: Any, path: str, audit: Path, *, is_leaving: bool) -> tuple[i
 
     scope = {
         "type": "http", "method": "GET", "path": path, "raw_path": path.encode(),
-        "query_string": b"", "root_path": "", "headers": [], "client": ("127.0.0.1", 1),
+        "query_string": b"", "root_path": "", "client": ("127.0.0.1", 1), "http_version": "1.1",
+        "headers": [(b"host", b"localhost")],
     }  # fmt: skip
     await make(service)(scope, receive, send)
     await service.close()

@@ -8,10 +8,10 @@ from PIL import Image
 from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway.calls import Call, Tensor
-from orchestrator.gateway.checks import check, check_bounds
+from orchestrator.gateway.checks import check, check_bounds, check_served
 from orchestrator.gateway.costs import cost_of
 from orchestrator.gateway.elements import encode
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.refusals import NotServed
 from orchestrator.picture_headers import check_file
 from tests.samples import STREET
@@ -135,14 +135,21 @@ class TestPictures:
 @pytest.mark.parametrize("model", ["", "yolo", "plate_recognition ", "x" * 10_000])
 def test_another_model_is_not_served(model: str) -> None:
     with pytest.raises(NotServed, match="wanted one of plate_recognition, ") as raised:
-        check(replace(CALL, model=model), LIMITS)
+        check_served(model, "", GatewayOptions().served)
     assert len(str(raised.value)) < 150
 
 
 @pytest.mark.parametrize("version", ["latest", "1" * 10, "٣", "-1"])
 def test_a_version_is_a_number(version: str) -> None:
     with pytest.raises(NotServed, match="version: wanted a number, got"):
-        check(replace(CALL, version=version), LIMITS)
+        check_served(MODEL, version, GatewayOptions().served)
+
+
+def test_the_operators_models_are_served() -> None:
+    served = GatewayOptions(has_plates=False, models=("double",)).served
+    check_served("double", "2", served)
+    with pytest.raises(NotServed, match=r"^model: wanted one of double, got 'plate_recognition'$"):
+        check_served(MODEL, "", served)
 
 
 def test_every_output_of_a_model_may_be_wanted() -> None:

@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from orchestrator.canary import CanaryPicture
 from orchestrator.errors import ServerError
 from orchestrator.gateway.calls import Answer, Call, Tensor
-from orchestrator.gateway.health import Canary
+from orchestrator.gateway.health import Canary, plate_reading
 from orchestrator.gateway.refusals import Full
 
 TEXT = "A123BC77"
@@ -31,7 +30,7 @@ class Asked:
         return Answer(call.model, "1", call.id, (Tensor("texts", "BYTES", (rows, 1), texts),))
 
     def canary(self, text: str = TEXT) -> Canary:
-        return Canary(self.infer, CanaryPicture(b"a picture", text), clock=lambda: self.now)
+        return Canary(plate_reading(self.infer, b"a picture"), text, clock=lambda: self.now)
 
 
 def ask(canary: Canary, times: int = 1) -> None:

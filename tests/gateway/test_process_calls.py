@@ -87,7 +87,9 @@ def test_an_answer_that_is_late_is_given_up(begin: Start) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(begin: Start) -> None:
     gateway = begin(Limits(calls=4, body_s=0.2))
     with gateway.socket() as caller:
-        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{{".encode())
+        caller.sendall(
+            f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{{".encode()
+        )
         assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
@@ -133,7 +135,7 @@ def test_of_too_many_connections_the_oldest_idle_one_is_closed(begin: Start) -> 
 def test_a_body_that_nobody_wants_is_not_read(begin: Start, headers: str, status: int) -> None:
     gateway = begin()
     with gateway.socket() as caller:
-        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode())
+        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n".encode())
         answer = caller.recv(1000)
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
     assert b"\r\nconnection: close\r\n" in answer

@@ -20,7 +20,7 @@ from tests.waiting import until
 SOON_S = 12
 """Less than the grace period of 15 s, and enough for a busy machine."""
 UPLOAD = (
-    b"POST /v1/recognize HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n"
+    b"POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
     b"Expect: 100-continue\r\n\r\n"
 )
 GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"

@@ -19,16 +19,14 @@ class Serving:
 
     Attributes:
         process: The command.
-        gateway: Where the gateway's HTTP is.
-        gateway_grpc: Where its gRPC is.
-        triton: Where Triton's is.
+        url: Where its HTTP is.
+        grpc: Where its gRPC is.
         printed: What the command said until it was ready.
     """
 
     process: subprocess.Popen[str]
-    gateway: str
-    gateway_grpc: str
-    triton: str
+    url: str
+    grpc: str
     printed: str
 
     def gateways(self) -> set[int]:
@@ -49,11 +47,10 @@ class Serving:
 @contextmanager
 def serve(*flags: str | Path) -> Iterator[Serving]:
     """Run `plates serve` on free ports for the length of a `with` block."""
-    http, grpc, metrics, gateway, gateway_grpc = free_ports(5)
+    http, grpc, metrics = free_ports(3)
     process = subprocess.Popen(
         [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
-         f"--metrics-port={metrics}", f"--gateway=127.0.0.1:{gateway}",
-         f"--gateway-grpc=127.0.0.1:{gateway_grpc}", *flags],
+         f"--metrics-port={metrics}", *flags],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     lines = []
@@ -63,8 +60,7 @@ def serve(*flags: str | Path) -> Iterator[Serving]:
             break
     assert lines, process.stderr and process.stderr.read()
     try:
-        at, text = [f"localhost:{port}" for port in (gateway, gateway_grpc, http)], "".join(lines)
-        yield Serving(process, *at, text)
+        yield Serving(process, f"localhost:{http}", f"localhost:{grpc}", "".join(lines))
     finally:
         if process.poll() is None:
             process.terminate()

@@ -79,21 +79,21 @@ def read(url: str) -> list[str]:
 def try_to_read(serving: Serving) -> list[list[str]]:
     """Return the answer of a service in a list, an empty one while it is away."""
     try:
-        return [read(serving.gateway)]
+        return [read(serving.url)]
     except Overloaded:
         return []
 
 
 def is_healthy(serving: Serving) -> bool:
     try:
-        with open_url(f"http://{serving.gateway}/readyz", timeout_s=5) as answer:
+        with open_url(f"http://{serving.url}/readyz", timeout_s=5) as answer:
             return answer.status == 200
     except OSError:
         return False
 
 
 def test_plates_are_read_in_its_alphabet(serving: Serving) -> None:
-    with PlateClient(serving.gateway) as client:
+    with PlateClient(serving.url) as client:
         plates = client.recognize(STREET)
     assert plates.texts == THEIR_TEXTS
     assert {plate.format for plate in plates} == {"at_home"}
@@ -124,7 +124,7 @@ def test_two_countries_are_served_from_one_repository(
 ) -> None:
     with own_server(replace(country, weights=WEIGHTS)) as ours:
         assert read(ours.http_url) == TEXTS
-        with PlateClient(serving.gateway, retries=8) as client:
+        with PlateClient(serving.url, retries=8) as client:
             assert client.recognize(STREET).texts == THEIR_TEXTS
 
 

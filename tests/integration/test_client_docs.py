@@ -35,7 +35,7 @@ BLOCKS = dict(HEADED)
 
 def here(block: str, gateway: InFront) -> str:
     """The block with the address of the test's gateway."""
-    return block.replace("localhost:8080", str(gateway.options.http))
+    return block.replace("localhost:8000", str(gateway.options.http))
 
 
 @pytest.mark.parametrize(("title", "file"), [("Node", "recipe.mjs"), ("Go", "recipe.go")])

@@ -17,7 +17,7 @@ from tests.docs.blocks import PAGES, Block, blocks, blocks_of, command_lines
 from tests.integration.conftest import InFront
 from tests.samples import PROJECT, STREET, TEXTS, copy_of
 
-SERVER = "localhost:8080"
+SERVER = "localhost:8000"
 BOXES = {
     "A123BC77": (222, 336, 426, 380),
     "TO05577": (593, 635, 797, 682),
@@ -74,7 +74,7 @@ def here(text: str, gateway: InFront) -> str:
     """The text with the addresses of the test's gateway, and the programs of this environment."""
     text = text.replace(f"{SERVER}/metrics", f"{gateway.options.metrics}/metrics")
     text = text.replace(SERVER, str(gateway.options.http))
-    text = text.replace("localhost:8081", str(gateway.options.grpc))
+    text = text.replace("localhost:8001", str(gateway.options.grpc))
     return re.sub(
         r"(?:\.venv/bin/)?\bplates (?=re)", f"{Path(sys.executable).parent}/plates ", text
     )

@@ -35,10 +35,9 @@ def folder(tmp_path: Path, monkeypatch) -> Path:
 @contextmanager
 def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
     """Run `plates serve` on ports for the length of a `with` block, which may kill it."""
-    flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=False)]
-    gateway = [f"--gateway=127.0.0.1:{ports[3]}", f"--gateway-grpc=127.0.0.1:{ports[4]}"]
+    flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=True)]
     with subprocess.Popen(
-        [PLATES, "serve", *flags, *gateway],
+        [PLATES, "serve", *flags],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         lines = iter(process.stdout.readline, "")
@@ -58,7 +57,7 @@ def kill_all(process: subprocess.Popen[str]) -> None:
 def test_a_killed_service_is_not_in_the_way_of_the_next(
     folder: Path, kill: Callable[[subprocess.Popen[str]], None]
 ) -> None:
-    ports = free_ports(5)
+    ports = free_ports(3)
     neighbour = Regions.make()
     with serve(ports) as first:
         family = find_tree(first.pid) - {first.pid}
@@ -67,7 +66,7 @@ def test_a_killed_service_is_not_in_the_way_of_the_next(
         with serve(ports) as second:
             until(lambda: not family & running(), "the first one's processes away")
             assert not list(SHM.glob(f"plates_{first.pid}_*"))
-            with PlateClient(f"localhost:{ports[3]}") as client:
+            with PlateClient(f"localhost:{ports[0]}") as client:
                 assert client.recognize(STREET).texts[0] == "TO05577"
             assert list(SHM.glob(f"{neighbour.prefix}*"))
         assert second.returncode == 0

@@ -62,9 +62,9 @@ class Reader:
             f"--{name.replace('_', '-')}={getattr(self.served, name)}"
             for name in ("http_port", "grpc_port", "metrics_port")
         ]
-        with subprocess.Popen([*words(line), *ports, "--no-gateway"], cwd=self.folder) as process:
+        with subprocess.Popen([*words(line), *ports], cwd=self.folder) as process:
             try:
-                until(lambda: is_ready(self.served), "a server")
+                until(lambda: is_ready(self.served, ["hide_plates"]), "a server")
                 yield
             finally:
                 process.send_signal(signal.SIGINT)

@@ -98,10 +98,10 @@ def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None
 def test_serve_says_what_it_serves(repository: Path) -> None:
     http, grpc, metrics = free_ports(3)
     ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
-    command = [PLATES, "serve", "--model-repository", repository, *ports]
+    command = [PLATES, "serve", "--model-repository", repository, "--no-gateway", *ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
     assert "models: double\n" in said
-    assert f"    gRPC     localhost:{grpc}\n" in said
+    assert f"  gRPC     localhost:{grpc}\n" in said

@@ -81,6 +81,12 @@ def test_administration_is_kept_from_who_does_not_know_the_key(
     assert all(len(flag.rpartition("=")[2]) >= 4 for flag in kept)
 
 
+def test_calls_want_a_key_where_there_is_one(distribution) -> None:
+    kept = [flag for flag in flags_of(distribution, caller_key="door") if "restricted" in flag]
+    apis = "inference,metadata,statistics,model-config:plates-caller-key=door"
+    assert kept[2:] == [f"--http-restricted-api={apis}", f"--grpc-restricted-protocol={apis}"]
+
+
 def test_a_key_that_nobody_named_is_another_each_time(distribution) -> None:
     assert flags_of(distribution) != flags_of(distribution)
     assert flags_of(distribution, admin_key="gate") == flags_of(distribution, admin_key="gate")

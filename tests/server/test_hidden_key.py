@@ -45,7 +45,7 @@ def shown(process: subprocess.Popen[str]) -> list[str]:
 
 def test_a_key_that_was_read_is_overwritten(working) -> None:
     until(lambda: KEY in " ".join(shown(working)), "the key to be seen before")
-    hide(working, KEY)
+    hide(working, [KEY, ""])
     one, between, other = shown(working)
     assert (len(one), between, len(other)) == (18, "--between", 18)
     assert KEY not in one + other
@@ -55,15 +55,15 @@ def test_a_key_that_was_read_is_overwritten(working) -> None:
 def test_what_is_overwritten_with_is_no_constant() -> None:
     lines = []
     with run(WITH_A_THREAD) as one, run(WITH_A_THREAD) as other:
-        hide(one, KEY)
-        hide(other, KEY)
+        hide(one, [KEY])
+        hide(other, [KEY])
         lines += [shown(one), shown(other)]
     assert lines[0] != lines[1]
 
 
 def test_a_process_that_ended_before_needs_nothing(caplog) -> None:
     with run("") as process:
-        hide(process, KEY)
+        hide(process, [KEY])
     assert caplog.records == []
 
 
@@ -72,6 +72,6 @@ def test_a_kernel_that_allows_no_write_is_told(working, tmp_path, monkeypatch, c
         (tmp_path / str(working.pid) / "task" / thread).mkdir(parents=True)
     monkeypatch.setattr(hidden_key, "PROC", tmp_path)
     with caplog.at_level(logging.WARNING):
-        hide(working, KEY)
-    assert "key can be seen" in caplog.text
+        hide(working, [KEY, ""])
+    assert "can see the keys" in caplog.text
     assert KEY not in caplog.text

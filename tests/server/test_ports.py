@@ -56,23 +56,24 @@ def test_nothing_to_listen_at_passes() -> None:
 
 
 def test_two_that_want_one_port_are_refused() -> None:
-    wanted = [Listening("http_port", "127.0.0.1", 7000), Listening("gateway_grpc", "::", 7000)]
-    message = "^gateway_grpc: wanted another port than http_port, got 7000 for both$"
+    wanted = [Listening("http_port", "127.0.0.1", 7000), Listening("grpc_port", "::", 7000)]
+    message = "^grpc_port: wanted another port than http_port, got 7000 for both$"
     with pytest.raises(ServerError, match=message):
         check_listening(wanted)
 
 
 def test_a_port_in_use_on_ipv6_is_told_with_its_flag() -> None:
     (port,) = free_ports(1)
-    message = rf"^gateway_grpc: wanted a free port, got {port} \(Addr.*--gateway-grpc$"
+    message = rf"^grpc_port: wanted a free port, got {port} \(Addr.*--grpc-port$"
     with (
         socket.create_server(("::1", port), family=socket.AF_INET6),
         pytest.raises(ServerError, match=message),
     ):
-        check_listening([Listening("gateway_grpc", "::1", port)])
+        check_listening([Listening("grpc_port", "::1", port)])
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7"])
 def test_an_address_of_another_machine_is_refused_by_its_option(host: str) -> None:
-    with pytest.raises(ServerError, match=f"^gateway: wanted an address of this .*, got {host}$"):
-        check_listening([Listening("gateway", host, 7000)])  # RFC 5737 and 3849: nobody's
+    with pytest.raises(ServerError, match=f"^metrics_host: wanted an address .*, got {host}$"):
+        # RFC 5737 and 3849: nobody's addresses.
+        check_listening([Listening("metrics_port", host, 7000, "metrics_host")])

@@ -51,7 +51,7 @@ Examples:
 
   plates archive s3://cameras/2026 --out s3://tables/2026 --actors 4
 
-  plates archive gs://cameras/gate --out plates/ --url plates.example.com:8080
+  plates archive gs://cameras/gate --out plates/ --url plates.example.com:8000
 
   plates archive s3://cameras --out s3://tables --address auto --actors 40
 

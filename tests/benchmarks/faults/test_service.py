@@ -22,17 +22,11 @@ def service(tmp_path: Path) -> Service:
 
 
 def test_every_port_is_told() -> None:
-    assert Ports(1, 2, 3, 4, 5).flags == [
-        "--http-port=1",
-        "--grpc-port=2",
-        "--metrics-port=3",
-        "--gateway=127.0.0.1:4",
-        "--gateway-grpc=127.0.0.1:5",
-    ]
+    assert Ports(1, 2, 3).flags == ["--http-port=1", "--grpc-port=2", "--metrics-port=3"]
 
 
 def test_ports_of_two_services_differ() -> None:
-    assert len({*vars(Ports.find()).values()}) == 5
+    assert len({*vars(Ports.find()).values()}) == 3
 
 
 def test_what_a_service_leaves_is_looked_for_where_it_sees_it(service: Service) -> None:

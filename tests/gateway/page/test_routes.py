@@ -56,10 +56,12 @@ async def _ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
+    headers = {"host": "localhost", **headers}
     named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
     scope = {
         "type": "http", "method": method, "path": path, "raw_path": path.encode(),
         "query_string": query.encode(), "root_path": "", "headers": named, "client": ("::1", 1),
+        "http_version": "1.1",
     }  # fmt: skip
     await make_app(service)(scope, receive, send)
     await service.close()

@@ -1,0 +1,144 @@
+"""`plates serve` has one door: the gateway. Triton behind it wants a key of every call."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.utils import InferenceServerException
+
+from orchestrator.loopback import open_url
+from tests.integration.serving import Serving, command_line, serve
+
+CONFIG = """
+backend: "python"
+max_batch_size: 0
+input [ { name: "x" data_type: TYPE_INT32 dims: [ -1 ] } ]
+output [ { name: "y" data_type: TYPE_INT32 dims: [ -1 ] } ]
+"""
+DOUBLE = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.answer(request) for request in requests]
+
+    def answer(self, request):
+        x = pb_utils.get_input_tensor_by_name(request, "x").as_numpy()
+        return pb_utils.InferenceResponse([pb_utils.Tensor("y", x * 2)])
+"""
+MODULES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A service of two models, of which the operator has named one."""
+    folder = tmp_path_factory.mktemp("repository")
+    for name in ("double", "hidden"):
+        (folder / name / "1").mkdir(parents=True)
+        (folder / name / "config.pbtxt").write_text(CONFIG)
+        (folder / name / "1" / "model.py").write_text(DOUBLE)
+    with serve("--model-repository", folder, "--model=double") as served:
+        yield served
+
+
+@pytest.fixture(params=MODULES)
+def module(request: pytest.FixtureRequest):
+    return MODULES[request.param]
+
+
+@pytest.fixture
+def client(module, served: Serving):
+    url = served.url if module is tritonclient.http else served.grpc
+    with module.InferenceServerClient(url) as client:
+        yield client
+
+
+def numbers(module, *values: int, name: str = "x") -> object:
+    tensor = module.InferInput(name, [len(values)], "INT32")
+    tensor.set_data_from_numpy(np.array(values, np.int32))
+    return tensor
+
+
+def triton_of(served: Serving) -> dict[str, str]:
+    """Return where Triton listens, by protocol."""
+    (pid,) = served.tritons()
+    line = command_line(pid).decode()
+    return {
+        protocol: f"127.0.0.1:{port}"
+        for protocol, port in re.findall(r"--(http|grpc)-port=(\d+)", line)
+    }
+
+
+def test_a_model_that_the_operator_named_is_served(module, client) -> None:
+    answer = client.infer("double", [numbers(module, 1, -2)])
+    assert answer.as_numpy("y").tolist() == [2, -4]
+    assert client.is_model_ready("double")
+    assert client.is_server_ready()
+
+
+def test_its_numbers_may_come_as_json(served: Serving) -> None:
+    tensor = {"name": "x", "datatype": "INT32", "shape": [2], "data": [3, -4]}
+    request = urllib.request.Request(
+        f"http://{served.url}/v2/models/double/infer", json.dumps({"inputs": [tensor]}).encode()
+    )
+    with open_url(request, timeout_s=20) as answer:
+        assert json.load(answer)["outputs"][0]["data"] == [6, -8]
+
+
+def test_another_model_of_the_repository_is_not_served(module, client) -> None:
+    with pytest.raises(InferenceServerException, match="model: wanted one of double, got 'hidden'"):
+        client.infer("hidden", [numbers(module, 1)])
+
+
+def test_a_tensor_that_the_model_does_not_know_is_refused(module, client) -> None:
+    with pytest.raises(InferenceServerException, match="inputs: wanted some of x, got 'z'"):
+        client.infer("double", [numbers(module, 1, name="z")])
+
+
+def status_of(request: urllib.request.Request | str) -> int:
+    try:
+        with open_url(request, timeout_s=20) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.parametrize("path", ["/", "/v1/recognize", "/openapi.json"])
+def test_there_is_no_page_without_plates(served: Serving, path: str) -> None:
+    assert status_of(f"http://{served.url}{path}") == 404
+
+
+@pytest.mark.parametrize("path", ["/v2", "/v2/models/double", "/v2/models/double/config"])
+def test_triton_tells_nobody_of_its_models(served: Serving, path: str) -> None:
+    assert status_of(f"http://{triton_of(served)['http']}{path}") in {403, 404}
+
+
+def test_triton_answers_no_call_without_the_key(module, served: Serving) -> None:
+    protocol = "http" if module is tritonclient.http else "grpc"
+    with (
+        module.InferenceServerClient(triton_of(served)[protocol]) as client,
+        pytest.raises(InferenceServerException, match="estricted"),
+    ):
+        client.infer("double", [numbers(module, 1)])
+
+
+def test_the_key_is_not_on_the_command_line(served: Serving) -> None:
+    (pid,) = served.tritons()
+    (key,) = re.findall(rb"http-restricted-api=inference[^=]*=([^\0]+)", command_line(pid))
+    url = f"http://{triton_of(served)['http']}/v2"
+    request = urllib.request.Request(url, headers={"plates-caller-key": key.decode()})
+    assert status_of(request) == 403
+
+
+def test_metrics_have_a_port_of_their_own(served: Serving) -> None:
+    (url,) = re.findall(r"metrics  (\S+)", served.printed)
+    with open_url(url, timeout_s=20) as answer:
+        assert b"plates_gateway_calls_total" in answer.read()
