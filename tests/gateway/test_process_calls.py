@@ -87,7 +87,9 @@ def test_an_answer_that_is_late_is_given_up(begin: Start) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(begin: Start) -> None:
     gateway = begin(Limits(calls=4, body_s=0.2))
     with gateway.socket() as caller:
-        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{{".encode())
+        caller.sendall(
+            f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{{".encode()
+        )
         assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
