@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from orchestrator.gateway.bodies import announced_size, read_body
-from orchestrator.gateway.connections import hang_up_with
+from orchestrator.gateway.http_protocol import hang_up_with, stay
 from orchestrator.gateway.problems import headers_of
 from orchestrator.gateway.refusals import Evicted, NotAllowed, Outcome, outcome_of
 from orchestrator.gateway.service import Service, Visit
@@ -82,6 +82,7 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.respond(Request(scope, receive))
+        stay(scope)
         await response(scope, receive, send)
 
     async def respond(self, request: Request) -> Response:

@@ -18,7 +18,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
 from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.connections import UPLOAD_S
+from orchestrator.gateway.http_protocol import UPLOAD_S
 from orchestrator.gateway.kserve_grpc import parse_message, parse_request, to_call, to_response
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import LEAVING, Full, TooLarge, TooSlow, outcome_of

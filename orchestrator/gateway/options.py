@@ -28,9 +28,11 @@ class Limits:
         header_kb: Longest request line and headers together, KiB.
         header_s: How long they may take.
         body_s: How long a body may take.
+        write_s: How long a caller may take to read an answer.
         idle_s: How long a connection may do nothing.
         connections: Of HTTP open at once; of more the one that has done nothing for longest is
             closed. As many calls may be under way over gRPC.
+        client_connections: The same of one address.
         calls: Handed to Triton at once; 0: four times the pictures that it has in work.
         waiting: Calls that wait for their turn.
         wait_s: How long a call may wait for its turn.
@@ -50,8 +52,10 @@ class Limits:
     header_kb: int = 32
     header_s: float = 10.0
     body_s: float = 30.0
+    write_s: float = 30.0
     idle_s: float = 75.0
     connections: int = 1000
+    client_connections: int = 250
     calls: int = 0
     waiting: int = 96
     wait_s: float = 30.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -17,9 +18,10 @@ from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway.app import make_app, make_metrics_app
-from orchestrator.gateway.connections import WORK_S, guarded
+from orchestrator.gateway.connections import Connections
 from orchestrator.gateway.events import listen
 from orchestrator.gateway.grpc_server import Servicer, make_server
+from orchestrator.gateway.http_protocol import WORK_S, guarded
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.service import Service
 
@@ -27,6 +29,8 @@ CLOSING_S = 2.0
 """For a peer to agree to the end of a TLS connection."""
 GIVE_UP_S = round(WORK_S + CLOSING_S)
 BACKLOG = 1024
+
+logger = logging.getLogger(__name__)
 
 
 class HttpServer(uvicorn.Server):
@@ -59,7 +63,8 @@ async def serve(options: GatewayOptions) -> None:
     """Serve until SIGTERM or Ctrl-C; calls in work are answered first.
 
     Raises:
-        ServerError: An address cannot be listened on, or a certificate not be read.
+        ServerError: An address cannot be listened on, a certificate not be read, or what is done
+            beside calls failed.
     """
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -71,36 +76,49 @@ async def serve(options: GatewayOptions) -> None:
     if rpc:
         await rpc.start()
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
-    watches = [
-        asyncio.create_task(one)
-        for one in (service.watch(), service.canary.watch(), listen(service))
-    ]
+    duties = (service.watch(), service.canary.watch(), listen(service))
+    failures: list[Exception] = []
+    watches = [asyncio.create_task(_keep(duty, failures, stopped)) for duty in duties]
     await stopped.wait()
-    service.triton.repeats.end()
     for watch in watches:
         watch.cancel()
-    service.connections.is_leaving = True
+    service.leave()
     servicer.leave()
     for server, _ in servers:
         server.should_exit = True
     await asyncio.gather(*tasks, *([rpc.stop(WORK_S)] if rpc else []))
     await service.close()
+    if failures:
+        raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
+
+
+async def _keep(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
+    """Do what is to be done beside calls; without it the process must end, and another begin."""
+    try:
+        await duty
+    except Exception as error:
+        logger.critical("a task in the background failed", exc_info=error)
+        failures.append(error)
+        stopped.set()
 
 
 def _http_servers(service: Service) -> Iterator[tuple[HttpServer, socket.socket]]:
-    options = service.options
-    app, shares = make_app(service), options.processes > 1
-    yield _http_server(app, service, options.certificate), _listen(options.http, shares=shares)
+    app, options = make_app(service), service.options
+    callers = _http_server(app, service, service.connections, options.certificate)
+    yield callers, _listen(options.http, options)
     if options.metrics:
         app = make_metrics_app(service)
-        yield _http_server(app, service, None), _listen(options.metrics, shares=shares)
+        probes = _http_server(app, service, service.probes, None)
+        yield probes, _listen(options.metrics, options)
 
 
-def _http_server(app: ASGIApp, service: Service, certificate: Path | None) -> HttpServer:
+def _http_server(
+    app: ASGIApp, service: Service, connections: Connections, certificate: Path | None
+) -> HttpServer:
     options = service.options
     config = uvicorn.Config(
         app,
-        http=guarded(service.connections, service.limits),
+        http=guarded(connections, service.limits),
         ws="none",
         lifespan="off",
         backlog=BACKLOG,
@@ -120,19 +138,24 @@ def _http_server(app: ASGIApp, service: Service, certificate: Path | None) -> Ht
     return HttpServer(config)
 
 
-def _listen(address: Address, *, shares: bool) -> socket.socket:
-    """Return a socket; other processes of this user can share its port, if they are to."""
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+def _listen(address: Address, options: GatewayOptions) -> socket.socket:
+    """Return a socket; other processes of this user can share its port, if they are to.
+
+    The kernel ends its connections, too, whose peers take nothing of what they were sent.
+    """
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (address.host, address.port),
-            family=family,
-            reuse_port=shares,
+            family=socket.AF_INET6 if ":" in address.host else socket.AF_INET,
+            reuse_port=options.processes > 1,
             backlog=BACKLOG,
             dualstack_ipv6=address.host == "::",
         )
     except OSError as error:
         raise ServerError(f"{address}: cannot be listened on: {error.strerror}") from error
+    write_ms = round(1000 * options.limits.write_s)
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, write_ms)
+    return listening
 
 
 def _grpc_server(servicer: Servicer, options: GatewayOptions) -> grpc.aio.Server | None:

@@ -40,6 +40,8 @@ from orchestrator.gateway.triton import Triton
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 """Of KServe v2 and Triton's, those that callers reach."""
 REFRESH_S = 1.0
+PROBES = 100
+"""Connections to the port of metrics and probes, which callers cannot use up."""
 
 logger = logging.getLogger(__name__)
 
@@ -108,11 +110,21 @@ class Service:
         self.triton = Triton(options)
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
-        self.connections = Connections(self.limits.connections)
+        self.connections = self._allow(self.limits.connections)
+        self.probes = self._allow(PROBES)
         self.metrics = Metrics(self.admission.counts)
         self._moves: set[asyncio.Task[None]] = set()
         self._audit = Audit(options.audit)
         self._keys = KeyFile(options.keys) if options.keys else None
+
+    def _allow(self, connections: int) -> Connections:
+        return Connections(connections, self.limits.client_connections)
+
+    def leave(self) -> None:
+        """Send callers elsewhere from now on, and try nothing again."""
+        self.triton.repeats.end()
+        for connections in (self.connections, self.probes):
+            connections.is_leaving = True
 
     def _make_canary(self) -> Canary:
         if not self.options.has_plates:
@@ -219,9 +231,13 @@ class Service:
             self.metrics.repeated.inc(self.triton.repeats.count - repeated)
             repeated = self.triton.repeats.count
             self.metrics.connections.set(len(self.connections))
-            self.metrics.connections_dropped.inc(self.connections.dropped - dropped)
-            dropped = self.connections.dropped
+            self.metrics.connections_dropped.inc(self._dropped - dropped)
+            dropped = self._dropped
             await asyncio.sleep(REFRESH_S)
+
+    @property
+    def _dropped(self) -> int:
+        return self.connections.dropped + self.probes.dropped
 
     async def close(self) -> None:
         await self.triton.close()

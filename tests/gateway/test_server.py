@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import to_json
-from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.gateway.health import Canary
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.server import serve
 from orchestrator.server.ports import free_ports
 from tests.gateway.conftest import Running, Start
+from tests.gateway.loops import run
 from tests.waiting import until
 
 
@@ -62,3 +66,17 @@ def is_answered(running: Running) -> bool:
         return running.ask("GET", "/healthz")[0] == 200
     except OSError:
         return False
+
+
+def test_a_task_that_dies_in_the_background_ends_the_process(tmp_path: Path, monkeypatch) -> None:
+    async def die(_self: Canary) -> None:
+        raise ValueError("not a number")
+
+    monkeypatch.setattr(Canary, "watch", die)
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    options = GatewayOptions(
+        triton_grpc="127.0.0.1:1", http=http, grpc=grpc, metrics=metrics,
+        audit=tmp_path / "audit", limits=Limits(calls=1),
+    )  # fmt: skip
+    with pytest.raises(ServerError, match=r"^a task in the background failed: ValueError\('not a"):
+        run(serve(options))

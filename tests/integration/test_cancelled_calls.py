@@ -67,7 +67,8 @@ def call_over_http(server: Server) -> GiveUp:
     """Send a call; return what closes its connection."""
     sent = {"name": "input__0", "shape": [4, 4, 3], "datatype": "UINT8", "data": [0] * 48}
     body = json.dumps({"inputs": [sent]}).encode()
-    head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: localhost\r\n"
+    head += f"Content-Length: {len(body)}\r\n"
     connection = socket.create_connection(server.options.http_url.split(":"))
     connection.sendall(f"{head}\r\n".encode() + body)
     return connection.close
