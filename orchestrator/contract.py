@@ -38,6 +38,9 @@ MARK = re.compile(r"#[0-9a-f]+-[0-9a-f]+$")
 """What the gateway puts behind a request's id, so that no two are alike."""
 
 PICTURE, ENCODED = "input__0", "encoded_image"
+ENCODED_CROP = "encoded_crop"
+"""Input of `plate_recognition` in place of a picture: the file of a tight crop of a plate, which is
+read as `plate_reader` reads its pixels."""
 CROP, LOGITS = "crop", "logits"  # what goes into `plate_reader`, and into its last step
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
 
@@ -63,6 +66,12 @@ class Output:
 def mark(request_id: str, number: str) -> str:
     """Return a request's id with a number behind it, as `unmark` knows it."""
     return f"{request_id}#{number}"
+
+
+def mark_of(request_id: str) -> str:
+    """Return what the gateway put behind a request's id, which no other has; empty for nothing."""
+    found = MARK.search(request_id)
+    return found[0] if found else ""
 
 
 def unmark(request_id: str) -> str:

@@ -21,13 +21,13 @@ from orchestrator.detections import MOST_SHRUNK, Detections, best_of, tiles_roun
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats import Formats, russian
 from orchestrator.frames import corners_of
-from orchestrator.images import check_picture, letterbox
-from orchestrator.looks import Infer, Reader, Tensors, look_at
+from orchestrator.images import check_picture, letterbox, normalize_crops, resize_crop
+from orchestrator.looks import Infer, Reader, Tensors, look_at, read, straighten
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
-from orchestrator.texts import with_text
+from orchestrator.texts import read_lines, with_text
 
-__all__ = ["Infer", "Tensors", "recognize"]
+__all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 
 
 def recognize(
@@ -77,6 +77,34 @@ def recognize(
             for plate, reading in zip(plates, looks.readings, strict=True)
         )
     )
+
+
+def read_crop(
+    crop: Tensor, infer: Infer, settings: Settings, *, formats: Formats | None = None
+) -> Plates:
+    """Read a tight crop of one plate of one line, as the ensemble `plate_reader` does.
+
+    Args:
+        crop: uint8 [H, W, 3] BGR.
+        infer: Runs the networks; of them `stn` and `lprnet` are needed.
+        settings: Thresholds and limits.
+        formats: See `recognize`.
+
+    Returns:
+        One plate; its box is the whole crop.
+
+    Raises:
+        PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
+        ModelError: A network answered with tensors of another shape.
+    """
+    formats = _formats_of(infer, formats)
+    check_picture(crop, max_pixels=settings.max_pixels)
+    straight, _ = straighten(normalize_crops(resize_crop(crop)), infer)
+    logits = read(straight, infer).cpu().numpy()
+    (reading,) = read_lines(logits, [1], formats, settings.temperature)
+    height, width = crop.shape[:2]
+    whole = Plate(xyxy=(0.0, 0.0, float(width), float(height)))
+    return Plates((with_text(whole, reading, settings.text_threshold, formats),))
 
 
 def _formats_of(infer: Infer, given: Formats | None) -> Formats:

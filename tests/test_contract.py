@@ -102,6 +102,7 @@ def test_plate_recognition_takes_a_picture_or_a_file() -> None:
     assert tensors(config.input) == {
         contract.PICTURE: ("TYPE_UINT8", [-1, -1, 3]),
         contract.ENCODED: ("TYPE_STRING", [1]),
+        contract.ENCODED_CROP: ("TYPE_STRING", [1]),
     }
     assert all(entry.optional for entry in config.input)
     assert config.max_batch_size == 0

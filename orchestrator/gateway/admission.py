@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from orchestrator.gateway.turns import Turns
 TOLD_AT_ONCE = 20
 """Refusals a second that are told without a pause."""
 HOLD_S = 1.0
-MOST_HELD = 2000
+MOST_HELD, MOST_HELD_OF_ONE = 2000, 50
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,13 @@ class Admission:
         self._clock, self._sleep = clock, sleep
         self._rates = Rates()
         self._places, self._turns = Places(limits), Turns(limits)
-        self._held = 0
+        self._held: Counter[str] = Counter()  # by the client's name
         self._second, self._told = 0, 0
 
     def counts(self) -> Counts:
         """Return what is going on now."""
-        places, turns = self._places, self._turns
-        return Counts(
-            len(places), turns.waiting, turns.in_work, self._held, places.bytes, turns.bytes
-        )
+        places, turns, held = self._places, self._turns, self._held.total()
+        return Counts(len(places), turns.waiting, turns.in_work, held, places.bytes, turns.bytes)
 
     @contextmanager
     def enter(self, client: Client) -> Iterator[Place]:
@@ -124,6 +123,9 @@ class Admission:
 
     def _check_client(self, client: Client) -> None:
         self._places.check_calls(client)
+        self._check_rate(client)
+
+    def _check_rate(self, client: Client) -> None:
         wait_s = self._rates.wait_s(client, self._clock())
         if wait_s:
             raise TooMany(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
@@ -148,18 +150,34 @@ class Admission:
         async with self._turns.turn(place, cost):
             yield
 
-    async def hold(self) -> None:
-        """Return when a refused call may be told: who asks again at once has to wait for it."""
+    def charge(self, client: Client) -> None:
+        """Count a call that is not let in, so that nobody tries keys faster than it may call.
+
+        Raises:
+            TooMany: The client has used up its rate.
+        """
+        self._check_rate(client)
+        self._rates.take(client, self._clock())
+
+    async def hold(self, client: str) -> None:
+        """Return when a refused call may be told: repeated refusals are delayed.
+
+        Args:
+            client: Its name. One client has so many delayed refusals; more are told at once, so
+                that it cannot fill what all calls share.
+        """
         second = int(self._clock())
         if second != self._second:
             self._second, self._told = second, 0
         if self._told < TOLD_AT_ONCE:
             self._told += 1
             return
-        if self._held >= MOST_HELD:
+        if self._held.total() >= MOST_HELD or self._held[client] >= MOST_HELD_OF_ONE:
             return
-        self._held += 1
+        self._held[client] += 1
         try:
             await self._sleep(HOLD_S)
         finally:
-            self._held -= 1
+            self._held[client] -= 1
+            if not self._held[client]:
+                del self._held[client]

@@ -11,6 +11,7 @@ from dataclasses import replace
 from orchestrator.contract import (
     CROP,
     ENCODED,
+    ENCODED_CROP,
     MODEL,
     OF_A_READING,
     OUTPUTS,
@@ -104,8 +105,12 @@ def check(call: Call, limits: Limits) -> Call:
     """
     if call.model == MODEL:
         _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
-        _check_parameters(call.parameters, REQUEST_PARAMETERS)
-        picture, cost = _check_picture(call.inputs, limits)
+        is_crop = [tensor.name for tensor in call.inputs] == [ENCODED_CROP]
+        _check_parameters(call.parameters, READER_PARAMETERS if is_crop else REQUEST_PARAMETERS)
+        if is_crop:
+            picture, cost = _check_file(call.inputs[0], limits, limits.crop_pixels)
+        else:
+            picture, cost = _check_picture(call.inputs, limits)
         outputs = call.outputs or tuple(OUTPUTS)
         return replace(call, inputs=(picture,), outputs=outputs, cost=cost)
     _check_outputs(call.outputs, OF_A_READING)
@@ -138,15 +143,21 @@ def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> tuple[Tensor, 
     tensor = _only(inputs, PICTURE, ENCODED)
     if tensor.name == PICTURE:
         return _check_pixels(tensor, limits.pixels), cost_of(len(tensor.data))
+    return _check_file(tensor, limits, limits.pixels)
+
+
+def _check_file(tensor: Tensor, limits: Limits, most_pixels: int) -> tuple[Tensor, Cost]:
+    """Return the tensor of a picture file, not as base64 any more, and what it costs."""
+    name = tensor.name
     if (tensor.datatype, tensor.shape) != ("BYTES", (1,)):
-        raise PictureError(f"{ENCODED}: wanted BYTES [1], got {_kind(tensor)}")
+        raise PictureError(f"{name}: wanted BYTES [1], got {_kind(tensor)}")
     (sent,) = elements.decode(tensor)
     file = from_base64(sent)
-    header = check_file(file, limits.pixels)
+    header = check_file(file, most_pixels)
     cost = cost_of(len(file), header)
     if cost.bytes > limits.picture_bytes:
         raise PictureError(
-            f"{ENCODED}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
+            f"{name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
             f"one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
         )
     return tensor if file is sent else replace(tensor, data=elements.encode([file])), cost

@@ -16,6 +16,10 @@ IPV6_PREFIX = 64
 """Bits of an IPv6 address that tell clients apart: one host has as many of the rest as it likes."""
 
 
+UNKNOWN = "unknown"
+"""Name of who calls from no address that is known."""
+
+
 @dataclass(frozen=True)
 class Client:
     """One caller: a key's, or an address's.
@@ -36,6 +40,10 @@ class Client:
 def client_at(address: str, limits: Limits) -> Client:
     """Return the client at an IP address; an IPv4 address that IPv6 maps is IPv4.
 
+    Args:
+        address: Empty where it is not known: all of those are one client.
+        limits: Of the gateway.
+
     Raises:
         ValueError: It is no IP address.
     """
@@ -44,6 +52,8 @@ def client_at(address: str, limits: Limits) -> Client:
 
 @lru_cache(maxsize=10_000)
 def _name_of(address: str) -> str:
+    if not address:
+        return UNKNOWN
     ip = ip_address(address.partition("%")[0])  # without the interface that it was seen at
     if isinstance(ip, IPv4Address):
         return str(ip)

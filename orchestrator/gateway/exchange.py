@@ -98,7 +98,7 @@ class Endpoint:
             return self._refuse(outcome_of(error))
 
     async def _visit(self, request: Request) -> Response:
-        headers = dict(request.headers)
+        headers = request.headers.items()
         address = request.client.host if request.client else ""
         async with self.service.visit(self.front.name, self.what, address, headers) as visit:
             if request.method != self.method:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
     asynccontextmanager,
+    suppress,
 )
 from typing import Any, Protocol
 from urllib.parse import unquote
@@ -16,18 +17,27 @@ from urllib.parse import unquote
 import grpc
 from tritonclient.grpc import service_pb2 as pb
 
-from orchestrator.errors import RequestError
+from orchestrator.errors import PlateError, RequestError
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.http_protocol import UPLOAD_S
 from orchestrator.gateway.kserve_grpc import parse_message, parse_request, to_call, to_response
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.refusals import LEAVING, Full, TooLarge, TooSlow, outcome_of
+from orchestrator.gateway.refusals import (
+    LEAVING,
+    Full,
+    TooLarge,
+    TooSlow,
+    Unsupported,
+    outcome_of,
+)
 from orchestrator.gateway.tracing import trace_of
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 FRONT = "kserve-grpc"
 LARGEST_QUESTION = 65_536
 """Bytes of a message that is no infer call; and what such a call may have beside its body."""
+STREAMS = 100
+"""Calls at once on one connection."""
 NO_COMPRESSION = 1
 """Bit set of the algorithms that are understood: a compressed message is refused unread."""
 
@@ -60,7 +70,7 @@ class Service(Protocol):
     """What a call means, whatever protocol it came by. Everything may raise a PlateError."""
 
     def visit(
-        self, front: str, what: str, address: str, headers: Mapping[str, str]
+        self, front: str, what: str, address: str, headers: Sequence[tuple[str, str]]
     ) -> AbstractAsyncContextManager[Visit]:
         """Admit a client's call, and count how it ends."""
 
@@ -127,10 +137,22 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         address = address_of(context.peer())
         return self._service.visit(FRONT, what, address, _headers_of(context))
 
+    async def _note_unread(self, context: Any) -> bytes:
+        """Count a call that gRPC itself has refused, because its message was compressed.
+
+        gRPC tells the caller UNIMPLEMENTED and hands the call on all the same, without a peer.
+        """
+        with suppress(PlateError):
+            async with self._visit("other", context):
+                raise Unsupported("grpc-encoding: wanted none, got a compressed message")
+        return b""
+
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         """Return the handler of a method: of a stream, so that it is ours to await its message."""
 
         async def handle(_messages: Any, context: Any) -> bytes:
+            if not context.peer():
+                return await self._note_unread(context)
             async with _refusing(context):
                 response = await answer(context)
             message: bytes = response.SerializeToString()
@@ -165,7 +187,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return message
 
     async def _infer(self, context: Any) -> Any:
-        trace = trace_of(_headers_of(context))
+        trace = trace_of(dict(_headers_of(context)))
         async with self._visit("infer", context) as visit:
             with visit.receive():
                 message = await self._read(context)
@@ -188,8 +210,9 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return pb.ModelReadyResponse(ready=await self._service.is_model_ready(model, version))
 
 
-def _headers_of(context: Any) -> dict[str, str]:
-    return {name: value for name, value in context.invocation_metadata() if isinstance(value, str)}
+def _headers_of(context: Any) -> list[tuple[str, str]]:
+    metadata = context.invocation_metadata()
+    return [(name, value) for name, value in metadata if isinstance(value, str)]
 
 
 def address_of(peer: str) -> str:
@@ -250,6 +273,7 @@ def _options(limits: Limits) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_QUESTION),
         ("grpc.max_allowed_incoming_connections", limits.connections),
+        ("grpc.max_concurrent_streams", STREAMS),
         ("grpc.max_metadata_size", header_bytes),
         ("grpc.absolute_max_metadata_size", header_bytes),
         ("grpc.compression_enabled_algorithms_bitset", NO_COMPRESSION),

@@ -7,7 +7,7 @@ import logging
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.clients import KEY_PREFIX, PRIORITIES, Client, client_at
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.refusals import Unauthenticated
+from orchestrator.gateway.refusals import KeysUnknown, Unauthenticated
 from orchestrator.toml_files import build, check_range
 
 if sys.version_info >= (3, 11):
@@ -173,7 +173,12 @@ def _key(name: str, table: object) -> Key:
 
 
 class KeyFile:
-    """A file of keys that is read again when it has changed."""
+    """A file of keys that is read again when it has changed.
+
+    Attributes:
+        is_broken: The file was deleted or damaged. No key is accepted until it is mended, so that
+            a key that an operator removed does not stay valid.
+    """
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
         """Read it.
@@ -184,20 +189,33 @@ class KeyFile:
         self._file, self._clock = file, clock
         self._looked, self._stamp = clock(), _stamp_of(file)
         self._keys = read_keys(file)
+        self.is_broken = False
 
     def keys(self) -> Keys:
-        """Return what the file says, or the last that was right; looks every 5 seconds at most."""
+        """Return what the file says; looks every 5 seconds at most.
+
+        Raises:
+            KeysUnknown: It cannot be read, or does not say what it should.
+        """
+        self.look()
+        if self.is_broken:
+            raise KeysUnknown("the service cannot read its file of keys; its log says why")
+        return self._keys
+
+    def look(self) -> None:
+        """Read the file again, if it is time to and it has changed."""
         now = self._clock()
         if now - self._looked < LOOK_AGAIN_S:
-            return self._keys
+            return
         self._looked, before = now, self._stamp
         self._stamp = _stamp_of(self._file)
-        if self._stamp != before:
-            try:
-                self._keys = read_keys(self._file)
-            except SettingsError as error:
-                log.error("%s; the keys before stay good", error)
-        return self._keys
+        if self._stamp == before:
+            return
+        try:
+            self._keys, self.is_broken = read_keys(self._file), False
+        except SettingsError as error:
+            log.error("%s; everybody is refused until the file of keys is mended", error)
+            self.is_broken = True
 
 
 def _stamp_of(file: Path) -> tuple[int, ...]:
@@ -210,14 +228,19 @@ def _stamp_of(file: Path) -> tuple[int, ...]:
 
 
 def who_calls(
-    headers: Mapping[str, str], address: str, keys: Keys | None, *, wants_keys: bool, limits: Limits
+    headers: Iterable[tuple[str, str]],
+    address: str,
+    keys: Keys | None,
+    *,
+    wants_keys: bool,
+    limits: Limits,
 ) -> Client:
     """Return the client of a call: its key's, or its address's where no key is wanted.
 
     A key that comes is always looked at, so that one which is wrong is not taken for none.
 
     Args:
-        headers: Of the call, or its metadata, by name in small letters.
+        headers: Of the call, or its metadata: names in small letters, and what they say.
         address: IP address of the caller.
         keys: Those that are known; None where there is no file of them.
         wants_keys: No call without a key.
@@ -234,18 +257,19 @@ def who_calls(
     return client_at(address, limits)
 
 
-def _key_of(headers: Mapping[str, str]) -> str | None:
+def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:
     """Return the key that a call came with."""
-    given = set()
-    if "authorization" in headers:
-        bearer = BEARER.fullmatch(headers["authorization"].strip())
-        given.add(bearer[1] if bearer else "")
-    if "x-api-key" in headers:
-        given.add(headers["x-api-key"].strip())
+    given = []
+    for name, text in headers:
+        if name == "authorization":
+            bearer = BEARER.fullmatch(text.strip())
+            given.append(bearer[1] if bearer else "")
+        if name == "x-api-key":
+            given.append(text.strip())
     if not given:
         return None
     if len(given) > 1:
-        raise Unauthenticated("wanted one key, got two that differ")
+        raise Unauthenticated(f"wanted one key, got {len(given)}")
     (key,) = given
     if not KEY.fullmatch(key):
         raise Unauthenticated(f"this is no key: {HOW}")

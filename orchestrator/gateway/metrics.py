@@ -68,6 +68,7 @@ class Metrics:
         connections_dropped: Closed for others, or for sending no request.
         repeated: Calls that were sent to Triton again; the server counts on.
         audit_lost: Lines of the audit that could not be written.
+        keys_broken: Whether the file of keys was deleted or damaged.
     """
 
     def __init__(self, counts: Callable[[], Counts]) -> None:
@@ -103,6 +104,7 @@ class Metrics:
             "worker_deaths", "Workers of Triton that died or hung.", "model", "how"
         )
         self.audit_lost = self._counter("audit_lost", "Audit lines that could not be written.")
+        self.keys_broken = self._gauge("keys_broken", "1 where the file of keys cannot be read.")
         self._begin()
 
     def _counter(self, name: str, told: str, *labels: str) -> Counter:

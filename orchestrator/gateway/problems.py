@@ -52,6 +52,12 @@ KINDS = {
         "This service answers to those who have a key. Send yours as a bearer token or as the "
         "header X-API-Key.",
     ),
+    "no keys": Kind(
+        "The service does not know its keys",
+        (503,),
+        "The file of the API keys was deleted or damaged, so nobody is answered. Tell the "
+        "operator.",
+    ),
     "host": Kind(
         "Another host was asked for",
         (400, 421),

@@ -42,6 +42,12 @@ class Unauthenticated(Refusal):
     status, code, reason = 401, "UNAUTHENTICATED", "key"
 
 
+class KeysUnknown(Refusal):
+    """The service does not know its keys at the moment."""
+
+    status, code, reason = 503, "UNAVAILABLE", "no keys"
+
+
 class BadHost(Refusal):
     """The request names no host, or several."""
 

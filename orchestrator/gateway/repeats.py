@@ -13,7 +13,10 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import NamedTuple, TypeVar
 
-from orchestrator.contract import mark
+import anyio
+
+from orchestrator import contract
+from orchestrator.contract import mark_of
 from orchestrator.errors import ServerError
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.pauses import Pauses, growing_s
@@ -64,7 +67,7 @@ class Repeats:
         self._send, self._away_s = send, away_s
         self._clock, self._pauses = clock, Pauses(clock, sleep)
         self._numbers = itertools.count(1)
-        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker ended, by the call
+        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker ended, by the mark
         self._strikes: OrderedDict[Print, int] = OrderedDict()
         self._harmful: OrderedDict[Print, str] = OrderedDict()
         self._given_up: OrderedDict[str, Print] = OrderedDict()  # by callers who waited no longer
@@ -79,7 +82,7 @@ class Repeats:
             calls: Ids as Triton got them.
             how: The worker ended.
         """
-        for call in calls:
+        for call in filter(None, map(mark_of, calls)):
             _keep(self._blamed, call, how)
             if call in self._given_up:
                 self._strike(self._given_up.pop(call), how)
@@ -122,26 +125,39 @@ class Repeats:
                 await self._pauses.wait(pause_s, tried_until)
                 if is_blamed and not is_suspect:
                     is_suspect = True
-                    await alone.enter_async_context(self._alone)
+                    await self._enter_alone(alone, begun + within_s - self._clock())
                 is_again = True
                 self.count += 1
+
+    async def _enter_alone(self, alone: AsyncExitStack, within_s: float) -> None:
+        """Wait until no other suspect is being tried.
+
+        Raises:
+            Late: One takes longer than the call has.
+        """
+        try:
+            with anyio.fail_after(within_s):
+                await alone.enter_async_context(self._alone)
+        except TimeoutError as error:
+            raise Late("wanted an answer in time, got none: another call is tried alone") from error
 
     async def _try(self, sent: Call, within_s: float) -> Answer:
         try:
             return await self._send(sent, within_s)
         except (Late, asyncio.CancelledError):
-            _keep(self._given_up, sent.id, print_of(sent))
+            if mark := mark_of(sent.id):
+                _keep(self._given_up, mark, print_of(sent))
             raise
 
     def _judge(self, sent: Call) -> bool:
         """Tell whether a call that failed is blamed for the end of a worker; refuse the culprit."""
-        how = self._blamed.pop(sent.id, "")
+        how = self._blamed.pop(mark_of(sent.id), "")
         if how and self._strike(print_of(sent), how):
             raise _harmful(how)
         return bool(how)
 
     def _mark(self, call_id: str) -> str:
-        return mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
+        return contract.mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
 
     def _strike(self, culprit: Print, how: str) -> bool:
         """Count a worker that ended with a call; tell whether there were too many."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -14,12 +13,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.contract import (
-    CROP,
     ENCODED,
+    ENCODED_CROP,
     MODEL,
     OF_A_READING,
     OUTPUTS,
-    PLATE_READER,
     PROBE,
     STAGE_SECONDS,
     Arrays,
@@ -52,8 +50,6 @@ from orchestrator.gateway.schemas import (
     reading_of,
 )
 from orchestrator.gateway.tensors import to_array, to_tensor
-from orchestrator.picture_files import unpack
-from orchestrator.picture_headers import check_file
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 Infer = Callable[[Call], Awaitable[Answer]]
@@ -129,13 +125,11 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
     parameters = _parameters_of(sent.query, READER_PARAMETERS)
 
     async def answer(crop: Part, id: str) -> ReadPicture:
-        check_file(crop.content, limits.crop_pixels)
-        bgr = await asyncio.to_thread(unpack, crop.content, "crop")
-        inputs = (to_tensor(CROP, bgr),)
-        call = Call(PLATE_READER, inputs, OF_A_READING, "", id, parameters, sent.trace)
-        arrays = _arrays_of(await infer(call))
-        whole = np.array([[0, 0, bgr.shape[1], bgr.shape[0]]], np.float32)
-        (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
+        file = np.array([crop.content], np.object_)
+        inputs = (to_tensor(ENCODED_CROP, file),)
+        outputs = ("coordinates", *OF_A_READING)
+        call = Call(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        (plate,) = from_arrays(_arrays_of(await infer(call)), outputs)
         return _judged(ReadPicture, name=crop.filename, plate=reading_of(plate))
 
     return Readings(

@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
 from orchestrator.canary import read_canary
-from orchestrator.contract import MODEL
+from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
 from orchestrator.errors import Cancelled, RequestError
 from orchestrator.gateway.admission import Admission
 from orchestrator.gateway.audit import Audit, Entry
 from orchestrator.gateway.calls import Answer, Call
 from orchestrator.gateway.checks import check, check_served
-from orchestrator.gateway.clients import client_at
+from orchestrator.gateway.clients import Client, client_at
 from orchestrator.gateway.connections import Connections
 from orchestrator.gateway.handover import Moved
 from orchestrator.gateway.health import Canary, plate_reading
@@ -33,6 +33,7 @@ from orchestrator.gateway.refusals import (
     Full,
     Outcome,
     TooMany,
+    Unauthenticated,
     outcome_of,
 )
 from orchestrator.gateway.triton import Triton
@@ -42,6 +43,10 @@ EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 REFRESH_S = 1.0
 PROBES = 100
 """Connections to the port of metrics and probes, which callers cannot use up."""
+
+HELD = (Full, TooMany, Unauthenticated)
+"""Refusals that are delayed where they are many."""
+Headers = Sequence[tuple[str, str]]
 
 logger = logging.getLogger(__name__)
 
@@ -93,8 +98,15 @@ class Visit:
         """
         self.model, self.id = call.model, call.id
         answer = await self.service.forward(call, self.place)
-        self.plates += answer.outputs[0].shape[0] if answer.outputs else 0
+        self.plates += _count_plates(answer)
         return answer
+
+
+def _count_plates(answer: Answer) -> int:
+    """Return how many rows the outputs have that have one for each plate."""
+    of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
+    is_ours = answer.model in (MODEL, PLATE_READER)
+    return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
 
 
 class Service:
@@ -107,7 +119,7 @@ class Service:
             SettingsError: The file of keys or of the audit cannot be used.
         """
         self.options, self.limits = options, options.limits.share(options.processes)
-        self.triton = Triton(options)
+        self.triton = Triton(replace(options, limits=self.limits))
         self.canary = self._make_canary()
         self.admission = Admission(self.limits)
         self.connections = self._allow(self.limits.connections)
@@ -134,15 +146,15 @@ class Service:
 
     @asynccontextmanager
     async def visit(
-        self, front: str, what: str, address: str, headers: Mapping[str, str]
+        self, front: str, what: str, address: str, headers: Headers
     ) -> AsyncIterator[Visit]:
         """Let a caller in before its body is read, and note at the end what became of it.
 
         Args:
             front: Which protocol it came over, one of `metrics.FRONTS`.
             what: It asks for, of a small set.
-            address: Its IP address.
-            headers: By lower-case name.
+            address: Its IP address; empty where it is not known.
+            headers: Names in small letters, and what they say.
 
         Raises:
             PlateError: It is refused, or its call.
@@ -157,17 +169,20 @@ class Service:
             outcome = ANSWERED
         except Exception as error:
             outcome = self._explain(what, error)
-            is_throttled = isinstance(error, (Full, TooMany)) and not isinstance(error, Evicted)
-            if is_throttled:
-                await self.admission.hold()
+            if isinstance(error, HELD) and not isinstance(error, Evicted):
+                await self.admission.hold(visit.place.client.name)
             raise
         finally:
             self._note(front, what, visit, outcome, time.monotonic() - begun)
 
-    def _who_calls(self, headers: Mapping[str, str], address: str) -> Any:
+    def _who_calls(self, headers: Headers, address: str) -> Client:
         keys = self._keys.keys() if self._keys else None
         wants_keys = self.options.wants_keys
-        return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
+        try:
+            return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
+        except Unauthenticated:
+            self.admission.charge(client_at(address, self.limits))
+            raise
 
     def _explain(self, what: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
@@ -228,6 +243,9 @@ class Service:
         dropped = repeated = 0
         while True:
             self.metrics.refresh()
+            if self._keys:
+                self._keys.look()
+                self.metrics.keys_broken.set(self._keys.is_broken)
             self.metrics.repeated.inc(self.triton.repeats.count - repeated)
             repeated = self.triton.repeats.count
             self.metrics.connections.set(len(self.connections))

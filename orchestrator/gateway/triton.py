@@ -43,6 +43,7 @@ logger = logging.getLogger(__name__)
 QUESTION_S = 5.0
 KEPT_S, SOON_S = 10.0, 0.5
 """How long what Triton says of a model, and whether it is ready, is taken for true."""
+MOST_KEPT = 200
 
 
 class Triton:
@@ -155,14 +156,14 @@ class Triton:
     async def _keep(
         self, key: object, ask: Callable[[], Awaitable[Any]], kept_s: float = KEPT_S
     ) -> Any:
-        """Ask what was not asked lately: strangers ask as often as they like.
-
-        Only models and versions that are there get an answer, so few are kept.
-        """
+        """Ask what was not asked lately: strangers ask as often as they like, and whatever."""
         asked, answer = self._kept.get(key, (float("-inf"), None))
         if time.monotonic() - asked > kept_s:
             answer = await ask()
+            self._kept.pop(key, None)  # the oldest stays first
             self._kept[key] = (time.monotonic(), answer)
+            if len(self._kept) > MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
         return answer
 
 

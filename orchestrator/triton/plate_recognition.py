@@ -17,7 +17,7 @@ from orchestrator.heartbeat import Heartbeat
 from orchestrator.images import decode
 from orchestrator.picture_files import from_base64
 from orchestrator.picture_headers import check_file
-from orchestrator.pipeline import recognize
+from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 from orchestrator.stages import PICTURE, Stopwatch
@@ -84,24 +84,26 @@ class TritonPythonModel:
 
     def _recognize(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
         settings = self.settings.updated(json.loads(request.parameters() or "{}"))
-        picture = self._picture_of(request, settings).to(self.device)
+        sent = {tensor.name(): tensor for tensor in request.inputs()}
+        picture = self._picture_of(request, sent, settings).to(self.device)
         watch.lap(PICTURE)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
         infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
+        if contract.ENCODED_CROP in sent:
+            return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
-    def _picture_of(self, request: Any, settings: Settings) -> Tensor:
-        """Return the request's picture, from whichever of the two inputs it came in."""
-        sent = {tensor.name(): tensor for tensor in request.inputs()}
+    def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Tensor:
+        """Return the request's picture, from whichever of the inputs it came in."""
         if len(sent) != 1:
             raise PictureError(
                 f"inputs: wanted exactly one of {contract.PICTURE} and {contract.ENCODED}, "
-                f"got {'both' if sent else 'none'}"
+                f"got {' and '.join(sent) or 'none'}"
             )
         if contract.PICTURE in sent:
             return to_torch(sent[contract.PICTURE])
-        (encoded,) = sent[contract.ENCODED].as_numpy().ravel()
+        (encoded,) = next(iter(sent.values())).as_numpy().ravel()
         file = from_base64(encoded)
         header = check_file(file, settings.max_pixels)
         told, more_s = f"a file of {len(file)} bytes", len(file) / SLOWEST_FILE + header.unpacking_s

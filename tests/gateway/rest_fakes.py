@@ -62,7 +62,8 @@ def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
 
 
 def answer_with(call: Call, plates: Sequence[Plate]) -> Answer:
-    names = OF_A_READING if call.model == PLATE_READER else tuple(OUTPUTS)
+    names = OF_A_READING if call.model == PLATE_READER else call.outputs or tuple(OUTPUTS)
+    names = [name for name in names if name in OUTPUTS]
     arrays = to_arrays(Plates(tuple(plates)), names)
     if call.model == MODEL:
         arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)
