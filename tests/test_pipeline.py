@@ -8,7 +8,7 @@ from torch import Tensor
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ParameterError, PictureError, SettingsError
 from orchestrator.formats import Formats, PlateFormat, russian
-from orchestrator.pipeline import recognize, region
+from orchestrator.pipeline import read_crop, recognize, region
 from orchestrator.settings import Settings
 from tests.scripted_networks import ScriptedInfer, picture, rows
 
@@ -208,3 +208,22 @@ def test_formats_in_another_alphabet_than_the_networks_are_refused() -> None:
         match=f"^formats: wanted the alphabet that the weights read, {MOON.alphabet}, got 10A$",
     ):
         recognize(picture(), infer, formats=other)
+
+
+def test_a_crop_is_read_without_the_detector() -> None:
+    infer = ScriptedInfer(rows(), ("B840OK197",))
+    (plate,) = read_crop(picture(30, 90), infer, Settings())
+    assert infer.called == ["stn", "lprnet"]
+    assert (plate.text, plate.format, plate.xyxy) == ("B840OK197", "ru_car", (0, 0, 90, 30))
+
+
+def test_an_unsure_reading_of_a_crop_is_not_told() -> None:
+    infer = ScriptedInfer(rows(), ("B840OK197",), logits=(2.0,))
+    (plate,) = read_crop(picture(30, 90), infer, Settings(text_threshold=0.9))
+    assert plate.text == ""
+    assert 0 < plate.text_score < 0.9
+
+
+def test_a_crop_that_is_no_picture_is_refused() -> None:
+    with pytest.raises(PictureError, match="wanted a UINT8 picture"):
+        read_crop(torch.zeros(30, 90), ScriptedInfer(rows()), Settings())

@@ -192,10 +192,10 @@ class KeyFile:
         self.is_broken = False
 
     def keys(self) -> Keys:
-        """Return what the file says; looks every 5 seconds at most.
+        """Return the keys of the file, which is looked at every 5 seconds at most.
 
         Raises:
-            KeysUnknown: It cannot be read, or does not say what it should.
+            KeysUnknown: The file cannot be read, or is not a file of keys.
         """
         self.look()
         if self.is_broken:
@@ -214,7 +214,7 @@ class KeyFile:
         try:
             self._keys, self.is_broken = read_keys(self._file), False
         except SettingsError as error:
-            log.error("%s; everybody is refused until the file of keys is mended", error)
+            log.error("%s; no key is accepted until the file of keys is mended", error)
             self.is_broken = True
 
 

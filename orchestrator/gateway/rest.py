@@ -129,8 +129,10 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
         inputs = (to_tensor(ENCODED_CROP, file),)
         outputs = ("coordinates", *OF_A_READING)
         call = Call(MODEL, inputs, outputs, "", id, parameters, sent.trace)
-        (plate,) = from_arrays(_arrays_of(await infer(call)), outputs)
-        return _judged(ReadPicture, name=crop.filename, plate=reading_of(plate))
+        plates = from_arrays(_arrays_of(await infer(call)), outputs)
+        if len(plates) != 1:
+            raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
+        return _judged(ReadPicture, name=crop.filename, plate=reading_of(plates[0]))
 
     return Readings(
         pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)

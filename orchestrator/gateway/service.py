@@ -98,12 +98,12 @@ class Visit:
         """
         self.model, self.id = call.model, call.id
         answer = await self.service.forward(call, self.place)
-        self.plates += _count_plates(answer)
+        self.plates += count_plates(answer)
         return answer
 
 
-def _count_plates(answer: Answer) -> int:
-    """Return how many rows the outputs have that have one for each plate."""
+def count_plates(answer: Answer) -> int:
+    """Return the rows of an output that has one for each plate; 0 for a model of one's own."""
     of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
     is_ours = answer.model in (MODEL, PLATE_READER)
     return next((one.shape[0] for one in of_plates), 0) if is_ours else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -23,6 +23,7 @@ from orchestrator.gateway.handover import Died, Moved
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.refusals import FAILED, Full, Late, NotServed
 from orchestrator.gateway.repeats import Repeats
+from orchestrator.gateway.timed_cache import TimedCache
 from orchestrator.loopback import PAST_PROXY, open_url
 
 CHANNEL = [
@@ -60,7 +61,7 @@ class Triton:
         self._addresses = addresses
         self._channel = grpc.aio.insecure_channel(addresses.triton_grpc, options=CHANNEL)
         self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
-        self._kept: dict[object, tuple[float, Any]] = {}
+        self._answers = TimedCache(MOST_KEPT)
 
     async def move(self, addresses: Moved) -> None:
         """Send the next calls to another Triton; return when those under way are answered."""
@@ -107,9 +108,8 @@ class Triton:
     async def is_model_ready(self, model: str, version: str) -> bool:
         """Tell whether a model can answer, or could half a second ago."""
         request = pb.ModelReadyRequest(name=model, version=version)
-        key = ("ready", model, version)
         try:
-            response = await self._keep(key, lambda: self._question("ModelReady", request), SOON_S)
+            response = await self._ask("ModelReady", request, SOON_S)
         except PlateError:
             return False
         return bool(response.ready)
@@ -117,22 +117,20 @@ class Triton:
     async def metadata_of(self, model: str, version: str) -> Any:
         """Return what a model takes and gives, as Triton says it over gRPC."""
         request = pb.ModelMetadataRequest(name=model, version=version)
-        return await self._keep(
-            ("metadata", model, version), lambda: self._question("ModelMetadata", request)
-        )
+        return await self._ask("ModelMetadata", request, KEPT_S)
 
     async def config_of(self, model: str, version: str) -> Any:
         """Return a model's configuration, as Triton says it over gRPC."""
         request = pb.ModelConfigRequest(name=model, version=version)
-        return await self._keep(
-            ("config", model, version), lambda: self._question("ModelConfig", request)
-        )
+        return await self._ask("ModelConfig", request, KEPT_S)
 
     async def page(self, path: str) -> bytes:
         """Return what Triton says over HTTP, JSON, under a path that was checked."""
         url = f"http://{self._addresses.triton_http}{path}"
         request = Request(url, headers=dict(self._headers))
-        content: bytes = await self._keep(path, lambda: asyncio.to_thread(_fetch, request))
+        content: bytes = await self._answers.get(
+            path, lambda: asyncio.to_thread(_fetch, request), KEPT_S
+        )
         return content
 
     async def metrics(self) -> bytes:
@@ -146,25 +144,17 @@ class Triton:
     async def close(self) -> None:
         await self._channel.close()
 
+    async def _ask(self, method: str, request: Any, ttl_s: float) -> Any:
+        """Ask about a model, unless the same was asked lately."""
+        key = (method, request.name, request.version)
+        return await self._answers.get(key, lambda: self._question(method, request), ttl_s)
+
     async def _question(self, method: str, request: Any) -> Any:
         try:
             ask = getattr(self._stub, method)
             return await ask(request, timeout=QUESTION_S, metadata=self._headers)
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, QUESTION_S) from error
-
-    async def _keep(
-        self, key: object, ask: Callable[[], Awaitable[Any]], kept_s: float = KEPT_S
-    ) -> Any:
-        """Ask what was not asked lately: strangers ask as often as they like, and whatever."""
-        asked, answer = self._kept.get(key, (float("-inf"), None))
-        if time.monotonic() - asked > kept_s:
-            answer = await ask()
-            self._kept.pop(key, None)  # the oldest stays first
-            self._kept[key] = (time.monotonic(), answer)
-            if len(self._kept) > MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-        return answer
 
 
 def to_request(call: Call) -> Any:

@@ -19,7 +19,7 @@ from orchestrator.picture_files import from_base64
 from orchestrator.picture_headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
-from orchestrator.settings import Settings
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
 from orchestrator.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import infer_for, to_torch
 from orchestrator.triton.country import canary_beside, formats_beside
@@ -83,14 +83,16 @@ class TritonPythonModel:
         return answer
 
     def _recognize(self, request: Any, outputs: Sequence[str], watch: Stopwatch) -> Plates:
-        settings = self.settings.updated(json.loads(request.parameters() or "{}"))
         sent = {tensor.name(): tensor for tensor in request.inputs()}
+        is_crop = contract.ENCODED_CROP in sent
+        known = READER_PARAMETERS if is_crop else REQUEST_PARAMETERS
+        settings = self.settings.updated(json.loads(request.parameters() or "{}"), known)
         picture = self._picture_of(request, sent, settings).to(self.device)
         watch.lap(PICTURE)
         height, width = picture.shape[:2]
         self.heartbeat.take([request.request_id()], f"{width}x{height}")
         infer = watch.time(infer_for(request, heartbeat=self.heartbeat))
-        if contract.ENCODED_CROP in sent:
+        if is_crop:
             return read_crop(picture, infer, settings, formats=self.formats)
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 

@@ -253,8 +253,8 @@ class Sleeper:
         await self.wake.wait()
 
 
-async def refuse(admitting: Admission, times: int) -> list[asyncio.Task[None]]:
-    tasks = [asyncio.create_task(admitting.hold()) for _ in range(times)]
+async def refuse(admitting: Admission, times: int, clients: int = 1) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.create_task(admitting.hold(f"c{i % clients}")) for i in range(times)]
     await settle()
     return tasks
 
@@ -278,10 +278,25 @@ def test_the_first_refusals_of_a_second_are_told_at_once() -> None:
 def test_no_more_than_2000_are_held() -> None:
     async def told() -> None:
         admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
-        tasks = await refuse(admitting, 20 + 2000 + 3)
+        tasks = await refuse(admitting, 20 + 2000 + 3, clients=50)
         assert [task.done() for task in tasks] == [True] * 20 + [False] * 2000 + [True] * 3
         sleeper.wake.set()
         await asyncio.gather(*tasks)
+
+    play(told())
+
+
+def test_one_client_has_at_most_50_refusals_held() -> None:
+    async def told() -> None:
+        admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
+        greedy = await refuse(admitting, 20 + 50 + 3)
+        assert [task.done() for task in greedy] == [True] * 20 + [False] * 50 + [True] * 3
+        other = asyncio.create_task(admitting.hold("other"))
+        await settle()
+        assert not other.done()
+        sleeper.wake.set()
+        await asyncio.gather(*greedy, other)
+        assert admitting.counts() == NOTHING
 
     play(told())
 

@@ -28,6 +28,10 @@ def file(content: bytes, shape: tuple[int, ...] = (1,), datatype: str = "BYTES")
     return Tensor("encoded_image", datatype, shape, encode([content]))
 
 
+def crop_file(content: bytes) -> Tensor:
+    return Tensor("encoded_crop", "BYTES", (1,), encode([content]))
+
+
 def animation() -> bytes:
     frames = [Image.new("RGB", (30, 20), colour) for colour in ("black", "white")]
     out = io.BytesIO()
@@ -111,6 +115,21 @@ class TestPictures:
         call = Call(MODEL, (file(STREET.read_bytes()),))
         with pytest.raises(PictureError, match="wanted 1 to 100 pixels, got 1280x960"):
             check(call, Limits(pixels=100))
+
+    def test_a_file_of_a_crop_is_handed_on(self) -> None:
+        call = replace(CALL, inputs=(crop_file(STREET.read_bytes()),))
+        assert check(call, replace(LIMITS, crop_pixels=1280 * 960)) == call
+
+    def test_a_file_of_a_crop_has_the_limit_of_crops(self) -> None:
+        call = replace(CALL, inputs=(crop_file(STREET.read_bytes()),))
+        with pytest.raises(PictureError, match="pixels"):
+            check(call, LIMITS)
+
+    def test_a_crop_takes_no_parameter_of_the_detector(self) -> None:
+        crop = crop_file(STREET.read_bytes())
+        call = replace(CALL, inputs=(crop,), parameters={"max_plates": "1"})
+        with pytest.raises(ParameterError, match="wanted some of text_threshold, got max_plates"):
+            check(call, replace(LIMITS, crop_pixels=1280 * 960))
 
     def test_a_crop_has_a_limit_of_its_own(self) -> None:
         with pytest.raises(PictureError, match="wanted 1 to 6 pixels, got 7x1"):

@@ -56,7 +56,7 @@ class TestTritonclient:
         service = FakeService()
         ask(service, lambda client: client.infer(MODEL, [picture()], headers={"x-key": "1"}))
         ((what, address, headers),) = service.visits
-        assert (what, address, headers["x-key"]) == ("infer", "127.0.0.1", "1")
+        assert (what, address, dict(headers)["x-key"]) == ("infer", "127.0.0.1", "1")
         assert 18 < service.size < 100
 
     def test_questions_are_answered(self) -> None:

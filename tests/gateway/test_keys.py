@@ -12,7 +12,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.gateway.clients import ARCHIVE, GATE, USUAL, Client, client_at
 from orchestrator.gateway.keys import Key, KeyFile, Keys, parse_keys, read_keys, who_calls
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.refusals import Unauthenticated
+from orchestrator.gateway.refusals import KeysUnknown, Unauthenticated
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
 NEW_YEAR = 1798761600.0  # 2027-01-01T00:00:00Z
@@ -30,7 +30,8 @@ def table(name: str, key: str, more: str = "") -> str:
 def caller(
     headers: dict[str, str], keys: Keys | None = None, *, wants_keys: bool = False
 ) -> Client:
-    return who_calls(headers, "192.0.2.1", keys, wants_keys=wants_keys, limits=LIMITS)
+    sent = [*headers.items()]
+    return who_calls(sent, "192.0.2.1", keys, wants_keys=wants_keys, limits=LIMITS)
 
 
 KEYS = parse_keys(table("north", SECRET, 'priority = "gate"\ncalls = 8\nrate = 20'))
@@ -158,7 +159,7 @@ def test_a_file_of_the_same_size_is_known_by_its_time(tmp_path: Path) -> None:
         pytest.param(lambda file: file.unlink(), id="gone"),
     ],
 )
-def test_the_keys_before_stay_good_when_the_file_is_spoilt(
+def test_no_key_is_accepted_while_the_file_is_broken(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spoil: Callable[[Path], object]
 ) -> None:
     file, clock = tmp_path / "keys.toml", Clock()
@@ -167,14 +168,16 @@ def test_the_keys_before_stay_good_when_the_file_is_spoilt(
     spoil(file)
     clock.now = 5.0
     with caplog.at_level(logging.ERROR):
-        assert [*watched.keys().by_name] == ["a"]
-        clock.now = 10.0
-        assert [*watched.keys().by_name] == ["a"]
+        for clock.now in (5.0, 10.0):
+            with pytest.raises(KeysUnknown, match="cannot read its file of keys"):
+                watched.keys()
+    assert watched.is_broken
     assert len(caplog.messages) == 1
-    assert caplog.messages[0].endswith("; the keys before stay good")
+    assert caplog.messages[0].endswith("; no key is accepted until the file of keys is mended")
     file.write_text(table("b", "k"))
     clock.now = 15.0
     assert [*watched.keys().by_name] == ["b"]
+    assert not watched.is_broken
 
 
 def test_a_file_is_read_at_the_start(tmp_path: Path) -> None:
@@ -215,7 +218,6 @@ def test_a_key_that_is_wanted_and_missing_is_asked_for(keys: Keys | None) -> Non
         pytest.param({"authorization": f"Bearer {SECRET}"}, id="bearer"),
         pytest.param({"authorization": f"bearer  {SECRET} "}, id="small"),
         pytest.param({"x-api-key": SECRET}, id="x-api-key"),
-        pytest.param({"authorization": f"Bearer {SECRET}", "x-api-key": SECRET}, id="both"),
     ],
 )
 def test_a_key_comes_in_either_header(headers: dict[str, str]) -> None:
@@ -234,7 +236,7 @@ def test_a_key_comes_in_either_header(headers: dict[str, str]) -> None:
         pytest.param({"x-api-key": SECRET + "é"}, "this is no key", id="no-ascii"),
         pytest.param({"x-api-key": SECRET * 20}, "this is no key", id="long"),
         pytest.param(
-            {"authorization": f"Bearer {SECRET}", "x-api-key": "x"}, "two that differ", id="differ"
+            {"authorization": f"Bearer {SECRET}", "x-api-key": SECRET}, "one key, got 2", id="both"
         ),
         pytest.param({"x-api-key": SECRET + "x"}, "the key is not known", id="unknown"),
     ],
@@ -246,6 +248,13 @@ def test_a_wrong_key_is_refused_and_not_told(
     with pytest.raises(Unauthenticated, match=said) as refused:
         caller(headers, KEYS, wants_keys=wants_keys)
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["authorization", "x-api-key"])
+def test_a_header_that_comes_twice_is_refused(name: str) -> None:
+    sent = [(name, f"Bearer {SECRET}"), (name, f"Bearer {SECRET}x")]
+    with pytest.raises(Unauthenticated, match="wanted one key, got 2"):
+        who_calls(sent, "192.0.2.1", KEYS, wants_keys=True, limits=LIMITS)
 
 
 def test_a_key_where_there_is_no_file_of_keys_is_not_known() -> None:

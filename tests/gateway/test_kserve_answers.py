@@ -86,7 +86,7 @@ class TestAnswer:
             pytest.param(Tensor("texts", "BYTES", (1,), b"\xff"), "behind their", id="elements"),
             pytest.param(Tensor("a", "FP32", (2,), b"1234"), "got 4 bytes of FP32", id="fewer"),
             pytest.param(Tensor("a", "FP32", (1,), b"123"), "got 3 bytes of FP32", id="part"),
-            pytest.param(Tensor("a", "FP16", (1,), b"12"), "got 2 bytes of FP16", id="type"),
+            pytest.param(Tensor("a", "BF16", (1,), b"12"), "got 2 bytes of BF16", id="type"),
         ],
     )
     def test_a_wrong_output_is_the_models_fault(self, output: Tensor, message: str) -> None:

@@ -6,7 +6,10 @@ import socket
 import threading
 from pathlib import Path
 
+import grpc
 import pytest
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.options import Limits
 from tests.gateway.conftest import GREY, INFER, Start, answer_of
@@ -176,6 +179,48 @@ def test_without_a_key_nobody_is_answered_where_keys_are_wanted(
     assert answer_of(gateway.send(Authorization=f"Bearer {key}"))[0] == 200
     assert [gateway.ask("GET", path)[0] for path in ("/metrics", "/healthz")] == [401, 200]
     assert key not in gateway.audit.read_text()
+
+
+def test_wrong_keys_are_limited_like_calls(begin: Start) -> None:
+    gateway = begin(Limits(calls=4, client_rate=3.0))
+    tries = [answer_of(gateway.send(Authorization=f"Bearer plates_{n}"))[0] for n in range(6)]
+    assert (tries[:3], tries[-1]) == ([401] * 3, 429)
+    assert answer_of(gateway.send("127.0.0.9"))[0] == 200
+
+
+def test_no_key_is_accepted_while_the_file_of_keys_is_broken(begin: Start, tmp_path: Path) -> None:
+    key, file = "plates_a-key", tmp_path / "keys.toml"
+    table = f'[gate]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\n'
+    file.write_text(table)
+    gateway = begin(keys=file, wants_keys=True)
+    given = {"Authorization": f"Bearer {key}"}
+    assert answer_of(gateway.send(**given))[0] == 200
+    file.unlink()
+    until(lambda: b"plates_gateway_keys_broken 1.0" in gateway.metrics(), "a broken file")
+    status, _, body = answer_of(gateway.send(**given))
+    assert (status, "cannot read its file of keys" in json.loads(body)["error"]) == (503, True)
+    file.write_text(table)
+    until(lambda: b"plates_gateway_keys_broken 0.0" in gateway.metrics(), "a mended file")
+    assert answer_of(gateway.send(**given))[0] == 200
+
+
+def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(
+    begin: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    gateway = begin()
+    with (
+        grpc.insecure_channel(str(gateway.gateway.options.grpc)) as channel,
+        pytest.raises(grpc.RpcError) as raised,
+    ):
+        GRPCInferenceServiceStub(channel).ModelInfer(
+            pb.ModelInferRequest(model_name="plate_recognition", raw_input_contents=[bytes(9999)]),
+            compression=grpc.Compression.Gzip,
+        )
+    assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    until(lambda: b"\n" in gateway.audit.read_bytes(), "a line")
+    (entry,) = map(json.loads, gateway.audit.read_text().splitlines())
+    assert (entry["client"], entry["what"], entry["status"]) == ("unknown", "other", 415)
+    assert "Traceback" not in caplog.text
 
 
 def test_every_path_of_triton_but_ours_is_unknown(begin: Start) -> None:

@@ -165,6 +165,47 @@ def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None
     assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
 
 
+def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
+    triton = Triton(AWAY, AWAY)
+
+    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+        if triton.outcomes:
+            triton.repeats.blame([asked.id[-160:]], "SIGSEGV")  # what a heartbeat keeps of it
+        return await triton.send(asked, within_s)
+
+    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    with pytest.raises(Harmful):
+        triton.ask(call(id="x" * 500))
+
+
+def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() -> None:
+    triton = Triton(AWAY, AWAY)
+    triton.repeats.blame(["a caller of Triton itself", ""], "SIGSEGV")
+    triton.repeats.blame([""], "SIGSEGV")
+    assert triton.ask(call(id=PROBE)).id == PROBE
+
+
+def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
+    async def send(asked: Call, _within_s: float) -> Answer:
+        if asked.inputs[0].data not in seen:
+            seen.add(asked.inputs[0].data)
+            repeats.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        await asyncio.Event().wait()  # the first suspect never comes back
+        raise AssertionError
+
+    async def told() -> None:
+        first = asyncio.create_task(repeats.infer(call(b"a"), 60))
+        await settle()
+        with pytest.raises(Late, match="another call is tried alone"):
+            await repeats.infer(call(b"b"), 0.2)
+        first.cancel()
+
+    seen: set[bytes] = set()
+    repeats = Repeats(send, 30.0, sleep=lambda _: asyncio.sleep(0))
+    asyncio.run(told())
+
+
 def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
     triton = Triton(AWAY)
 

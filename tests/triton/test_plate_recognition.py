@@ -215,7 +215,9 @@ def test_of_several_requests_the_bad_one_alone_fails_and_order_is_kept(
     [
         pytest.param({}, "none", id="none"),
         pytest.param(
-            {"input__0": GREY, "encoded_image": np.array([b"x"], np.object_)}, "both", id="both"
+            {"input__0": GREY, "encoded_image": np.array([b"x"], np.object_)},
+            "input__0 and encoded_image",
+            id="both",
         ),
     ],
 )
@@ -225,6 +227,28 @@ def test_a_request_has_exactly_one_picture(model, triton, request_of, inputs, go
     assert response.error().message() == (
         f"inputs: wanted exactly one of input__0 and encoded_image, got {got}"
     )
+
+
+def crop_file() -> np.ndarray:
+    return np.array([cv2.imencode(".png", GREY[:30, :90])[1].tobytes()], np.object_)
+
+
+def test_a_crop_is_read_and_not_looked_for(model, triton, request_of) -> None:
+    del triton.MODELS["yolo"]
+    wanted = ["coordinates", "texts", "detection_scores"]
+    (response,) = model.execute([request_of(wanted, encoded_crop=crop_file())])
+    assert arrays(response) == {
+        "coordinates": [[0, 0, 90, 30]],
+        "texts": [[b""]],
+        "detection_scores": [[0]],
+    }
+
+
+def test_a_crop_takes_no_parameter_of_the_detector(model, triton, request_of) -> None:
+    request = request_of(parameters={"max_plates": 1}, encoded_crop=crop_file())
+    (response,) = model.execute([request])
+    assert response.error().code() == triton.TritonError.INVALID_ARG
+    assert "wanted some of text_threshold, got max_plates" in response.error().message()
 
 
 def test_an_unknown_parameter_is_the_callers_fault(model, triton, request_of) -> None:
