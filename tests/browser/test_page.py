@@ -105,7 +105,9 @@ def test_crops_are_straight(page: Any, url: str, one_car: tuple[Scene, Path]) ->
     source = np.array(answer_to(url, one_car[1])["corners"], np.float32)
     theta = cv2.getPerspectiveTransform(source, target)
     wanted = cv2.warpPerspective(one_car[0].picture, theta, (wide, high))
-    crops = [cv2.cvtColor(one, cv2.COLOR_BGR2GRAY).ravel() for one in (shown, wanted)]
+    grey = [cv2.cvtColor(one, cv2.COLOR_BGR2GRAY) for one in (shown, wanted)]
+    # A pixel's shift by the browser's scaling costs little after the blur; a turn by 3 degrees 0.3.
+    crops = [cv2.GaussianBlur(one, (0, 0), 1.0).ravel() for one in grey]
     assert np.corrcoef(crops)[0, 1] > 0.9
 
 

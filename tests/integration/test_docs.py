@@ -135,7 +135,14 @@ def test_the_demo_prints_what_is_shown(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "data").symlink_to(STREET.parent)
     line = command.replace(".venv/bin/", f"{Path(sys.executable).parent}/").split()
-    assert columns(run(line, tmp_path)) == columns(shown.text)
+    printed, wanted = columns(run(line, tmp_path)), columns(shown.text)
+    assert [[word for word in row if not word.isdigit()] for row in printed] == [
+        [word for word in row if not word.isdigit()] for row in wanted
+    ]
+    sides = [
+        [int(word) for row in rows for word in row if word.isdigit()] for rows in (printed, wanted)
+    ]
+    assert sides[0] == pytest.approx(sides[1], abs=2)  # pixels; engines round differently
     assert (tmp_path / "demo" / "street.jpg").is_file()
 
 

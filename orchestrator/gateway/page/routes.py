@@ -28,7 +28,8 @@ FILES = {
 GUARDED = {
     "content-security-policy": CSP,
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    # Not "no-referrer": browsers then send `Origin: null` with the page's own form.
+    "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
 }

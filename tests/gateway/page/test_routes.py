@@ -76,7 +76,7 @@ def test_the_page_is_public_and_guarded(keyed: GatewayOptions, path: str) -> Non
     assert reply.status == 200
     assert reply.headers["content-security-policy"] == CSP
     assert reply.headers["x-content-type-options"] == "nosniff"
-    assert reply.headers["referrer-policy"] == "no-referrer"
+    assert reply.headers["referrer-policy"] == "same-origin"
     assert reply.audit == ""  # no call
 
 
