@@ -86,6 +86,13 @@ def test_files_of_somebody_else_are_not_touched(triton, models) -> None:
     assert (models / "yolo" / "1" / "model.xml").stat().st_mtime == 0
 
 
+def test_a_model_of_another_repository_is_unloaded_before(triton, models) -> None:
+    one = replacing(triton, models)
+    one.begin("double", has_others=True)
+    assert finished(one) == ["double"]
+    assert asked(triton) == ["double/unload", "double/load"]
+
+
 def test_models_do_not_wait_for_each_other(triton) -> None:
     triton.gate.clear()
     one = replacing(triton)
