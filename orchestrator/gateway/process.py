@@ -121,7 +121,7 @@ class Gateway:
     """
 
     options: GatewayOptions
-    workers: Sequence[Worker]
+    workers: list[Worker]
     counts: OwnedFolder
 
     def tend(self) -> bool:
@@ -181,9 +181,10 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
         ServerError: It cannot be started; the message says why.
     """
     counts = OwnedFolder.make("gateway-")
-    workers = [launch(command, options, counts) for _ in range(options.processes)]
-    gateway = Gateway(options, workers, counts)
+    gateway = Gateway(options, [], counts)
     try:
+        for _ in range(options.processes):
+            gateway.workers.append(launch(command, options, counts))
         gateway.wait_until_listening()
     except BaseException:
         gateway.stop(timeout_s=1)  # nobody's call is in work yet
@@ -192,23 +193,35 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
 
 
 def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder) -> Worker:
-    """Start one process and tell it its options."""
-    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
-    process = subprocess.Popen(
-        command,
-        env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
-        cwd=PACKAGES,
-        pass_fds=(counts.children,),
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is ours to handle
-        preexec_fn=begin_child,
-    )
-    worker = Worker(process)
+    """Start one process and tell it its options.
+
+    Raises:
+        ServerError: It cannot be run.
+    """
+    worker = Worker(_run(command, options, counts))
     worker.tell(to_json(options))
     return worker
+
+
+def _run(
+    command: Sequence[str], options: GatewayOptions, counts: OwnedFolder
+) -> subprocess.Popen[str]:
+    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    try:
+        return subprocess.Popen(
+            command,
+            env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
+            cwd=PACKAGES,
+            pass_fds=(counts.children,),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to handle
+            preexec_fn=begin_child,
+        )
+    except OSError as error:
+        raise ServerError(f"gateway: {command[0]} cannot be run: {error.strerror}") from error
 
 
 def _is_stopped(pid: int) -> bool:
