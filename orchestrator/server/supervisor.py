@@ -22,6 +22,8 @@ AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 """A start may fail for want of memory or a port, which what died has not given back yet."""
 PAUSES_S = (1.0, 60.0)
 """First and longest, before a service is started again that failed in a way nobody expected."""
+RENEWALS_S = (60.0, 3600.0)
+"""First and longest, before a worn service is renewed that could not be: two need much memory."""
 EVERY_S = 0.2
 TERMINAL = Path("/dev/tty")
 
@@ -133,6 +135,7 @@ class _Watched:
         self._kept = kept
         self._service: Service | None = None  # None before its start, and while that has failed
         self._pause = Backoff(*PAUSES_S)
+        self._renewals = Backoff(*RENEWALS_S)
 
     def start(self) -> None:
         self._service = self._kept.start()
@@ -151,12 +154,14 @@ class _Watched:
         except PlateError:
             raise
         except Exception:
-            self._note_error("cannot be started")
+            self._note_error("could not be started")
         else:
             logger.warning("%s is ready again", self._kept.name)
 
     def renew(self, others: Callable[[], None], *, is_asked: bool) -> None:
         """Put a successor in its place where it is worn, or somebody asked for that.
+
+        A worn service that could not be renewed is not renewed before a pause, unless asked to.
 
         Args:
             others: Looks after the other services.
@@ -166,10 +171,16 @@ class _Watched:
         if service is None or not kept.renew:
             return
         try:
-            if is_asked or kept.is_worn(service):
+            if is_asked or (self._renewals.is_over() and kept.is_worn(service)):
                 self._service = kept.renew(service, others)
+            else:
+                return
         except Exception:  # whether it runs still is seen when it is looked after
             logger.exception("%s could not be renewed", kept.name)
+        if self._service is service:
+            pause_s = self._renewals.fail()
+            message = "%s was not renewed; the next try is in %.0f s, or at the next SIGHUP"
+            logger.error(message, kept.name, pause_s)
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """End it, if it runs; its error does not keep the others from being ended."""
@@ -186,7 +197,7 @@ class _Watched:
         try:
             is_well = self._service.tend()
         except Exception:
-            self._note_error("failed")
+            self._note_error("failed unexpectedly")
             self.stop(timeout_s=1)
             return False
         if not is_well:
@@ -195,8 +206,7 @@ class _Watched:
 
     def _note_error(self, what: str) -> None:
         pause_s = self._pause.fail()
-        message = "%s %s unexpectedly; starting again in %.0f s"
-        logger.exception(message, self._kept.name, what, pause_s)
+        logger.exception("%s %s; starting again in %.0f s", self._kept.name, what, pause_s)
 
 
 def _note_failed_start(error: PlateError) -> None:

@@ -250,6 +250,54 @@ def test_a_service_that_is_worn_is_renewed_unasked(told, looks, no_terminal) -> 
     assert told == ["start a", "renew a", "stop a2 20"]
 
 
+@pytest.fixture
+def unrenewable(told: list[str]) -> Kept:
+    """A worn service whose successors cannot be started."""
+
+    def renew(old: Fake, _others: Callable[[], None]) -> Fake:
+        told.append("renew")
+        return old
+
+    return Kept("a", Fake("a", told).start, renew, lambda _service: True)
+
+
+def test_a_worn_service_that_cannot_be_renewed_is_left_alone_for_a_while(
+    unrenewable, told, looks, no_terminal, caplog
+) -> None:
+    looks(20)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 1
+    assert "a was not renewed; the next try is in 60 s, or at the next SIGHUP" in caplog.messages
+
+
+def test_a_worn_service_is_tried_again_after_the_pause(
+    unrenewable, told, looks, no_terminal, monkeypatch
+) -> None:
+    looks(3)
+    monkeypatch.setattr(supervisor, "RENEWALS_S", (0.0, 0.0))
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 3
+
+
+def test_who_asks_for_a_restart_does_not_wait_for_the_pause(
+    unrenewable, told, monkeypatch, no_terminal
+) -> None:
+    left = ["look", "asked", "look", "look"]
+
+    def sleep(_seconds: float) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        if left.pop(0) == "asked":
+            hang_up()
+
+    monkeypatch.setattr("orchestrator.server.supervisor.time.sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 2
+
+
 def test_a_renewal_that_fails_unexpectedly_ends_nothing(told, looks, no_terminal, caplog) -> None:
     looks(3)
 
