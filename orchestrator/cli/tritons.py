@@ -70,19 +70,21 @@ class Tritons:
         """
         logger.warning("Triton is restarted ...")
         serving = old
+        begun: list[Server] = []  # those that run, beside the old one
         try:
             for options in self._list_stays():
                 begin = partial(self._start, options, partial(_look_after, serving, others))
-                new = AGAIN.call(begin, on_retry=_note_failed_start)
+                before, serving = serving, AGAIN.call(begin, on_retry=_note_failed_start)
+                begun.append(serving)
                 self.tell(moved_to(options))
-                serving.retire()
-                serving = new
+                before.retire(meanwhile=partial(_look_after, serving, others))
+                begun = [serving]
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)
             return serving
-        except BaseException:  # the end of everything: nobody else knows of the one that stands in
-            if serving is not old:
-                serving.stop()
+        except BaseException:  # nobody else knows of those that were begun here
+            for one in begun:
+                one.stop()
             raise
         logger.warning("Triton was restarted")
         return serving
@@ -110,7 +112,7 @@ class Tritons:
 
 
 def _look_after(serving: Server, others: Callable[[], None]) -> None:
-    """Keep what serves alive while its successor starts.
+    """Keep what serves alive while its successor starts, or the one before it ends.
 
     Raises:
         Gone: It died.
