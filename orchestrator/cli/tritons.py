@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import Died, Event, Moved, Renewed
-from orchestrator.gateway.options import Address
 from orchestrator.retries import Retries
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
@@ -128,9 +127,4 @@ def _note_failed_start(error: PlateError) -> None:
 
 def moved_to(options: ServerOptions) -> Moved:
     """Return where a gateway on this machine reaches a server."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
-    return Moved(
-        triton_http=str(Address(host, options.http_port)),
-        triton_grpc=str(Address(host, options.grpc_port)),
-        triton_metrics=f"http://{Address(host, options.metrics_port)}/metrics",
-    )
+    return Moved(options.http_url, options.grpc_url, options.metrics_url)

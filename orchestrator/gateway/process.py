@@ -27,6 +27,7 @@ from orchestrator.children import (
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.loopback import to_literal
 from orchestrator.memory import keep_freed, usable_memory
 from orchestrator.owned import OwnedFolder
 
@@ -236,9 +237,8 @@ def _addresses(options: GatewayOptions) -> list[Address]:
 
 
 def _listens(address: Address) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
     try:
-        socket.create_connection((host, address.port), timeout=1).close()
+        socket.create_connection((to_literal(address.host), address.port), timeout=1).close()
     except OSError:
         return False
     return True

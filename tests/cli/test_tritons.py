@@ -183,4 +183,7 @@ def test_the_gateway_hears_of_a_dead_worker_and_of_the_next(monkeypatch, tmp_pat
 def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:
     everybody = ServerOptions(host="0.0.0.0", http_port=1, grpc_port=2, metrics_port=3)
     assert moved_to(everybody) == moved_to(OPTIONS)
+    assert (moved_to(OPTIONS).triton_http, moved_to(OPTIONS).triton_grpc) == (
+        "127.0.0.1:1", "127.0.0.1:2",
+    )  # fmt: skip
     assert moved_to(OPTIONS).triton_metrics == "http://127.0.0.1:3/metrics"
