@@ -47,10 +47,11 @@ NEVER_ENDS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + 
 
 @pytest.fixture
 def options(tmp_path: Path) -> GatewayOptions:
-    http, grpc = free_ports(2)
+    http, grpc, metrics = free_ports(3)
     return GatewayOptions(
         http=Address("0.0.0.0", http),
         grpc=Address("::1", grpc),
+        metrics=Address("127.0.0.1", metrics),
         audit=tmp_path / "audit",
         processes=2,
     )
