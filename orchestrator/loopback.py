@@ -39,8 +39,16 @@ def is_own(host: str) -> bool:
         return False
 
 
+def to_literal(host: str) -> str:
+    """Return the IP address at which programs on this machine reach who listens at a host.
+
+    Keys go there: a resolver may answer the name `localhost` with another machine's address.
+    """
+    return {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
 def reach(host: str) -> str:
-    """Return what callers on this machine put into a URL for who listens at an address."""
+    """Return what people on this machine put into a URL for who listens at an address."""
     if host in {"0.0.0.0", "127.0.0.1"}:
         return "localhost"
     if host == "::":

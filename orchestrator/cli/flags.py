@@ -120,7 +120,7 @@ def show_errors(*, verbose: bool) -> Iterator[None]:
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
     # An export takes its time: who waits is told, though other messages of this kind are not shown.
-    logging.getLogger("orchestrator.server.repository").setLevel(logging.INFO)
+    logging.getLogger("orchestrator.server.exports").setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; a terminal that is closed sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

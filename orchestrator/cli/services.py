@@ -169,9 +169,10 @@ def _name_gateway(options: ServerOptions, gateway: GatewayOptions) -> Iterator[s
 
 def _name_triton(options: ServerOptions) -> Iterator[str]:
     yield "  bare Triton, without the gateway"
-    yield f"  HTTP     {options.http_url}"
-    yield f"  gRPC     {options.grpc_url}"
-    yield f"  metrics  {options.metrics_url}"
+    http, grpc, metrics = (_reached(Address(one.host, one.port)) for one in options.listening)
+    yield f"  HTTP     {http}"
+    yield f"  gRPC     {grpc}"
+    yield f"  metrics  http://{metrics}/metrics"
 
 
 def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iterator[str]:
@@ -181,11 +182,11 @@ def _first_steps(options: ServerOptions, gateway: GatewayOptions | None) -> Iter
     if not holds_plates(options.repository):
         names = (name for folder in options.served_as_they_lie for name in list_models(folder))
         yield f"models: {', '.join(gateway.models if gateway else names)}"
-        url = _url(gateway) if gateway else options.http_url
+        url = _url(gateway) if gateway else _reached(Address(options.host, options.http_port))
         yield f"Inputs and outputs of a model: curl {_header(gateway)}{url}/v2/models/NAME"
         return
     yield "Try it from another terminal:"
-    url = options.http_url
+    url = _reached(Address(options.host, options.http_port))
     if gateway:
         yield f"  curl {_header(gateway)}--data-binary @{STREET} {_url(gateway)}/v1/recognize"
         url = _url(gateway) if gateway.certificate else _reached(gateway.http)

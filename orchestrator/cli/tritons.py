@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import Died, Event, Moved, Renewed
-from orchestrator.gateway.options import Address
 from orchestrator.retries import Retries
 
 if TYPE_CHECKING:  # what it imports takes its time, and --help has none
@@ -70,19 +69,21 @@ class Tritons:
         """
         logger.warning("Triton is restarted ...")
         serving = old
+        begun: list[Server] = []  # those that run, beside the old one
         try:
             for options in self._list_stays():
                 begin = partial(self._start, options, partial(_look_after, serving, others))
-                new = AGAIN.call(begin, on_retry=_note_failed_start)
+                before, serving = serving, AGAIN.call(begin, on_retry=_note_failed_start)
+                begun.append(serving)
                 self.tell(moved_to(options))
-                serving.retire()
-                serving = new
+                before.retire(meanwhile=partial(_look_after, serving, others))
+                begun = [serving]
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)
             return serving
-        except BaseException:  # the end of everything: nobody else knows of the one that stands in
-            if serving is not old:
-                serving.stop()
+        except BaseException:  # nobody else knows of those that were begun here
+            for one in begun:
+                one.stop()
             raise
         logger.warning("Triton was restarted")
         return serving
@@ -110,7 +111,7 @@ class Tritons:
 
 
 def _look_after(serving: Server, others: Callable[[], None]) -> None:
-    """Keep what serves alive while its successor starts.
+    """Keep what serves alive while its successor starts, or the one before it ends.
 
     Raises:
         Gone: It died.
@@ -126,9 +127,4 @@ def _note_failed_start(error: PlateError) -> None:
 
 def moved_to(options: ServerOptions) -> Moved:
     """Return where a gateway on this machine reaches a server."""
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(options.host, options.host)
-    return Moved(
-        triton_http=str(Address(host, options.http_port)),
-        triton_grpc=str(Address(host, options.grpc_port)),
-        triton_metrics=f"http://{Address(host, options.metrics_port)}/metrics",
-    )
+    return Moved(options.http_url, options.grpc_url, options.metrics_url)

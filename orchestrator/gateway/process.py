@@ -27,6 +27,7 @@ from orchestrator.children import (
 from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import Died, Event, event_to_json, to_json
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.loopback import to_literal
 from orchestrator.memory import keep_freed, usable_memory
 from orchestrator.owned import OwnedFolder
 
@@ -121,7 +122,7 @@ class Gateway:
     """
 
     options: GatewayOptions
-    workers: Sequence[Worker]
+    workers: list[Worker]
     counts: OwnedFolder
 
     def tend(self) -> bool:
@@ -181,9 +182,10 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
         ServerError: It cannot be started; the message says why.
     """
     counts = OwnedFolder.make("gateway-")
-    workers = [launch(command, options, counts) for _ in range(options.processes)]
-    gateway = Gateway(options, workers, counts)
+    gateway = Gateway(options, [], counts)
     try:
+        for _ in range(options.processes):
+            gateway.workers.append(launch(command, options, counts))
         gateway.wait_until_listening()
     except BaseException:
         gateway.stop(timeout_s=1)  # nobody's call is in work yet
@@ -192,23 +194,35 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
 
 
 def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder) -> Worker:
-    """Start one process and tell it its options."""
-    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
-    process = subprocess.Popen(
-        command,
-        env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
-        cwd=PACKAGES,
-        pass_fds=(counts.children,),
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is ours to handle
-        preexec_fn=begin_child,
-    )
-    worker = Worker(process)
+    """Start one process and tell it its options.
+
+    Raises:
+        ServerError: It cannot be run.
+    """
+    worker = Worker(_run(command, options, counts))
     worker.tell(to_json(options))
     return worker
+
+
+def _run(
+    command: Sequence[str], options: GatewayOptions, counts: OwnedFolder
+) -> subprocess.Popen[str]:
+    shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
+    try:
+        return subprocess.Popen(
+            command,
+            env={**UNLESS_SET, **keep_freed(usable_memory()), **without_secrets(), **shared},
+            cwd=PACKAGES,
+            pass_fds=(counts.children,),
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is ours to handle
+            preexec_fn=begin_child,
+        )
+    except OSError as error:
+        raise ServerError(f"gateway: {command[0]} cannot be run: {error.strerror}") from error
 
 
 def _is_stopped(pid: int) -> bool:
@@ -223,9 +237,8 @@ def _addresses(options: GatewayOptions) -> list[Address]:
 
 
 def _listens(address: Address) -> bool:
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.host, address.host)
     try:
-        socket.create_connection((host, address.port), timeout=1).close()
+        socket.create_connection((to_literal(address.host), address.port), timeout=1).close()
     except OSError:
         return False
     return True

@@ -53,7 +53,7 @@ class Care:
         self._log, self._tell = log, tell
         self._hangs = Hangs(partial(read, prefix), time.monotonic)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by the model
-        self._again: set[str] = set()  # models that lost a worker meanwhile
+        self._again: set[str] = set()  # models that lost a new worker meanwhile
         self._retired: dict[int, float] = {}  # replaced workers, and since when each is idle
         self._deaths = 0
 
@@ -108,12 +108,12 @@ class Care:
             _send(worker.pid, signal.SIGKILL)
         if worker.model in {"", SERVER}:
             raise ServerError(f"process {worker.pid} cannot be replaced alone")
-        self._replace(worker.model)
+        if not self._replacing.is_under_way(worker.model):
+            self._replace(worker.model)
+        elif worker.pid not in self._old[worker.model]:  # an old one is being replaced already
+            self._again.add(worker.model)
 
     def _replace(self, model: str) -> None:
-        if self._replacing.is_under_way(model):
-            self._again.add(model)
-            return
         self._old[model] = {one.pid for one in self._workers.alive() if one.model == model}
         self._replacing.begin(model, has_others=self._is_served(model))
 

@@ -70,5 +70,5 @@ def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
     check(on_free_ports(options))  # before an export, which takes its time
     with keep_models(options) as models:
         options = on_free_ports(options)
-        with run_server(options, lambda *_: models):
-            yield options
+        with run_server(options, lambda *_: models) as server:
+            yield server.options

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from orchestrator.loopback import is_own, reach
+from orchestrator.loopback import is_own, to_literal
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.capacity import Capacity, fitting
@@ -158,15 +158,19 @@ class ServerOptions:
 
     @property
     def http_url(self) -> str:
-        return f"{reach(self.host)}:{self.http_port}"
+        return self._url(self.http_port)
 
     @property
     def grpc_url(self) -> str:
-        return f"{reach(self.host)}:{self.grpc_port}"
+        return self._url(self.grpc_port)
 
     @property
     def metrics_url(self) -> str:
-        return f"http://{reach(self.host)}:{self.metrics_port}/metrics"
+        return f"http://{self._url(self.metrics_port)}/metrics"
+
+    def _url(self, port: int) -> str:
+        host = to_literal(self.host)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptions:

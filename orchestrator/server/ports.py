@@ -48,6 +48,8 @@ def free_ports(count: int) -> list[int]:
         for port in _shuffled():
             if len(ports) == count:
                 break
+            if _is_taken("::1", port):  # where callers of localhost may look first
+                continue
             with suppress(OSError):  # somebody has it
                 held.enter_context(socket.create_server(("127.0.0.1", port)))
                 ports.append(port)

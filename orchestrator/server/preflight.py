@@ -10,6 +10,7 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
+from orchestrator.loopback import reach
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.models import check_distinct, count_workers
 from orchestrator.server.options import ServerOptions
@@ -83,12 +84,12 @@ def check_localhost(options: ServerOptions) -> None:
     Raises:
         ServerError: It does not.
     """
+    host = reach(options.host)
     try:
-        host = options.http_url.rpartition(":")[0].strip("[]")
-        socket.getaddrinfo(host, options.http_port)
+        socket.getaddrinfo(host.strip("[]"), options.http_port)
     except OSError as error:
         raise ServerError(
-            f"{options.http_url}: this machine does not know the name ({error.strerror}); "
+            f"{host}:{options.http_port}: this machine does not know the name ({error.strerror}); "
             "add the line 127.0.0.1 localhost to /etc/hosts"
         ) from error
 

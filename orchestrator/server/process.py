@@ -35,6 +35,11 @@ from orchestrator.server.workers import Workers, manner
 IDLE_S = 0.5
 """Without a call in any worker: none is left in Triton's queues."""
 
+LOOK_S = 0.05
+"""Between looks at whether it is idle or has ended."""
+STOP_S = 20.0
+"""For the calls in work when it is told to end."""
+
 LIST_EVERY_S = 0.5
 """While it serves, workers are new only where others were lost."""
 
@@ -157,7 +162,7 @@ class Server:
         with self.process.stderr as lines:
             self.log.follow(lines)
 
-    def retire(self, timeout_s: float = 10.0) -> None:
+    def retire(self, timeout_s: float = 10.0, meanwhile: Callable[[], None] = lambda: None) -> None:
         """Stop a server whose callers have another by now, once their last calls are answered.
 
         A Triton that is told to end while calls still come refuses what the models of those in work
@@ -165,39 +170,53 @@ class Server:
 
         Args:
             timeout_s: Longest wait; who calls this very server may never let it be idle.
+            meanwhile: Looks after others; called again and again. What it raises comes after the
+                server's end.
         """
-        self._wait_until_idle(timeout_s)
-        self.stop()
+        try:
+            self._wait_until_idle(timeout_s, meanwhile)
+            self._ask_to_end(STOP_S, meanwhile)
+        except BaseException:
+            self.stop()
+            raise
+        with ignore_stops():
+            self._remove()
 
-    def stop(self, timeout_s: float = 20.0) -> None:
+    def stop(self, timeout_s: float = STOP_S) -> None:
         """End the server and its workers and remove what they leave behind."""
         with ignore_stops():
-            self._stop(timeout_s)
+            self._ask_to_end(timeout_s)
+            self._remove()
 
-    def _stop(self, timeout_s: float) -> None:
+    def _ask_to_end(self, timeout_s: float, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Return when the server may be killed."""
         self._care.close()
         if self.is_running():
             self.process.send_signal(signal.SIGTERM)
-            if not self._wait_for_end(timeout_s):
+            if not self._wait_for_end(timeout_s, meanwhile):
                 logger.warning("tritonserver did not end within %.0f s; killing it", timeout_s)
+
+    def _remove(self) -> None:
         with contextlib.suppress(ProcessLookupError):  # workers of a server that died
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.runtime.remove()
 
-    def _wait_for_end(self, timeout_s: float) -> bool:
+    def _wait_for_end(self, timeout_s: float, meanwhile: Callable[[], None]) -> bool:
         """Return when it ended or may be killed; False where calls were in work to the last.
 
         Triton waits ten seconds for callers who keep an idle connection. It need not once every
         call is answered, unless it has traces to deliver.
         """
         if not self.options.traces:
-            return self._wait_until_idle(timeout_s)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(timeout_s)
+            return self._wait_until_idle(timeout_s, meanwhile)
+        deadline = time.monotonic() + timeout_s
+        while self.is_running() and time.monotonic() < deadline:
+            meanwhile()
+            time.sleep(LOOK_S)
         return not self.is_running()
 
-    def _wait_until_idle(self, timeout_s: float) -> bool:
+    def _wait_until_idle(self, timeout_s: float, meanwhile: Callable[[], None]) -> bool:
         """Return when no worker has had a call for a while, or all have ended; False before."""
         now = time.monotonic()
         deadline, busy = now + timeout_s, now
@@ -206,7 +225,8 @@ class Server:
                 busy = now
             if now - busy > IDLE_S:
                 return True
-            time.sleep(0.05)
+            meanwhile()
+            time.sleep(LOOK_S)
             now = time.monotonic()
         return not self.is_running()
 

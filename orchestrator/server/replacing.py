@@ -68,8 +68,9 @@ class Replacing:
         self._post(f"{model}/load")
 
     def _touch(self, model: str) -> bool:
-        files = [*(self._ours / model / "1").iterdir()] if self._ours else []
-        with suppress(OSError):
+        """Make a model's files newer; return False where they are not ours to touch."""
+        with suppress(OSError):  # a model of another repository has no folder in ours
+            files = [*(self._ours / model / "1").iterdir()] if self._ours else []
             for file in files:
                 os.utime(file)
             return bool(files)

@@ -16,9 +16,14 @@ from typing import Any, Protocol
 from orchestrator.children import ignore_stops
 from orchestrator.errors import PlateError
 from orchestrator.retries import Retries
+from orchestrator.server.backoff import Backoff
 
 AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 """A start may fail for want of memory or a port, which what died has not given back yet."""
+PAUSES_S = (1.0, 60.0)
+"""First and longest, before a service is started again that failed in a way nobody expected."""
+RENEWALS_S = (60.0, 3600.0)
+"""First and longest, before a worn service is renewed that could not be: two need much memory."""
 EVERY_S = 0.2
 TERMINAL = Path("/dev/tty")
 
@@ -57,6 +62,7 @@ class Kept:
 def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) -> None:
     """Start services and replace each that dies, until interrupted; the others are left alone.
 
+    An unexpected error of one is logged, and that one alone is started again after a pause.
     On SIGHUP those that can be renewed are: a restart that no caller notices.
 
     Args:
@@ -67,24 +73,23 @@ def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) 
     Raises:
         ServerError: One cannot be started, or not again.
     """
-    running: list[Service] = []
+    everybody = [_Watched(one) for one in kept]
     try:
-        for one in kept:
-            running.append(one.start())
+        for one in everybody:
+            one.start()
         with hear_restarts() as is_asked:
             tell()
             while True:
                 time.sleep(EVERY_S)
                 must_renew = is_asked()
-                for place, one in enumerate(kept):
-                    if one.renew and (must_renew or one.is_worn(running[place])):
-                        others = partial(_tend, kept, running, but=place)
-                        running[place] = one.renew(running[place], others)
-                _tend(kept, running)
+                for one in everybody:
+                    others = [other for other in everybody if other is not one]
+                    one.renew(partial(_tend, others), is_asked=must_renew)
+                _tend(everybody)
     finally:
         with ignore_stops():
-            for service in reversed(running):
-                service.stop()
+            for one in reversed(everybody):
+                one.stop()
 
 
 @contextmanager
@@ -118,19 +123,90 @@ def _has_terminal() -> bool:
     return True
 
 
-def _tend(kept: Sequence[Kept], running: list[Service], but: int | None = None) -> None:
-    """Look after services, and replace those that died; leave one to others."""
-    for place, one in enumerate(kept):
-        if place != but and not running[place].tend():
-            running[place] = _replace(one, running[place])
+def _tend(everybody: Sequence[_Watched]) -> None:
+    for one in everybody:
+        one.tend()
 
 
-def _replace(kept: Kept, dead: Service) -> Service:
-    logger.error("%s died; starting again", kept.name)
-    dead.stop(timeout_s=1)
-    started: Service = AGAIN.call(kept.start, on_retry=_note_failed_start)
-    logger.warning("%s is ready again", kept.name)
-    return started
+class _Watched:
+    """A service that is kept running."""
+
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+        self._service: Service | None = None  # None before its start, and while that has failed
+        self._pause = Backoff(*PAUSES_S)
+        self._renewals = Backoff(*RENEWALS_S)
+
+    def start(self) -> None:
+        self._service = self._kept.start()
+
+    def tend(self) -> None:
+        """Look after it, and start it again where it died.
+
+        Raises:
+            ServerError: It cannot be started again.
+        """
+        if self._is_well() or not self._pause.is_over():
+            return
+        self.stop(timeout_s=1)
+        try:
+            self._service = AGAIN.call(self._kept.start, on_retry=_note_failed_start)
+        except PlateError:
+            raise
+        except Exception:
+            self._note_error("could not be started")
+        else:
+            logger.warning("%s is ready again", self._kept.name)
+
+    def renew(self, others: Callable[[], None], *, is_asked: bool) -> None:
+        """Put a successor in its place where it is worn, or somebody asked for that.
+
+        A worn service that could not be renewed is not renewed before a pause, unless asked to.
+
+        Args:
+            others: Looks after the other services.
+            is_asked: Somebody did.
+        """
+        kept, service = self._kept, self._service
+        if service is None or not kept.renew:
+            return
+        try:
+            if is_asked or (self._renewals.is_over() and kept.is_worn(service)):
+                self._service = kept.renew(service, others)
+            else:
+                return
+        except Exception:  # whether it runs still is seen when it is looked after
+            logger.exception("%s could not be renewed", kept.name)
+        if self._service is service:
+            pause_s = self._renewals.fail()
+            message = "%s was not renewed; the next try is in %.0f s, or at the next SIGHUP"
+            logger.error(message, kept.name, pause_s)
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        """End it, if it runs; its error does not keep the others from being ended."""
+        service, self._service = self._service, None
+        try:
+            if service:
+                service.stop(timeout_s=timeout_s)
+        except Exception:
+            logger.exception("%s could not be stopped", self._kept.name)
+
+    def _is_well(self) -> bool:
+        if self._service is None:
+            return False
+        try:
+            is_well = self._service.tend()
+        except Exception:
+            self._note_error("failed unexpectedly")
+            self.stop(timeout_s=1)
+            return False
+        if not is_well:
+            logger.error("%s died; starting again", self._kept.name)
+        return is_well
+
+    def _note_error(self, what: str) -> None:
+        pause_s = self._pause.fail()
+        logger.exception("%s %s; starting again in %.0f s", self._kept.name, what, pause_s)
 
 
 def _note_failed_start(error: PlateError) -> None:

@@ -52,7 +52,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a gateway in front of a real server is; without a browser none is started."""
-    http = Address("127.0.0.1", *free_ports(1))
+    http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     with own_server(ServerOptions()) as served:
         gateway = start(
             GatewayOptions(
@@ -61,6 +61,7 @@ def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
                 triton_metrics=served.metrics_url,
                 http=http,
                 grpc=None,
+                metrics=metrics,
                 audit=tmp_path_factory.mktemp("gateway") / "audit.jsonl",
                 canary=WEIGHTS,
                 limits=Limits(calls=6),

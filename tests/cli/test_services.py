@@ -110,7 +110,7 @@ def test_the_welcome_names_what_there_is() -> None:
     said = welcome(ServerOptions(explicit=True, http_port=9000), options)
     assert "  REST     https://[::1]:8000/v1/recognize\n" in said
     assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
-    assert "  admin    http://localhost:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
+    assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
     assert "gRPC" not in said
 
 

@@ -1,5 +1,6 @@
 """Triton is put in the place of another so that the gateway has one at any time."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
@@ -28,8 +29,9 @@ class Fake:
     def tend(self) -> bool:
         return self.is_alive
 
-    def retire(self) -> None:
+    def retire(self, meanwhile: Callable[[], None]) -> None:
         self.told.append(f"retire {self.name}")
+        meanwhile()
 
     def stop(self) -> None:
         self.told.append(f"stop {self.name}")
@@ -42,10 +44,15 @@ def told() -> list[str]:
 
 
 @pytest.fixture
-def faults(told, monkeypatch) -> list[int]:
+def begun() -> list[Fake]:
+    """Those that were started."""
+    return []
+
+
+@pytest.fixture
+def faults(told, begun, monkeypatch) -> list[int]:
     """Has starts fail by their number, the first being 1, and replaces the real ones."""
     failing: list[int] = []
-    begun: list[Fake] = []
 
     def start(options, models, tell, *, meanwhile) -> Fake:
         begun.append(Fake(f"{len(begun) + 1}", told))
@@ -111,17 +118,48 @@ def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
 
 def test_others_are_looked_after_while_one_starts(told, faults, tmp_path) -> None:
     tritons(told, tmp_path).renew(Fake("old", told), lambda: told.append("others"))
-    assert told.count("others") == 2
+    assert told[:2] == ["start 1", "others"]
 
 
-def test_who_stands_in_is_stopped_when_everything_ends(told, faults, tmp_path) -> None:
+def test_others_are_looked_after_while_one_ends(told, faults, tmp_path) -> None:
+    tritons(told, tmp_path).renew(Fake("old", told), lambda: told.append("others"))
+    assert told == [
+        "start 1", "others", "moved away", "retire old", "others",
+        "start 2 here", "others", "moved back", "retire 1", "others",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("when", "stopped"),
+    [
+        pytest.param("start 1", [], id="first start"),
+        pytest.param("retire old", ["stop 1"], id="first end"),
+        pytest.param("start 2 here", ["stop 1"], id="second start"),
+        pytest.param("retire 1", ["stop 1", "stop 2"], id="second end"),
+    ],
+)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("no number")], ids=repr)
+def test_those_that_were_begun_are_stopped_when_everything_ends(
+    told, faults, tmp_path, when: str, stopped: list[str], error: BaseException
+) -> None:
     def end() -> None:
-        if "moved away" in told:
-            raise KeyboardInterrupt
+        if told[-1] == when:
+            raise error
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(type(error)):
         tritons(told, tmp_path).renew(Fake("old", told), end)
-    assert told[-3:] == ["retire old", "start 2 here", "stop 1"]
+    assert [one for one in told if one.startswith("stop")] == stopped
+
+
+def test_a_new_triton_that_dies_while_the_old_one_ends_is_given_back(
+    told, faults, begun, tmp_path
+) -> None:
+    def die() -> None:
+        if told[-1] == "retire old":
+            begun[-1].is_alive = False
+
+    assert tritons(told, tmp_path).renew(Fake("old", told), die).name == "1"
+    assert told == ["start 1", "moved away", "retire old"]
 
 
 def test_the_gateway_hears_where_one_is_started_again(told, faults, tmp_path) -> None:
@@ -145,4 +183,7 @@ def test_the_gateway_hears_of_a_dead_worker_and_of_the_next(monkeypatch, tmp_pat
 def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:
     everybody = ServerOptions(host="0.0.0.0", http_port=1, grpc_port=2, metrics_port=3)
     assert moved_to(everybody) == moved_to(OPTIONS)
+    assert (moved_to(OPTIONS).triton_http, moved_to(OPTIONS).triton_grpc) == (
+        "127.0.0.1:1", "127.0.0.1:2",
+    )  # fmt: skip
     assert moved_to(OPTIONS).triton_metrics == "http://127.0.0.1:3/metrics"

@@ -6,6 +6,9 @@ from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
 
+ANY_PORTS = ("--http-port=0", "--grpc-port=0", "--metrics-port=0")
+"""A server may have the usual ones."""
+
 
 def test_a_client_has_none_of_what_serving_needs(client_only: ClientOnly) -> None:
     packages = {"torch", "openvino", "pytriton", "matplotlib", "PIL", "cv2"}
@@ -25,7 +28,7 @@ def test_the_command_line_is_there(client_only: ClientOnly) -> None:
     "arguments",
     [
         pytest.param(("recognize", "/dev/null"), id="recognize"),
-        pytest.param(("serve",), id="serve"),
+        pytest.param(("serve", *ANY_PORTS), id="serve"),
         pytest.param(("export",), id="export"),
         pytest.param(("add-version", "stn", "--to", "/"), id="add-version"),
         pytest.param(("evaluate", "/"), id="evaluate"),

@@ -35,11 +35,14 @@ def test_what_is_no_event_is_refused(text: str) -> None:
         event_from_json(text)
 
 
-def hear(*lines: str) -> Service:
+def hear(*lines: str, calls: int = 1, processes: int = 1) -> Service:
     """Return a service that was told some lines over a pipe, which is closed then."""
+    options = GatewayOptions(
+        limits=Limits(calls=calls), processes=processes, audit=Path(os.devnull)
+    )
 
     async def story() -> Service:
-        service = Service(GatewayOptions(limits=Limits(calls=1), audit=Path(os.devnull)))
+        service = Service(options)
         reading, writing = os.pipe()
         os.write(writing, "".join(f"{line}\n" for line in lines).encode())
         os.close(writing)
@@ -84,6 +87,15 @@ def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
 ) -> None:
     service = hear(event_to_json(DIED), *(event_to_json(one) for one in after))
     assert asyncio.run(waits_for_another(service)) is is_eased
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_one"),
+    [pytest.param(1, False, id="four of one"), pytest.param(4, True, id="one of each of four")],
+)
+def test_processes_share_the_calls_that_are_not_held_back(processes: int, is_one: bool) -> None:
+    service = hear(event_to_json(Died("stn", "SIGSEGV")), calls=16, processes=processes)
+    assert asyncio.run(waits_for_another(service)) is is_one
 
 
 def test_how_long_a_worker_hung_is_no_label() -> None:

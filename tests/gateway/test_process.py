@@ -1,5 +1,6 @@
 """The gateway's processes, with small programs in their place."""
 
+import errno
 import json
 import logging
 import signal
@@ -46,10 +47,11 @@ NEVER_ENDS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + 
 
 @pytest.fixture
 def options(tmp_path: Path) -> GatewayOptions:
-    http, grpc = free_ports(2)
+    http, grpc, metrics = free_ports(3)
     return GatewayOptions(
         http=Address("0.0.0.0", http),
         grpc=Address("::1", grpc),
+        metrics=Address("127.0.0.1", metrics),
         audit=tmp_path / "audit",
         processes=2,
     )
@@ -131,6 +133,29 @@ def test_a_process_that_ends_is_told_once(options, caplog, code: str, message: s
         start(options, [sys.executable, "-c", code])
     assert str(raised.value) == f"gateway: ended while starting: {message}"
     assert caplog.messages == []
+
+
+def test_processes_that_run_are_ended_when_another_cannot_be(options, monkeypatch) -> None:
+    begun: list[process.Worker] = []
+    folders: list[Path] = []
+
+    def launch(command, options, counts, launch=process.launch) -> process.Worker:
+        if begun:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        begun.append(launch(command, options, counts))
+        folders.append(counts.folder)
+        return begun[0]
+
+    monkeypatch.setattr(process, "launch", launch)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    assert not begun[0].is_running()
+    assert not folders[0].exists()
+
+
+def test_a_program_that_cannot_be_run_is_told(options) -> None:
+    with pytest.raises(ServerError, match=r"^gateway: /nowhere cannot be run: No such file or"):
+        start(options, ["/nowhere"])
 
 
 def test_what_a_process_says_while_it_starts_is_shown_when_it_has(options, caplog) -> None:

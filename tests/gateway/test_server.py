@@ -4,6 +4,7 @@ import resource
 import socket
 import subprocess
 import sys
+import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,8 +15,10 @@ from orchestrator.errors import ServerError
 from orchestrator.gateway.handover import to_json
 from orchestrator.gateway.health import Canary
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.process import Gateway, start
 from orchestrator.gateway.server import serve
 from orchestrator.server.ports import free_ports
+from orchestrator.server.supervisor import Kept, keep_running
 from tests.gateway.conftest import Running, Start
 from tests.gateway.loops import run
 from tests.waiting import until
@@ -66,6 +69,53 @@ def is_answered(running: Running) -> bool:
         return running.ask("GET", "/healthz")[0] == 200
     except OSError:
         return False
+
+
+DIES_WHEN_TOLD = """
+import asyncio, os, sys
+from orchestrator.gateway.__main__ import main
+from orchestrator.gateway.health import Canary
+async def die(_self):
+    while not os.path.exists(sys.argv[1]):
+        await asyncio.sleep(0.01)
+    raise ValueError("not a number")
+Canary.watch = die
+main()
+"""
+
+
+def test_a_process_whose_task_dies_is_told_of_and_another_started(
+    tmp_path: Path, monkeypatch, caplog
+) -> None:
+    order, pause = tmp_path / "die", time.sleep
+    command = [sys.executable, "-c", DIES_WHEN_TOLD, str(order)]
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
+    options = GatewayOptions(
+        triton_grpc="127.0.0.1:1", http=http, grpc=grpc, metrics=metrics,
+        audit=tmp_path / "audit", limits=Limits(calls=1),
+    )  # fmt: skip
+    gateways: list[Gateway] = []
+
+    def begin() -> Gateway:
+        order.unlink(missing_ok=True)
+        gateways.append(start(options, command))
+        return gateways[-1]
+
+    def sleep(seconds: float) -> None:
+        if len(gateways) == 2:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        pause(seconds)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("the gateway", begin)], tell=order.touch)
+    (dead,), (second,) = (gateway.workers for gateway in gateways)
+    assert dead.process.returncode == 1
+    assert dead.reason() == "a task in the background failed: ValueError('not a number')"
+    assert second.process.returncode == 0  # told to end
+    assert "the gateway died; starting again" in caplog.messages
+    assert {"Traceback (most recent call last):", "ValueError: not a number"} <= {*caplog.messages}
 
 
 def test_a_task_that_dies_in_the_background_ends_the_process(tmp_path: Path, monkeypatch) -> None:

@@ -39,7 +39,7 @@ def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator
     """Run a gateway that wants keys in front of the server; gives where it is."""
     keys = folder / "keys.toml"
     keys.write_text(f'[gate]\nsha256 = "{hash_of(KEY)}"\n')
-    http, grpc = (Address("127.0.0.1", port) for port in free_ports(2))
+    http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
     options = replace(
         options,
         triton_http=server.options.http_url,
@@ -47,6 +47,7 @@ def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator
         triton_metrics=server.options.metrics_url,
         http=http,
         grpc=grpc,
+        metrics=metrics,
         audit=folder / "audit.jsonl",
         keys=keys,
         wants_keys=True,

@@ -1,5 +1,6 @@
 """Model repositories that are not ours, alone, beside ours, and loaded on demand."""
 
+import os
 import signal
 import subprocess
 from itertools import takewhile
@@ -14,7 +15,9 @@ from orchestrator.errors import ServerError
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
+from tests.integration.serving import serve
 from tests.samples import PLATES, STREET, TEXTS
+from tests.waiting import until
 
 CONFIG = """
 backend: "python"
@@ -69,6 +72,22 @@ def test_models_of_others_are_served_beside_ours(repository: Path) -> None:
     ):
         assert double(client) == [2, 4]
         assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
+
+
+def test_a_killed_worker_of_others_is_replaced_and_everything_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "double" / "1").mkdir(parents=True)
+    (tmp_path / "double" / "1" / "model.py").write_text(DOUBLE)
+    two = "instance_group [ { count: 2 kind: KIND_CPU } ]"  # one lives while both are replaced
+    (tmp_path / "double" / "config.pbtxt").write_text(CONFIG + two)
+    with serve("--beside", tmp_path, "--model=double") as served:
+        before, tritons = served.workers("double"), served.tritons()
+        os.kill(min(before), signal.SIGKILL)
+        until(lambda: len(served.workers("double") - before) == 2, "two new workers")
+        with triton.InferenceServerClient(served.grpc) as client:
+            until(lambda: client.is_model_ready("double"), "a model that is loaded again")
+            assert double(client) == [2, 4]
+        assert served.tritons() == tritons
+        assert served.process.poll() is None
 
 
 def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -68,9 +69,9 @@ def collector() -> Iterator[Collector]:
 
 @contextmanager
 def run_gateway(triton: ServerOptions) -> Iterator[GatewayOptions]:
-    http, grpc = (f"127.0.0.1:{port}" for port in free_ports(2))
-    flags = GatewayFlags(http=http, grpc=grpc, audit=Path(os.devnull))
-    gateway = start(flags.to_options(triton))
+    http, grpc, metrics = free_ports(3)
+    flags = GatewayFlags(http_port=http, grpc_port=grpc, metrics_port=metrics)
+    gateway = start(replace(flags, audit=Path(os.devnull)).to_options(triton))
     try:
         yield gateway.options
     finally:

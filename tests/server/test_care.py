@@ -150,7 +150,24 @@ def test_a_killed_worker_is_told_of_once_and_its_model_replaced(story: Story, ca
     assert story.renewed == ["stn"]
 
 
-def test_a_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
+def test_an_old_worker_that_dies_while_its_model_is_replaced_is_replaced_already(
+    story: Story,
+) -> None:
+    first, second = story.run(IDLES), story.run(IDLES)
+    story.care.look()
+    for worker in (first, second):
+        worker.kill()
+        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+        assert story.care.look()
+        story.replacing.is_slow = True
+    story.replacing.is_slow, story.replacing.done = False, ["stn"]
+    assert story.care.look()
+    assert story.replacing.begun == [("stn", True)]
+    assert [death.pid for death in story.told] == [first.pid, second.pid]
+    assert story.renewed == ["stn"]
+
+
+def test_a_new_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
     story: Story,
 ) -> None:
     worker = story.run(IDLES)

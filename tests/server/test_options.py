@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from orchestrator.networks.engines import Engine
 from orchestrator.server import options as asked
 from orchestrator.server.distribution import Distribution
@@ -28,6 +30,24 @@ def test_a_random_key_is_in_no_message() -> None:
     assert len(options.admin_key) > 30
     assert options.admin_key not in repr(options)
     assert set(options.admin_headers.values()) == {options.admin_key}
+
+
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", "127.0.0.1"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("127.8.8.8", "127.8.8.8"),
+        ("::1", "[::1]"),
+        ("::", "[::1]"),
+        ("192.0.2.7", "192.0.2.7"),
+    ],
+)
+def test_programs_reach_the_server_by_an_address(host: str, reached: str) -> None:
+    options = ServerOptions(host=host, http_port=1, grpc_port=2, metrics_port=3)
+    assert (options.http_url, options.grpc_url) == (f"{reached}:1", f"{reached}:2")
+    assert options.metrics_url == f"http://{reached}:3/metrics"
 
 
 def test_an_installed_tritons_own_pytorch_backend_is_taken(tmp_path: Path, monkeypatch) -> None:

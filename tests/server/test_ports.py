@@ -32,6 +32,13 @@ def test_a_port_in_use_is_left_out(monkeypatch) -> None:
         assert free_ports(2) == [free]
 
 
+def test_a_port_in_use_on_ipv6_is_left_out(monkeypatch) -> None:
+    taken, free = free_ports(2)
+    monkeypatch.setattr(ports, "ASSIGNABLE", (taken, free))
+    with socket.create_server(("::1", taken), family=socket.AF_INET6):
+        assert free_ports(2) == [free]
+
+
 @pytest.mark.parametrize("host", ["", "a b", "no-such-host.invalid", "a..b", "::x"])
 def test_a_host_without_an_address_is_refused(host: str) -> None:
     with pytest.raises(ServerError, match=f"^host: wanted an IP address .*, got '{host}'$"):

@@ -16,7 +16,8 @@ from orchestrator.server.ports import free_ports
 @pytest.mark.parametrize("name", ["http_port", "grpc_port", "metrics_port"])
 def test_a_port_in_use_is_named_with_its_flag(name: str) -> None:
     ports = dict(zip(("http_port", "grpc_port", "metrics_port"), free_ports(3), strict=True))
-    with socket.create_server(("127.0.0.1", ports[name])):
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
+        ports[name] = taken.getsockname()[1]
         flag = name.replace("_", "-")
         with pytest.raises(ServerError, match=f"{name}: wanted a free port, .*--{flag}"):
             preflight.check_ports(ServerOptions(**ports))

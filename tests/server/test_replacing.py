@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -86,6 +87,13 @@ def test_files_of_somebody_else_are_not_touched(triton, models) -> None:
     assert (models / "yolo" / "1" / "model.xml").stat().st_mtime == 0
 
 
+def test_a_model_of_another_repository_is_unloaded_before(triton, models) -> None:
+    one = replacing(triton, models)
+    one.begin("double", has_others=True)
+    assert finished(one) == ["double"]
+    assert asked(triton) == ["double/unload", "double/load"]
+
+
 def test_models_do_not_wait_for_each_other(triton) -> None:
     triton.gate.clear()
     one = replacing(triton)
@@ -103,6 +111,20 @@ def test_what_triton_says_is_told_of_a_model_that_cannot_be_loaded(triton) -> No
     one.begin("broken", has_others=False)
     with pytest.raises(ServerError, match=r"^broken/load: no such file$"):
         finished(one)
+
+
+def test_the_key_goes_to_an_address_and_to_no_name(triton, monkeypatch) -> None:
+    asked_for: list[object] = []
+
+    def resolve(host: object, *more: object, resolve=socket.getaddrinfo, **named: object) -> object:
+        asked_for.append(host)
+        return resolve(host, *more, **named)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    one = replacing(triton)
+    one.begin("yolo", has_others=False)
+    assert finished(one) == ["yolo"]
+    assert {*asked_for} == {"127.0.0.1"}
 
 
 def test_a_server_that_is_away_cannot_replace_anything() -> None:

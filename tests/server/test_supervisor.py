@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -117,6 +117,95 @@ def test_a_service_that_never_starts_again_is_given_up(told, looks, pauses) -> N
     assert len(pauses) == 5
 
 
+@dataclass
+class Scripted:
+    """A service that goes through a list of errors before it is well; None for none."""
+
+    told: list[str]
+    starts: list[BaseException | None] = field(default_factory=list)
+    looks: list[BaseException | None] = field(default_factory=list)
+    fault: Exception | None = None
+
+    def start(self) -> "Scripted":
+        self.told.append("start")
+        self._go_on(self.starts)
+        return self
+
+    def tend(self) -> bool:
+        self._go_on(self.looks)
+        return True
+
+    def stop(self, timeout_s: float = 20.0) -> None:
+        self.told.append(f"stop {timeout_s:.0f}")
+        self._go_on([self.fault])
+
+    @staticmethod
+    def _go_on(script: list[BaseException | None]) -> None:
+        error = script.pop(0) if script else None
+        if error:
+            raise error
+
+
+@pytest.fixture
+def no_pauses(monkeypatch) -> None:
+    monkeypatch.setattr(supervisor, "PAUSES_S", (0.0, 0.0))
+
+
+UNEXPECTED = FileNotFoundError("no such folder")
+
+
+@pytest.mark.usefixtures("no_pauses")
+@pytest.mark.parametrize(
+    ("starts", "looks_like", "lines"),
+    [
+        pytest.param([], [UNEXPECTED], ["start", "stop 1", "start"], id="look"),
+        pytest.param(
+            [None, UNEXPECTED], [UNEXPECTED], ["start", "stop 1", "start", "start"], id="start"
+        ),
+        pytest.param(
+            [None, *[UNEXPECTED] * 9], [UNEXPECTED], ["start", "stop 1", *["start"] * 10], id="many"
+        ),
+    ],
+)
+def test_an_unexpected_error_of_one_service_is_its_own_failure(
+    told, looks, caplog, starts, looks_like, lines: list[str]
+) -> None:
+    looks(20)
+    faulty = Scripted(told, starts, looks_like)
+    other: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("Triton", faulty.start), *kept(Fake("b", other))])
+    assert told == [*lines, "stop 20"]
+    assert other == ["start b", "stop b 20"]
+    assert "Triton failed unexpectedly; starting again in 0 s" in caplog.text
+    assert "FileNotFoundError: no such folder" in caplog.text
+
+
+def test_a_service_that_failed_unexpectedly_is_left_alone_for_a_while(told, looks) -> None:
+    looks(20)
+    faulty = Scripted(told, looks=[UNEXPECTED])
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("Triton", faulty.start)])
+    assert told == ["start", "stop 1"]
+
+
+@pytest.mark.usefixtures("no_pauses")
+def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(told, looks) -> None:
+    looks(2)
+    faulty, other = Scripted(told, looks=[UNEXPECTED], fault=OSError("no such process")), []
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([*kept(Fake("b", other)), Kept("Triton", faulty.start)])
+    assert told == ["start", "stop 1", "start", "stop 20"]
+    assert other == ["start b", "stop b 20"]
+
+
+def test_who_interrupts_a_look_ends_everything(told) -> None:
+    faulty = Scripted(told, looks=[KeyboardInterrupt()])
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("Triton", faulty.start)])
+    assert told == ["start", "stop 20"]
+
+
 def hang_up() -> None:
     """Do what SIGHUP does, without the signal: native threads of other tests would get it, too."""
     signal.getsignal(signal.SIGHUP)(signal.SIGHUP, None)
@@ -159,6 +248,67 @@ def test_a_service_that_is_worn_is_renewed_unasked(told, looks, no_terminal) -> 
     with pytest.raises(KeyboardInterrupt):
         keep_running([worn])
     assert told == ["start a", "renew a", "stop a2 20"]
+
+
+@pytest.fixture
+def unrenewable(told: list[str]) -> Kept:
+    """A worn service whose successors cannot be started."""
+
+    def renew(old: Fake, _others: Callable[[], None]) -> Fake:
+        told.append("renew")
+        return old
+
+    return Kept("a", Fake("a", told).start, renew, lambda _service: True)
+
+
+def test_a_worn_service_that_cannot_be_renewed_is_left_alone_for_a_while(
+    unrenewable, told, looks, no_terminal, caplog
+) -> None:
+    looks(20)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 1
+    assert "a was not renewed; the next try is in 60 s, or at the next SIGHUP" in caplog.messages
+
+
+def test_a_worn_service_is_tried_again_after_the_pause(
+    unrenewable, told, looks, no_terminal, monkeypatch
+) -> None:
+    looks(3)
+    monkeypatch.setattr(supervisor, "RENEWALS_S", (0.0, 0.0))
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 3
+
+
+def test_who_asks_for_a_restart_does_not_wait_for_the_pause(
+    unrenewable, told, monkeypatch, no_terminal
+) -> None:
+    left = ["look", "asked", "look", "look"]
+
+    def sleep(_seconds: float) -> None:
+        if not left:
+            raise KeyboardInterrupt
+        if left.pop(0) == "asked":
+            hang_up()
+
+    monkeypatch.setattr("orchestrator.server.supervisor.time.sleep", sleep)
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([unrenewable])
+    assert told.count("renew") == 2
+
+
+def test_a_renewal_that_fails_unexpectedly_ends_nothing(told, looks, no_terminal, caplog) -> None:
+    looks(3)
+
+    def renew(_old: Fake, _others: Callable[[], None]) -> Fake:
+        raise UNEXPECTED
+
+    with pytest.raises(KeyboardInterrupt):
+        keep_running([Kept("a", Fake("a", told).start, renew)], lambda: hang_up())
+    assert told == ["start a", "stop a 20"]
+    assert "a could not be renewed" in caplog.text
+    assert "FileNotFoundError: no such folder" in caplog.text
 
 
 def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> None:

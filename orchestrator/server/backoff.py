@@ -1,0 +1,34 @@
+"""Pauses between tries of what has failed, which grow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+class Backoff:
+    """Says when something that failed may be tried again; it waits for nothing itself.
+
+    Args:
+        first_s: First pause; each further one is twice as long.
+        longest_s: Longest pause. A failure later than twice that after the last begins anew.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
+        self._failed, self._pause_s = float("-inf"), 0.0
+
+    def is_over(self) -> bool:
+        """Tell whether the pause is over, or there was no failure."""
+        return self._clock() - self._failed >= self._pause_s
+
+    def fail(self) -> float:
+        """Begin a pause; return its length in seconds."""
+        now = self._clock()
+        is_first = now - self._failed > 2 * self._longest_s
+        doubled_s = self._first_s if is_first else 2 * self._pause_s
+        self._failed, self._pause_s = now, min(self._longest_s, doubled_s)
+        return self._pause_s

@@ -1,0 +1,25 @@
+"""`plates export` says what it does while it takes its time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.samples import PROJECT, copy_of
+
+WRITES_NOTHING = """
+from orchestrator.networks import export
+export.write_network = lambda *_: None
+from orchestrator.cli.app import app
+app()
+"""
+
+
+def test_an_export_is_announced(tmp_path: Path) -> None:
+    repository = copy_of("model_repository", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", WRITES_NOTHING, "export", "--engine=torchscript",
+         f"--model-repository={repository}"],
+        cwd=PROJECT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "exporting yolo, stn, lprnet, " in done.stderr
