@@ -199,6 +199,7 @@ def recognize(
         from orchestrator.cli.recognition.job import Asking, Input, Output, recognize_all
         from orchestrator.cli.recognition.made_pictures import Maker
         from orchestrator.client import PlateClient
+        from orchestrator.contract import FORMATS_FILE
 
         if annotate or crops:
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
@@ -227,6 +228,7 @@ def recognize(
             watchlist=(watchlist, distance),
             min_score=min_score,
             is_cyrillic=cyrillic,
+            formats=formats or (weights / FORMATS_FILE if weights and not url else None),
         )
         maker = Maker(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(

@@ -27,8 +27,9 @@ from orchestrator.cli.recognition.screen import Screen
 from orchestrator.cli.recognition.source import Source
 from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
 from orchestrator.cli.recognition.totals import Totals
-from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
+from orchestrator.formats import read_formats, russian
 from orchestrator.settings import check_parameters
 
 if TYPE_CHECKING:
@@ -151,6 +152,7 @@ class Asking:
         watchlist: File of plates to flag, and most characters that may differ.
         min_score: Least text score of a plate that is told.
         is_cyrillic: Texts in Cyrillic letters.
+        formats: File of the known kinds of plates, for the watchlist; Russian ones when None.
     """
 
     reach: Reach
@@ -160,6 +162,19 @@ class Asking:
     watchlist: tuple[Path | None, int] = (None, 0)
     min_score: float = 0.0
     is_cyrillic: bool = False
+    formats: Path | None = None
+
+    def read_watchlist(self, tell: Callable[[str], object]) -> Watchlist | None:
+        """Return the watchlist, None where none is asked for.
+
+        Raises:
+            SettingsError: It cannot be used, or the formats cannot.
+        """
+        path, distance = self.watchlist
+        if path is None:
+            return None
+        formats = read_formats(self.formats) if self.formats else russian()
+        return read_watchlist(path, distance, formats, tell)
 
 
 def recognize_all(given: Input, asked: Asking, output: Output) -> int:
@@ -170,10 +185,9 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
     """
     given.check()
     check_parameters(asked.parameters)
-    path, distance = asked.watchlist
-    watchlist = read_watchlist(path, distance) if path else None
-    done = output.find_done()
     screen = Screen()
+    watchlist = asked.read_watchlist(screen.tell)
+    done = output.find_done()
     finder = Finder(is_recursive=given.is_recursive, tell=screen.tell)
     sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
     server = asked.reach() if is_any_there else nullcontext(UNCALLED)
