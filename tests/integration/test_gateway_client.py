@@ -47,6 +47,7 @@ def listening(server: Server, folder: Path, options: GatewayOptions) -> Iterator
         triton_metrics=server.options.metrics_url,
         http=http,
         grpc=grpc,
+        metrics=None,
         audit=folder / "audit.jsonl",
         keys=keys,
         wants_keys=True,
