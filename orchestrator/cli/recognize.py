@@ -81,6 +81,15 @@ def recognize(
     recursive: Annotated[
         bool, typer.Option(rich_help_panel=SOURCES, help="Look into folders of folders, too.")
     ] = True,
+    private_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--private-addresses",
+            rich_help_panel=SOURCES,
+            help="Fetch URLs of a list, and follow redirects, to addresses of this machine and of "
+            "private networks, too.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -232,7 +241,7 @@ def recognize(
         )
         maker = Maker(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(
-            Input(sources or [], from_file, recursive),
+            Input(sources or [], from_file, recursive, private_addresses),
             asked,
             Output(as_json, jsonl, csv, parquet, resume, maker),
         )

@@ -52,11 +52,13 @@ class Input:
         named: Files, folders, archives, URLs, patterns, or `-`.
         listed: A file with more of these, a line each; `-` for standard input.
         is_recursive: Folders in folders, too.
+        private_addresses: URLs of the list and redirects may lead to private addresses.
     """
 
     named: Sequence[str]
     listed: str | None = None
     is_recursive: bool = True
+    private_addresses: bool = False
 
     def check(self) -> None:
         """Refuse what names nothing, or standard input twice.
@@ -71,10 +73,20 @@ class Input:
         if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
+    def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> Finder:
+        """Return what finds the pictures.
+
+        Args:
+            tell: Is told of each folder and archive that has no pictures.
+        """
+        return Finder(
+            is_recursive=self.is_recursive, private_addresses=self.private_addresses, tell=tell
+        )
+
     def find(self, finder: Finder) -> Iterator[Source]:
         """Yield the pictures; a list is read as they are taken."""
         listed = () if self.listed is None else read_list(self.listed)
-        return finder.find(chain(self.named, listed))
+        return chain(finder.find(self.named), finder.find(listed, is_list=True))
 
     @property
     def is_countable(self) -> bool:
@@ -188,7 +200,7 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
     screen = Screen()
     watchlist = asked.read_watchlist(screen.tell)
     done = output.find_done()
-    finder = Finder(is_recursive=given.is_recursive, tell=screen.tell)
+    finder = given.make_finder(screen.tell)
     sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
     server = asked.reach() if is_any_there else nullcontext(UNCALLED)
     with server as address, asked.connect(address) as client, ExitStack() as stack:
@@ -232,5 +244,4 @@ def _count(given: Input, done: set[str]) -> int | None:
     """Return how many pictures there are to do, None where only their end tells."""
     if not given.is_countable:
         return None
-    finder = Finder(is_recursive=given.is_recursive)
-    return sum(source.name not in done for source in given.find(finder))
+    return sum(source.name not in done for source in given.find(given.make_finder()))
