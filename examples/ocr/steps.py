@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.picture_files import unpack
+from orchestrator.picture_headers import check_file
+from orchestrator.settings import Settings
 
 Array = npt.NDArray[Any]
 SIDE_PX = 1280  # the longest that the detector gets; larger pictures are scaled down
@@ -19,6 +21,7 @@ GREY = 127.5  # becomes 0, black -1, white 1
 
 def preprocess(encoded: Array) -> tuple[Array, Array]:
     """Unpack a file, bytes [1], to uint8 [H, W, 3] BGR and the detector's input [1, 3, h, w]."""
+    check_file(encoded[0], Settings().max_pixels)
     picture = unpack(encoded[0])
     scale = min(1.0, SIDE_PX / max(picture.shape))
     size_wh = [max(32, round(side * scale / 32) * 32) for side in picture.shape[1::-1]]

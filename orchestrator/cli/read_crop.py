@@ -41,6 +41,13 @@ def read_crop(
     *,
     url: UrlOption = None,
     key: KeyOption = None,
+    private_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--private-addresses",
+            help="Follow redirects to addresses of this machine and of private networks, too.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per crop.")] = False,
     text_threshold: TextThresholdOption = None,
     verbose: VerboseOption = False,
@@ -56,7 +63,11 @@ def read_crop(
         from orchestrator.cli.recognition.sources import Finder
         from orchestrator.client import PlateClient
 
-        finder = Finder(with_crops=True, tell=partial(typer.echo, err=True))
+        finder = Finder(
+            with_crops=True,
+            private_addresses=private_addresses,
+            tell=partial(typer.echo, err=True),
+        )
         sources = [*finder.find(crops)]
         is_any_there = any(source.is_there for source in sources)
         with (

@@ -81,6 +81,15 @@ def recognize(
     recursive: Annotated[
         bool, typer.Option(rich_help_panel=SOURCES, help="Look into folders of folders, too.")
     ] = True,
+    private_addresses: Annotated[
+        bool,
+        typer.Option(
+            "--private-addresses",
+            rich_help_panel=SOURCES,
+            help="Fetch URLs of a list, and follow redirects, to addresses of this machine and of "
+            "private networks, too.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option(
@@ -199,6 +208,7 @@ def recognize(
         from orchestrator.cli.recognition.job import Asking, Input, Output, recognize_all
         from orchestrator.cli.recognition.made_pictures import Maker
         from orchestrator.client import PlateClient
+        from orchestrator.contract import FORMATS_FILE
 
         if annotate or crops:
             import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
@@ -227,10 +237,11 @@ def recognize(
             watchlist=(watchlist, distance),
             min_score=min_score,
             is_cyrillic=cyrillic,
+            formats=formats or (weights / FORMATS_FILE if weights and not url else None),
         )
         maker = Maker(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(
-            Input(sources or [], from_file, recursive),
+            Input(sources or [], from_file, recursive, private_addresses),
             asked,
             Output(as_json, jsonl, csv, parquet, resume, maker),
         )

@@ -110,6 +110,7 @@ class Connection(HTTPConnection):
         answer came. On a new connection the same is the server's fault, which the caller is told.
         """
         sock, resend = self.sock, self._resend
+        self._resend = None  # else a connection that waits for the next call would keep the body
         try:
             return super().getresponse()
         except UNHEARD:

@@ -14,8 +14,10 @@ from orchestrator.client.pictures import Picture, check_several, load_picture
 from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
 from orchestrator.errors import PlateError
 from orchestrator.extras import needs_told
-from orchestrator.picture_files import unpack
+from orchestrator.picture_files import Bgr, unpack
+from orchestrator.picture_headers import check_file
 from orchestrator.plates import Plate
+from orchestrator.settings import Settings
 
 
 def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> list[Call]:
@@ -36,7 +38,7 @@ def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> lis
 def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> Call:
     with naming_crop(number), needs_told():
         loaded = load_picture(crop)
-        bgr = unpack(loaded) if isinstance(loaded, bytes) else loaded
+        bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
     return Call(
         model=PLATE_READER,
         inputs={CROP: bgr},
@@ -44,6 +46,12 @@ def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> C
         parameters=parameters,
         request_id=uuid.uuid4().hex,
     )
+
+
+def _unpack(file: bytes) -> Bgr:
+    """Return the pixels of a file, whose header is checked first: OpenCV reads more formats."""
+    check_file(file, Settings().max_pixels)
+    return unpack(file)
 
 
 def read_answer(arrays: Arrays, call: Call) -> Plate:

@@ -14,7 +14,15 @@ import grpc
 from tritonclient.utils import InferenceServerException
 from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLError
 
-from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+from orchestrator.contract import CROP, ENCODED, ENCODED_CROP, PICTURE
+from orchestrator.errors import (
+    ModelError,
+    Overloaded,
+    PictureError,
+    PlateError,
+    RequestError,
+    ServerError,
+)
 
 UNREADABLE = "unreadable"
 """Status of what came in place of an answer of the inference protocol."""
@@ -34,6 +42,11 @@ REFUSED = {
     *("400", "401", "404", "413"),
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
 }
+INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
+PICTURE_FAULT = re.compile(
+    rf"\b(?:{ENCODED}|{ENCODED_CROP}|{PICTURE}|{CROP}|picture size): (?:wanted|damaged)\b"
+)
+"""What the service, or the gateway before it, says of a picture that it cannot use."""
 TOO_LARGE = "message larger than max"
 """gRPC's words, under the status of a server that is full, for a call that no server would take."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
@@ -110,6 +123,8 @@ def _error_of(
         return ServerError, _say_untrusted(url, untrusted[1])
     if is_unheard or is_dying or is_another or status in GIVEN_UP:
         return ServerError, f"{url}: wanted an answer, got {message}"
+    if status in INVALID and PICTURE_FAULT.search(message):
+        return PictureError, message
     if status in REFUSED or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:

@@ -30,8 +30,8 @@ def work_in_order(
 ) -> Generator[ResultT, None, None]:
     """Yield what `work` makes of each item, in their order, from threads.
 
-    An item is taken only as room comes, in the thread of whoever takes the results; then a result
-    is given back if the next one is there. So a source that is slow, like a camera, delays a result
+    An item is taken only as room comes, in the thread of whoever takes the results; then all
+    results that are ready are given back. So a source that is slow, like a camera, delays a result
     by no more than one item. Spans stay children of the caller's.
 
     Args:
@@ -44,7 +44,7 @@ def work_in_order(
     try:
         for item in items:
             window.append(pool.submit(copy_context().run, work, item))
-            if window[0].done() or len(window) == ROOM * in_flight:
+            while window and (window[0].done() or len(window) == ROOM * in_flight):
                 yield window.popleft().result()
         while window:
             yield window.popleft().result()
@@ -69,7 +69,7 @@ async def work_in_order_async(
         async for item in _each(items):
             window.append(asyncio.create_task(work_at_turn(item)))
             await asyncio.sleep(0)  # else a loop that never waits would start no task
-            if window[0].done() or len(window) == ROOM * in_flight:
+            while window and (window[0].done() or len(window) == ROOM * in_flight):
                 result = await window[0]
                 window.popleft()
                 yield result

@@ -93,9 +93,10 @@ class PlateClient(Caller):
                 when empty.
 
         Raises:
-            PictureError: There is no picture in `picture`.
-            RequestError: The server cannot use the picture, a parameter or the key, the message
-                says why; or the client is closed.
+            PictureError: There is no picture in `picture`, or the server cannot use it; the message
+                says why.
+            RequestError: The server cannot use a parameter or the key, the message says why; or
+                the client is closed.
             Overloaded: The server has no capacity now.
             ModelError: The server failed.
             ServerError: The server gives no answer in time, or none that is one.
@@ -176,7 +177,8 @@ class PlateClient(Caller):
             detection score and no corners.
 
         Raises:
-            PictureError: There is no picture in a crop; nothing was sent.
+            PictureError: There is no picture in a crop, and nothing was sent; or the server cannot
+                use it.
             ParameterError: A parameter is none that can be sent, or `in_flight` is no such number.
             PlateError: A call failed as those of `recognize` do; the message says of which crop.
         """

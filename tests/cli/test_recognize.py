@@ -243,7 +243,7 @@ class TestPictures:
         done = run("car.jpg", "--annotate", "drawn", "--jsonl", "out.jsonl")
         assert done.exit_code == 1
         assert "A001AA77" in (tmp_path / "out.jsonl").read_text()
-        assert done.stderr.startswith("car.jpg: cannot be drawn: damaged picture\n")
+        assert done.stderr.startswith("car.jpg: cannot be drawn: wanted a JPEG, PNG, ")
 
 
 class TestFiles:

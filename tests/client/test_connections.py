@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.client import PlateClient
+from orchestrator.client.connections import ConnectionPool
 from orchestrator.errors import Overloaded, RequestError, ServerError
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, Handle, listening, receive, said
@@ -84,6 +86,25 @@ def test_a_connection_is_kept_after_an_error(serve, status: int) -> None:
         client.recognize(PICTURE)
     client.recognize(PICTURE)
     assert server.connections == 1
+
+
+class Body(bytearray):
+    """Bytes that a weak reference can name."""
+
+
+@pytest.mark.parametrize("calls", [1, 2])
+def test_a_kept_connection_keeps_no_body(calls: int) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+    with listening(Server(answer)) as address:
+        host, port = address.split(":")
+        pool = ConnectionPool(host, int(port), None)
+        for _ in range(calls):
+            body = Body(b"a picture")
+            pool.urlopen("POST", "/", body, retries=False, timeout=20)
+        sent = weakref.ref(body)
+        del body
+        assert sent() is None
+        pool.close()
 
 
 def test_threads_that_share_a_client_call_at_the_same_time(serve) -> None:

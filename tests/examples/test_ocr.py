@@ -111,9 +111,9 @@ def test_corners_turn_with_the_sign(client, form: str) -> None:
 def test_a_broken_picture_is_refused_and_the_next_is_read(
     client, web, form: str, encoded: bytes
 ) -> None:
-    with pytest.raises(InferenceServerException, match="damaged picture") as over_grpc:
+    with pytest.raises(InferenceServerException, match="wanted a JPEG, PNG") as over_grpc:
         read_text(client, form, encoded)
-    with pytest.raises(InferenceServerException, match="damaged picture") as over_http:
+    with pytest.raises(InferenceServerException, match="wanted a JPEG, PNG") as over_http:
         read_over_http(web, form, encoded)
     assert over_grpc.value.status() == "StatusCode.INVALID_ARGUMENT"
     assert over_http.value.status() == "400"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from orchestrator import AsyncPlateClient, PictureResult, PlateClient
-from orchestrator.errors import RequestError
+from orchestrator.errors import PictureError
 from orchestrator.plates import Plates
 from tests.integration.conftest import Wire
 from tests.samples import STREET, TEXTS
@@ -36,7 +36,7 @@ def test_each_picture_gets_its_own_result(wire: Wire, recognize: Callable, optio
     assert all(one.picture is given for one, given in zip(results, PICTURES, strict=True))
     assert [one.error or one.plates.texts for one in results[1::4]] == [[]] * 4
     assert [one.plates.texts for one in (*results[::4], *results[3::4])] == [TEXTS] * 8
-    assert {type(one.error) for one in results[2::4]} == {RequestError}
+    assert {type(one.error) for one in results[2::4]} == {PictureError}
 
 
 @pytest.mark.parametrize("recognize", [by_threads, by_tasks])

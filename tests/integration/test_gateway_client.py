@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.errors import RequestError, ServerError
+from orchestrator.errors import PictureError, RequestError, ServerError
 from orchestrator.gateway.keys import hash_of
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.process import start
@@ -95,6 +95,12 @@ def test_a_picture_is_read(url: str) -> None:
         assert sorted(client.recognize(STREET).texts) == TEXTS
         assert client.is_ready()
         assert client.server_settings().max_plates > 0
+
+
+@pytest.mark.parametrize("file", [b"%PDF-1.7\n", STREET.read_bytes()[:5000]], ids=["pdf", "cut"])
+def test_a_file_that_is_no_picture_is_a_picture_error(url: str, file: bytes) -> None:
+    with PlateClient(url, key=KEY) as client, pytest.raises(PictureError, match=r"^encoded_image"):
+        client.recognize(file)
 
 
 def test_crops_are_read_by_several_threads(url: str) -> None:

@@ -57,7 +57,8 @@ class Run:
         old = parts.find()
         asked = identify(self.job.asked, self.job.parameters)
         partitions = cut(listing.pictures(), self.usual, asked)
-        todo = self._leave_out_done(partitions, found := set[str](), old)
+        done = old - parts.find_failed()
+        todo = self._leave_out_done(partitions, found := set[str](), done)
         status, why = self._finish(todo)
         if not why and found:
             self._tell_stale(old - found, parts)
@@ -71,12 +72,12 @@ class Run:
         return status
 
     def _leave_out_done(
-        self, partitions: Iterable[Partition], found: set[str], old: set[str]
+        self, partitions: Iterable[Partition], found: set[str], done: set[str]
     ) -> Iterator[Partition]:
-        """Yield what has no file yet; note the names of all."""
+        """Yield what has no file yet, or one with pictures that failed; note the names of all."""
         for partition in partitions:
             found.add(partition.name)
-            if partition.name in old:
+            if partition.name in done:
                 self.totals.before += len(partition.pictures)
             else:
                 yield partition
@@ -110,6 +111,7 @@ class Run:
         totals = self.totals
         for line in outcome.told[: max(0, MOST_TOLD - totals.failed)]:
             self.screen.tell(to_printable(line))
+        totals.before += outcome.kept
         totals.pictures += outcome.pictures
         totals.plates += outcome.plates
         totals.read += outcome.read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field
@@ -57,6 +58,7 @@ class Outcome:
         plates: Found.
         read: Of them, with a text.
         failed: Pictures that have an error in place of an answer.
+        kept: Pictures, beside these, whose answers an earlier run wrote.
         told: Some of these, a line each.
         undone: Why there is no file; empty where there is one.
         is_away: Because the server or the storage did not answer, as it may not for the next.
@@ -67,6 +69,7 @@ class Outcome:
     plates: int = 0
     read: int = 0
     failed: int = 0
+    kept: int = 0
     told: Sequence[str] = ()
     undone: str = ""
     is_away: bool = False
@@ -94,23 +97,38 @@ class Worker:
     def work(self, partition: Partition) -> Outcome:
         """Recognise a partition's pictures and write their file, which replaces one of its name.
 
-        A server that gives no answer is no answer: then there is no file, and the next run does
-        them all.
+        Of such a file the answers are kept, and only what failed is tried again. A server that
+        gives no answer is no answer: then no file is written, and the next run asks again.
         """
-        rows: list[Row] = []
         dones: list[Done] = []
         try:
-            for picture, done in self._recognize(partition.pictures):
+            rows = self._read_answers(partition)
+            todo = [one for one in partition.pictures if one.below not in rows]
+            for picture, done in self._recognize(todo):
                 if done.is_away:
                     why = f"{done.entry.picture}: {done.entry.error}"
                     return Outcome(partition.name, undone=why, is_away=True)
                 more = {"archive": self._job.archive.name, "bytes": picture.size}
-                rows += (_printable(row) | more for row in done.entry.to_rows())
+                rows[picture.below] = [_printable(row) | more for row in done.entry.to_rows()]
                 dones.append(done)
-            self._parts.write(partition.name, rows)
+            all_rows = [row for one in partition.pictures for row in rows[one.below]]
+            self._parts.write(partition.name, all_rows)
         except PlateError as error:
             return Outcome(partition.name, undone=str(error), is_away=True)
-        return _sum_up(partition.name, dones)
+        return _sum_up(partition, dones)
+
+    def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
+        """Return the rows of an earlier run by picture, of pictures that did not fail."""
+        written: dict[str, list[Row]] = {}
+        for row in self._parts.read_failed(partition.name):
+            written.setdefault(row["picture"], []).append(row)
+        named = {one.below: _to_utf8(self._name(one)) for one in partition.pictures}
+        count = Counter(named.values())  # names that are no UTF-8 may look the same
+        return {
+            below: rows
+            for below, name in named.items()
+            if (rows := written.get(name)) and count[name] == 1 and not rows[0]["error"]
+        }
 
     def _recognize(self, pictures: Sequence[Listed]) -> Iterator[tuple[Listed, Done]]:
         sources = map(self._source, pictures)
@@ -119,8 +137,11 @@ class Worker:
             yield from zip(pictures, dones, strict=True)
 
     def _source(self, picture: Listed) -> Source:
-        name = f"{self._job.archive.name.rstrip('/')}/{picture.below}"
-        return Source(name, Path(picture.below), partial(self._read, picture.below))
+        read = partial(self._read, picture.below)
+        return Source(self._name(picture), Path(picture.below), read)
+
+    def _name(self, picture: Listed) -> str:
+        return f"{self._job.archive.name.rstrip('/')}/{picture.below}"
 
     def _read(self, below: str) -> bytes:
         path = self._job.archive.inside(below)
@@ -154,17 +175,22 @@ def from_row(row: Mapping[str, Any]) -> Partition:
 
 def _printable(row: Row) -> Row:
     """Return a row that Parquet takes: the name of a file may be no UTF-8."""
-    return row | {"picture": row["picture"].encode(errors="replace").decode()}
+    return row | {"picture": _to_utf8(row["picture"])}
 
 
-def _sum_up(name: str, dones: Sequence[Done]) -> Outcome:
+def _to_utf8(name: str) -> str:
+    return name.encode(errors="replace").decode()
+
+
+def _sum_up(partition: Partition, dones: Sequence[Done]) -> Outcome:
     entries = [done.entry for done in dones]
     failed = [entry for entry in entries if entry.error]
     return Outcome(
-        name,
+        partition.name,
         pictures=len(entries),
         plates=sum(len(entry.plates) for entry in entries),
         read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
         failed=len(failed),
+        kept=len(partition.pictures) - len(entries),
         told=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_TOLD]],
     )

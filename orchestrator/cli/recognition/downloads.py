@@ -10,6 +10,7 @@ from urllib.parse import unquote
 from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
 from urllib3.exceptions import HTTPError
 
+from orchestrator.cli.recognition.reach import Reach, make_web
 from orchestrator.cli.recognition.source import MOST_BYTES, MOST_MB, Source
 from orchestrator.errors import PictureError
 
@@ -29,16 +30,17 @@ def is_url(name: str) -> bool:
     return name.lower().startswith(SCHEMES)
 
 
-def picture_at(url: str) -> Source:
+def picture_at(url: str, reach: Reach) -> Source:
     """Return the picture that a URL names; it is fetched when it is read."""
-    return Source(url, Path(_file_name(url)), partial(fetch, url))
+    return Source(url, Path(_file_name(url)), partial(fetch, url, reach))
 
 
-def fetch(url: str, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> bytes:
+def fetch(url: str, reach: Reach, *, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> bytes:
     """Return what a web server has at a URL; no proxy is asked, and no cookie is kept.
 
     Args:
         url: Of http or https, and so is what it redirects to.
+        reach: To which addresses it may lead, redirects included.
         most_bytes: Largest content.
         most_s: How long all of it may take.
 
@@ -47,7 +49,8 @@ def fetch(url: str, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> byt
     """
     ends = time.monotonic() + most_s
     try:
-        response = _web().request("GET", url, preload_content=False)
+        web = _make_web(reach) if reach is Reach.TYPED else _shared_web(reach)
+        response = web.request("GET", url, preload_content=False)
         try:
             return _receive(response, most_bytes, ends)
         finally:
@@ -71,9 +74,14 @@ def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
     return bytes(content)
 
 
-@lru_cache(maxsize=1)
-def _web() -> PoolManager:
-    return PoolManager(
+@lru_cache(maxsize=len(Reach))
+def _shared_web(reach: Reach) -> PoolManager:
+    return _make_web(reach)
+
+
+def _make_web(reach: Reach) -> PoolManager:
+    return make_web(
+        reach,
         maxsize=CONNECTIONS,
         timeout=Timeout(connect=WAIT_S, read=WAIT_S),
         retries=Retry(REDIRECTS, connect=0, read=0, redirect=REDIRECTS),

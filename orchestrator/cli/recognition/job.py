@@ -27,8 +27,9 @@ from orchestrator.cli.recognition.screen import Screen
 from orchestrator.cli.recognition.source import Source
 from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
 from orchestrator.cli.recognition.totals import Totals
-from orchestrator.cli.recognition.watchlist import read_watchlist
+from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
+from orchestrator.formats import read_formats, russian
 from orchestrator.settings import check_parameters
 
 if TYPE_CHECKING:
@@ -51,11 +52,13 @@ class Input:
         named: Files, folders, archives, URLs, patterns, or `-`.
         listed: A file with more of these, a line each; `-` for standard input.
         is_recursive: Folders in folders, too.
+        private_addresses: URLs of the list and redirects may lead to private addresses.
     """
 
     named: Sequence[str]
     listed: str | None = None
     is_recursive: bool = True
+    private_addresses: bool = False
 
     def check(self) -> None:
         """Refuse what names nothing, or standard input twice.
@@ -70,10 +73,20 @@ class Input:
         if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
+    def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> Finder:
+        """Return what finds the pictures.
+
+        Args:
+            tell: Is told of each folder and archive that has no pictures.
+        """
+        return Finder(
+            is_recursive=self.is_recursive, private_addresses=self.private_addresses, tell=tell
+        )
+
     def find(self, finder: Finder) -> Iterator[Source]:
         """Yield the pictures; a list is read as they are taken."""
         listed = () if self.listed is None else read_list(self.listed)
-        return finder.find(chain(self.named, listed))
+        return chain(finder.find(self.named), finder.find(listed, is_list=True))
 
     @property
     def is_countable(self) -> bool:
@@ -151,6 +164,7 @@ class Asking:
         watchlist: File of plates to flag, and most characters that may differ.
         min_score: Least text score of a plate that is told.
         is_cyrillic: Texts in Cyrillic letters.
+        formats: File of the known kinds of plates, for the watchlist; Russian ones when None.
     """
 
     reach: Reach
@@ -160,6 +174,19 @@ class Asking:
     watchlist: tuple[Path | None, int] = (None, 0)
     min_score: float = 0.0
     is_cyrillic: bool = False
+    formats: Path | None = None
+
+    def read_watchlist(self, tell: Callable[[str], object]) -> Watchlist | None:
+        """Return the watchlist, None where none is asked for.
+
+        Raises:
+            SettingsError: It cannot be used, or the formats cannot.
+        """
+        path, distance = self.watchlist
+        if path is None:
+            return None
+        formats = read_formats(self.formats) if self.formats else russian()
+        return read_watchlist(path, distance, formats, tell)
 
 
 def recognize_all(given: Input, asked: Asking, output: Output) -> int:
@@ -170,11 +197,10 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
     """
     given.check()
     check_parameters(asked.parameters)
-    path, distance = asked.watchlist
-    watchlist = read_watchlist(path, distance) if path else None
-    done = output.find_done()
     screen = Screen()
-    finder = Finder(is_recursive=given.is_recursive, tell=screen.tell)
+    watchlist = asked.read_watchlist(screen.tell)
+    done = output.find_done()
+    finder = given.make_finder(screen.tell)
     sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
     server = asked.reach() if is_any_there else nullcontext(UNCALLED)
     with server as address, asked.connect(address) as client, ExitStack() as stack:
@@ -218,5 +244,4 @@ def _count(given: Input, done: set[str]) -> int | None:
     """Return how many pictures there are to do, None where only their end tells."""
     if not given.is_countable:
         return None
-    finder = Finder(is_recursive=given.is_recursive)
-    return sum(source.name not in done for source in given.find(finder))
+    return sum(source.name not in done for source in given.find(given.make_finder()))

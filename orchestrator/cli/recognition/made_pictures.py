@@ -9,7 +9,11 @@ from pathlib import Path
 
 from orchestrator.errors import PictureError
 from orchestrator.picture_files import CROP, DRAWING, unpack
+from orchestrator.picture_headers import check_file
 from orchestrator.plates import Plates
+
+MOST_PIXELS = 1_000_000_000
+"""The most that any server takes."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,7 @@ class Maker:
         from orchestrator.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
+        check_file(encoded, MOST_PIXELS)
         picture = unpack(encoded)
         if self.drawings:
             drawn = encode(annotate(picture, plates), DRAWING)

@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
@@ -17,6 +18,13 @@ from orchestrator.errors import SettingsError
 
 DIGITS = 4
 """Behind the point, of scores and pixels in CSV files."""
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+"""How a text begins that a spreadsheet takes for a formula. A CSV file has an apostrophe before it.
+
+Source: OWASP, "CSV Injection". A text with apostrophes of its own gets one more, so that the name
+of a picture can be read again."""
+MARKED = re.compile(r"^'(?='*[=+\-@\t\r])")
+"""The apostrophe that a CSV file has before such a text."""
 Kept = tuple[str, str]
 """The name of a picture that has an answer in a file, and the text of that answer."""
 
@@ -65,10 +73,7 @@ class Csv:
     head = ",".join(COLUMNS) + "\n"
 
     def to_text(self, entry: Entry) -> str:
-        text = io.StringIO()
-        rows = ({name: _round(one) for name, one in row.items()} for row in entry.to_rows())
-        csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(rows)
-        return text.getvalue()
+        return "".join(_to_line(map(_to_cell, row.values())) for row in entry.to_rows())
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         if next(lines, self.head) != self.head:
@@ -77,12 +82,19 @@ class Csv:
         for picture, group in groupby(rows, lambda row: row["picture"]):
             kept = [row for row in group if row["plates"]]  # those of failed pictures say none
             if kept and kept[-1]["plate"] == kept[-1]["plates"]:
-                text = io.StringIO()
-                csv.DictWriter(text, COLUMNS, lineterminator="\n").writerows(kept)
-                yield picture, text.getvalue()
+                yield MARKED.sub("", picture), "".join(_to_line(row.values()) for row in kept)
 
 
-def _round(value: object) -> object:
+def _to_line(row: Iterable[object]) -> str:
+    """Return a row as a line; before Python 3.13 only this ending has carriage returns quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(row)
+    return line.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _to_cell(value: object) -> object:
+    if isinstance(value, str) and FORMULA.match(value):
+        return f"'{value}"
     return round(value, DIGITS) if isinstance(value, float) else value
 
 
@@ -179,7 +191,7 @@ def check_new(path: Path) -> None:
 
 def open_text(path: Path, mode: str) -> TextIO:
     """Open a file of results: names of files that are no UTF-8 keep their bytes."""
-    return path.open(mode, encoding="utf-8", errors="surrogateescape", newline="")  # type: ignore[return-value]
+    return path.open(mode, encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[return-value]
 
 
 def _unwritable(path: Path, error: OSError) -> SettingsError:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from orchestrator.cli.recognition import archives
 from orchestrator.cli.recognition.downloads import is_url, picture_at
+from orchestrator.cli.recognition.reach import Reach
 from orchestrator.cli.recognition.skipped import WANTED, Skipped
 from orchestrator.cli.recognition.source import Source, missing
 from orchestrator.errors import PictureError
@@ -32,6 +33,7 @@ class Finder:
         *,
         is_recursive: bool = True,
         with_crops: bool = False,
+        private_addresses: bool = False,
         tell: Callable[[str], object] = lambda message: None,
     ) -> None:
         """Prepare to find.
@@ -39,25 +41,30 @@ class Finder:
         Args:
             is_recursive: Folders stand for the pictures in their folders, too.
             with_crops: What `--crops` wrote counts as a picture.
+            private_addresses: URLs of lists and redirects may lead to private addresses.
             tell: Is told of each folder and archive that has no pictures.
         """
         self.skipped = Skipped()
         self._is_recursive = is_recursive
         self._with_crops = with_crops
+        self._private_addresses = private_addresses
         self._tell = tell
 
-    def find(self, named: Iterable[str]) -> Iterator[Source]:
+    def find(self, named: Iterable[str], *, is_list: bool = False) -> Iterator[Source]:
         """Yield the pictures that are named, in order.
 
         Args:
             named: Each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or `[]`, or
                 `-` for standard input.
+            is_list: They come from a list, and were not typed by the user.
         """
+        reach = Reach.PUBLIC if is_list else Reach.TYPED
+        reach = Reach.ALL if self._private_addresses else reach
         for name in named:
             if name == STANDARD_INPUT:
                 yield Source("-", Path("stdin"), read_standard_input)
             elif is_url(name):
-                yield picture_at(name)
+                yield picture_at(name, reach)
             else:
                 yield from self._on_disk(name)
 

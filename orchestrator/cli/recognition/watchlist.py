@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
 from orchestrator.edits import edit_distance
 from orchestrator.errors import SettingsError
+from orchestrator.formats import MAX_LENGTH, Formats
 from orchestrator.letters import to_latin
 from orchestrator.plates import Plate
 
@@ -18,6 +19,10 @@ SHORTEST = 4
 """Characters of a plate; those of the old kinds have five."""
 BEHIND = re.compile(r"[\s,;]+")
 """What stands between a plate and its note."""
+WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
+"""A word, and what stands behind it."""
+MOST_TOLD = 5
+"""Lines of no known kind that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +78,22 @@ class Watchlist:
         return self._shortened.get(shorter, [])
 
 
-def read_watchlist(path: Path, distance: int) -> Watchlist:
+def read_watchlist(
+    path: Path,
+    distance: int,
+    formats: Formats,
+    tell: Callable[[str], object] = lambda message: None,
+) -> Watchlist:
     """Read a list: a plate a line, in Latin or Cyrillic letters, and after a blank or comma a note.
 
-    Empty lines are left out, and so are those that begin with `#`.
+    A plate may have blanks in it where it is of a known kind: `A 123 BC 77`. Empty lines are left
+    out, and so are those that begin with `#`.
+
+    Args:
+        path: The list.
+        distance: Most edits between a text and a plate of the list, 0 to 2.
+        formats: The known kinds of plates.
+        tell: Is told of lines whose plate is of no known kind.
 
     Raises:
         SettingsError: The file cannot be read, has no plates, or a line that is none.
@@ -87,18 +104,46 @@ def read_watchlist(path: Path, distance: int) -> Watchlist:
         reason = getattr(error, "strerror", None) or error
         raise SettingsError(f"watchlist: {path}: cannot be read: {reason}") from error
     notes: dict[str, str] = {}
+    unknown: list[str] = []
     for number, line in enumerate(lines, 1):
-        plate, note = [*BEHIND.split(line.strip(), maxsplit=1), ""][:2]
-        if not plate or plate.startswith("#"):
+        if not line.strip() or line.lstrip().startswith("#"):
             continue
-        if len(plate) < SHORTEST:  # else `A 123 BC 77` would be a plate A that no car has
+        plate, note = _split(line.strip(), formats)
+        if len(plate) < SHORTEST:
             raise SettingsError(
-                f"watchlist: {path}: line {number}: wanted a plate without blanks, got {plate!r}"
+                f"watchlist: {path}: line {number}: wanted a plate of a known kind, or one without "
+                f"blanks, got {line.strip()!r}"
             )
-        notes[to_latin(plate)] = note
+        if not _is_known(plate, formats):
+            unknown.append(f"watchlist: {path}: line {number}: {plate!r} is no known kind of plate")
+        notes[plate] = note
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
+    for message in unknown[:MOST_TOLD]:
+        tell(f"{message}; it is looked for as it stands")
+    if len(unknown) > MOST_TOLD:
+        tell(f"watchlist: {path}: {len(unknown) - MOST_TOLD:,} more lines of no known kind")
     return Watchlist(notes, distance)
+
+
+def _split(line: str, formats: Formats) -> tuple[str, str]:
+    """Return the plate and the note of a line.
+
+    The plate is the first word, unless only several words together are of a known kind.
+    """
+    together = ""
+    for word in WORD.finditer(line):
+        together += to_latin(word[1])
+        if _is_known(together, formats):
+            return together, line[word.end() :]
+        if word[2].strip() or len(together) >= MAX_LENGTH:  # behind a comma stands the note
+            break
+    plate, note = [*BEHIND.split(line, maxsplit=1), ""][:2]
+    return to_latin(plate), note
+
+
+def _is_known(plate: str, formats: Formats) -> bool:
+    return any(formats.format_of(plate, lines) for lines in (1, 2))
 
 
 def _shorten(text: str, most: int) -> Iterator[str]:

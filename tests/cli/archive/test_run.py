@@ -1,5 +1,6 @@
 """A run without Ray: what is done, what is left out, what is told."""
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -119,6 +120,51 @@ def test_a_broken_picture_is_a_row_with_its_error(archive: Path) -> None:
     ]
     assert told[0] == f"{archive}/1/01.jpg: damaged picture"
     assert told[-1].endswith("23 plates found, 23 read, 1 picture failed")
+
+
+def test_a_picture_that_failed_is_tried_again_and_told_again(archive: Path) -> None:
+    (archive / "1" / "01.jpg").write_bytes(BROKEN)
+    run(archive)
+    status, told, second = run(archive)
+    assert (status, second.done) == (1, 1)
+    assert told[0] == f"{archive}/1/01.jpg: damaged picture"
+    assert "23 pictures were done before" in told
+    assert told[-1].endswith("0 plates found, 0 read, 1 picture failed")
+    assert [row["picture"] for row in rows(archive)] == names(archive)
+
+
+def test_of_a_part_only_what_failed_is_tried_again(archive: Path) -> None:
+    whole = b"a pict"  # as long as BROKEN: the size of a picture is part of its name
+    for path in archive.rglob("*.jpg"):
+        path.write_bytes(whole)
+    (archive / "1" / "01.jpg").write_bytes(BROKEN)
+    run(archive)
+    for path in archive.rglob("*.jpg"):
+        path.write_bytes(BROKEN)
+    (archive / "1" / "01.jpg").write_bytes(whole)
+    assert run(archive)[0] == 0
+    assert [row["picture"] for row in rows(archive)] == names(archive)
+    assert {row["error"] for row in rows(archive)} == {None}
+    status, _, third = run(archive)
+    assert (status, third.done) == (0, 0)
+
+
+def test_names_that_look_alike_in_the_table_are_tried_again_together(archive: Path) -> None:
+    for name in (b"a\xfe.jpg", b"a\xff.jpg"):
+        (archive / os.fsdecode(name)).write_bytes(b"broken" if name[1] == 0xFF else b"a pict")
+    assert run(archive)[0] == 1
+    status, told, _ = run(archive)
+    assert status == 1
+    assert told[-1].startswith("2 pictures in ")
+    assert len(rows(archive)) == PICTURES + 2
+
+
+def test_pruning_removes_the_notes_of_failures_too(archive: Path) -> None:
+    (archive / "1" / "01.jpg").write_bytes(BROKEN)
+    run(archive)
+    (archive / "1" / "01.jpg").write_bytes(b"another picture")
+    assert run(archive, is_pruned=True)[0] == 0
+    assert [*archive.with_name("out").glob(".*")] == []
 
 
 def test_no_answer_is_no_result_and_is_asked_for_again(archive: Path) -> None:

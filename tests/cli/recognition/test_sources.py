@@ -34,6 +34,22 @@ class TestFind:
     def test_nothing_named_is_nothing_found(self) -> None:
         assert found() == []
 
+    @pytest.mark.parametrize(
+        ("options", "is_list", "reason"),
+        [
+            pytest.param({}, False, "refused", id="typed"),
+            pytest.param({}, True, "wanted a public address", id="listed"),
+            pytest.param({"private_addresses": True}, True, "refused", id="allowed"),
+        ],
+    )
+    def test_urls_of_a_list_lead_to_public_addresses_alone(
+        self, options: dict[str, bool], is_list: bool, reason: str
+    ) -> None:
+        """Nothing listens there: that the connection is refused shows that it was tried."""
+        (source,) = Finder(**options).find(["http://127.0.0.1:1/car.jpg"], is_list=is_list)
+        with pytest.raises(PictureError, match=reason):
+            source.read()
+
     def test_a_file_is_itself_whatever_its_name(self, tmp_path: Path) -> None:
         (source,) = Finder().find([str(fill(tmp_path, "deep/photo") / "deep" / "photo")])
         assert (source.name, source.below) == (f"{tmp_path}/deep/photo", Path("photo"))

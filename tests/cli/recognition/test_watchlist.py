@@ -4,6 +4,7 @@ import pytest
 
 from orchestrator.cli.recognition.watchlist import Hit, Watchlist, edit_distance, read_watchlist
 from orchestrator.errors import SettingsError
+from orchestrator.formats import russian
 from orchestrator.letters import to_cyrillic
 from orchestrator.plates import Plate
 
@@ -54,20 +55,61 @@ def test_a_plate_that_was_not_sure_enough_is_looked_up_by_its_best_reading() -> 
 def test_a_list_has_plates_in_either_letters_with_notes(tmp_path: Path) -> None:
     path = tmp_path / "list.txt"
     path.write_text(f"# wanted\n\n{to_cyrillic('A123BC77').lower()}  blue van\nb456op199,\n")
-    watchlist = read_watchlist(path, 0)
+    watchlist = read_watchlist(path, 0, russian())
     assert watchlist.find(plate("A123BC77")) == Hit("A123BC77", "blue van", 0)
     assert watchlist.find(plate("B456OP199")) == Hit("B456OP199", "", 0)
 
 
-def test_a_plate_with_blanks_in_it_is_told(tmp_path: Path) -> None:
-    (tmp_path / "list.txt").write_text("B456OP199\nA 123 BC 77\n")
-    with pytest.raises(SettingsError, match="line 2: wanted a plate without blanks, got 'A'"):
-        read_watchlist(tmp_path / "list.txt", 0)
+@pytest.mark.parametrize(
+    ("line", "wanted", "note"),
+    [
+        pytest.param("A004MA 37", "A004MA37", "", id="region"),
+        pytest.param("A 123 BC 77 blue van", "A123BC77", "blue van", id="every-part"),
+        pytest.param("a 004 \u043c\u0430 37, 2 doors", "A004MA37", "2 doors", id="letters"),
+        pytest.param("A123BC77 7 seats", "A123BC77", "7 seats", id="note-of-a-whole-plate"),
+        pytest.param("A123BC77", "A123BC77", "", id="no-note"),
+    ],
+)
+def test_blanks_in_a_plate_of_a_known_kind_are_left_out(
+    line: str, wanted: str, note: str, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    (tmp_path / "list.txt").write_text(f"{line}\n")
+    watchlist = read_watchlist(tmp_path / "list.txt", 0, russian(), told.append)
+    assert watchlist.find(plate(wanted)) == Hit(wanted, note, 0)
+    assert told == []
+
+
+@pytest.mark.parametrize("line", ["A004MA", "A004MA stolen", "A004MA,37"])
+def test_a_plate_of_no_known_kind_is_told(line: str, tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "list.txt").write_text(f"B456OP199\n{line}\n")
+    watchlist = read_watchlist(tmp_path / "list.txt", 0, russian(), told.append)
+    (sentence,) = told
+    assert sentence.endswith(
+        "line 2: 'A004MA' is no known kind of plate; it is looked for as it stands"
+    )
+    assert watchlist.find(plate("A004MA"))
+
+
+def test_many_plates_of_no_known_kind_are_told_in_a_few_lines(tmp_path: Path) -> None:
+    told: list[str] = []
+    (tmp_path / "list.txt").write_text("".join(f"FOREIGN{n}\n" for n in range(1205)))
+    read_watchlist(tmp_path / "list.txt", 0, russian(), told.append)
+    assert len(told) == 6
+    assert told[-1].endswith(": 1,200 more lines of no known kind")
+
+
+@pytest.mark.parametrize("line", ["A 123 BC", "A, 123 BC 77"])
+def test_a_line_that_begins_with_no_plate_is_an_error(line: str, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(f"B456OP199\n{line}\n")
+    with pytest.raises(SettingsError, match=f"line 2: wanted a plate of a known .* got '{line}'"):
+        read_watchlist(tmp_path / "list.txt", 0, russian())
 
 
 def test_a_list_without_plates_is_none(tmp_path: Path) -> None:
     (tmp_path / "list.txt").write_text("# nobody\n")
     with pytest.raises(SettingsError, match="wanted a plate a line, got none"):
-        read_watchlist(tmp_path / "list.txt", 0)
+        read_watchlist(tmp_path / "list.txt", 0, russian())
     with pytest.raises(SettingsError, match="cannot be read: No such file"):
-        read_watchlist(tmp_path / "gone.txt", 0)
+        read_watchlist(tmp_path / "gone.txt", 0, russian())

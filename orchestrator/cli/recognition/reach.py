@@ -1,0 +1,120 @@
+"""Which addresses pictures are fetched from: a stranger's URL must not reach private networks."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from enum import Enum
+from typing import Any
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import NameResolutionError, NewConnectionError
+
+from orchestrator.errors import PictureError
+
+
+class Reach(Enum):
+    """Which addresses a URL may lead to.
+
+    Loopback, link-local and private addresses, and all others that are not global, are private.
+    """
+
+    PUBLIC = "public"
+    """No private ones: for URLs of a list, which may be a stranger's."""
+    TYPED = "typed"
+    """For a URL that the user typed: that of its own host, and from there on no other private
+    one."""
+    ALL = "all"
+    """All."""
+
+
+class Gate:
+    """Connects to the addresses that a reach allows.
+
+    A name is resolved once, and what is connected to is the address that was checked: a name that
+    is answered otherwise the next time (DNS rebinding) gains nothing.
+    """
+
+    def __init__(self, reach: Reach) -> None:
+        self._is_all = reach is Reach.ALL
+        self._is_first = reach is Reach.TYPED
+        self._known: set[str] = set()
+
+    def connect(self, host: str, port: int, timeout_s: float | None) -> socket.socket:
+        """Return a socket that is connected to a host.
+
+        Raises:
+            PictureError: All addresses of the host are private.
+            OSError: There is no such host, or it does not answer.
+        """
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = [str(one[4][0]) for one in found]
+        allowed = [one for one in addresses if self._allows(one)]
+        if not allowed:
+            raise PictureError(
+                f"wanted a public address, got {addresses[0]} for {host}; --private-addresses "
+                "allows it"
+            )
+        *others, last = allowed
+        for address in others:
+            try:
+                return self._connect(address, port, timeout_s)
+            except OSError:  # the next one may answer
+                continue
+        return self._connect(last, port, timeout_s)
+
+    def _connect(self, address: str, port: int, timeout_s: float | None) -> socket.socket:
+        connected = socket.create_connection((address, port), timeout_s)
+        if self._is_first:
+            self._is_first = False
+            self._known.add(address)
+        return connected
+
+    def _allows(self, address: str) -> bool:
+        return self._is_all or self._is_first or address in self._known or is_public(address)
+
+
+def is_public(address: str) -> bool:
+    """Tell whether an IP address is global, and the IPv4 address that it may hold is, too."""
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour
+        return inner.is_global if inner else ip.is_global
+    return ip.is_global
+
+
+def make_web(reach: Reach, **options: Any) -> PoolManager:
+    """Return connections to web servers within a reach; for `TYPED` they are for one URL.
+
+    Args:
+        reach: Where they may lead.
+        options: Of the `PoolManager`.
+    """
+    gate = Gate(reach)
+
+    def open_socket(connection: HTTPConnection) -> socket.socket:
+        timeout = connection.timeout
+        timeout_s = timeout if isinstance(timeout, int | float) else None
+        try:
+            return gate.connect(connection.host.strip("[]"), connection.port, timeout_s)
+        except socket.gaierror as error:
+            raise NameResolutionError(connection.host, connection, error) from error
+        except OSError as error:
+            raise NewConnectionError(connection, str(error)) from error
+
+    class Plain(HTTPConnection):
+        _new_conn = open_socket
+
+    class Secured(HTTPSConnection):
+        _new_conn = open_socket
+
+    class PlainPool(HTTPConnectionPool):
+        ConnectionCls = Plain
+
+    class SecuredPool(HTTPSConnectionPool):
+        ConnectionCls = Secured
+
+    web = PoolManager(**options)
+    web.pool_classes_by_scheme = {"http": PlainPool, "https": SecuredPool}
+    return web

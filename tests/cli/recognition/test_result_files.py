@@ -1,0 +1,53 @@
+"""Files of results, written and read again."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
+from orchestrator.plates import Plate, Plates
+
+FORMULAS = ["=1+1.jpg", "+1.jpg", "-1.jpg", "@SUM(1).jpg", "\t1.jpg", "\r1.jpg"]
+PLATES = Plates((Plate((-3.0, 0, 90, 20), text="A123BC77", raw_text="-1"),))
+
+
+def write(path: Path, *entries: Entry) -> None:
+    file = ResultFile(path, Csv())
+    for entry in entries:
+        file.write(entry)
+    file.close()
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+@pytest.mark.parametrize("name", [*FORMULAS, "'=1+1.jpg"])
+def test_a_text_that_begins_like_a_formula_is_written_as_text(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "out.csv", Entry(name, PLATES), Entry("b.jpg", error=f"{name}: damaged"))
+    first, second = rows_of(tmp_path / "out.csv")
+    assert first["picture"] == f"'{name}"
+    assert first["raw_text"] == "'-1"
+    assert first["x0"] == "-3.0"
+    assert second["error"] == f"'{name}: damaged"
+
+
+@pytest.mark.parametrize("name", ["a=1.jpg", "'a.jpg", "''", "ь.jpg"])
+def test_other_texts_stay_as_they_are(name: str, tmp_path: Path) -> None:
+    write(tmp_path / "out.csv", Entry(name, PLATES))
+    assert rows_of(tmp_path / "out.csv")[0]["picture"] == name
+
+
+def test_pictures_are_known_by_their_own_names_when_a_run_goes_on(tmp_path: Path) -> None:
+    path, names = tmp_path / "out.csv", {*FORMULAS, "'=1+1.jpg", "''=1+1.jpg", "'a.jpg", "a.jpg"}
+    write(path, *(Entry(name, PLATES) for name in sorted(names)))
+    before = path.read_bytes()
+    assert find_done([(path, Csv())]) == names
+    assert path.read_bytes() == before
+
+
+def test_other_files_of_results_have_the_names_themselves() -> None:
+    assert '"picture": "=1+1.jpg"' in JsonLines().to_text(Entry("=1+1.jpg"))
