@@ -15,6 +15,8 @@ times, and for what processes keep of pictures that were freed. With 2 GiB, meas
 most under a flood of photos of 48 megapixels."""
 KEPT_BYTES, KEPT_ONE_BYTES = 128 * MIB, 32 * MIB
 """Of freed memory, that each process keeps where there is much: in all, and of one picture."""
+LEAST_BYTES = 64 * MIB
+"""For pictures in work, however little memory there is: two frames of 4 megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
 
@@ -27,6 +29,15 @@ def budget(memory_bytes: int, workers: int) -> int:
         workers: Worker processes of Triton.
     """
     return max(0, int((memory_bytes - service_bytes(workers)) / SPARE))
+
+
+def least_bytes(workers: int) -> int:
+    """Return with how much memory the service can be started, in bytes.
+
+    Args:
+        workers: Worker processes of Triton.
+    """
+    return service_bytes(workers) + SPARE * LEAST_BYTES
 
 
 def service_bytes(workers: int) -> int:

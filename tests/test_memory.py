@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.memory import MIB, budget, keep_freed, service_bytes, usable_memory
+from orchestrator.memory import (
+    LEAST_BYTES,
+    MIB,
+    budget,
+    keep_freed,
+    least_bytes,
+    service_bytes,
+    usable_memory,
+)
 
 GIB = 1024 * MIB
 UNLIMITED = 9223372036854771712
@@ -85,3 +93,7 @@ def test_more_workers_leave_less() -> None:
 
 def test_a_service_without_room_has_no_budget() -> None:
     assert budget(GIB // 2, workers=10) == 0
+
+
+def test_with_the_least_memory_the_budget_is_the_least_one() -> None:
+    assert budget(least_bytes(10), workers=10) == LEAST_BYTES
