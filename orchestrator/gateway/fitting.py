@@ -8,7 +8,7 @@ from dataclasses import replace
 from orchestrator.gateway.options import MIB, Limits
 from orchestrator.memory import LEAST_BYTES, budget
 
-BODIES = 4
+BODIES = 5
 """One part of so many that pictures in work get is for bodies of all calls. A body that waits takes
 three times its bytes: as it came, as its pictures, and as Triton is to get them."""
 BYTES_A_PIXEL = 8
