@@ -15,6 +15,7 @@ from pathlib import Path
 
 from orchestrator.children import begin_child, ignore_stops
 from orchestrator.errors import ServerError
+from orchestrator.oom_score import raise_score
 from orchestrator.server.care import Care
 from orchestrator.server.command import command, environment
 from orchestrator.server.deaths import Death, Renewal
@@ -267,6 +268,7 @@ def start(
         )
         begin = begin_slowly if is_beside else begin_child
         process = _launch(line, variables, runtime, begin)
+        raise_score(process.pid)  # long before it starts a worker, which inherits it
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None
         server = Server(options, process, runtime, loaded, mine, tell)
