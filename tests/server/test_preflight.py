@@ -124,7 +124,7 @@ def test_too_little_memory_is_told_before_the_start() -> None:
 def test_fewer_pictures_at_once_need_less_memory() -> None:
     most = 1100 * MIB
     preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
-    with pytest.raises(ServerError, match="^memory: "):
+    with pytest.raises(ServerError, match=r"^memory: "):
         preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
 
 
@@ -136,7 +136,7 @@ def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
     monkeypatch.setattr(preflight, "usable_memory", lambda: 512 * MIB)
     http, grpc, metrics = free_ports(3)
     ports = {"http_port": http, "grpc_port": grpc, "metrics_port": metrics}
-    with pytest.raises(ServerError, match="^memory: wanted .* got 512 MiB"):
+    with pytest.raises(ServerError, match=r"^memory: wanted .* got 512 MiB"):
         preflight.check(ServerOptions(device="cpu", **ports))
 
 
