@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.children import begin_child, ignore_stops
+from orchestrator.children import begin_child, ignore_stops, reap_group
 from orchestrator.errors import ServerError
 from orchestrator.oom_score import raise_score
 from orchestrator.server.care import Care
@@ -184,6 +184,7 @@ class Server:
         with contextlib.suppress(ProcessLookupError):  # workers of a server that died
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        reap_group(self.process.pid)
         self.runtime.remove()
 
     def _wait_for_end(self, timeout_s: float) -> bool:
