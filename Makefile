@@ -24,7 +24,7 @@ help:
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
-	@echo "make image-check as root: build the cpu image without Docker, look inside, run it"
+	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
 	@echo "make test-train  the tests that need the yolov5 package"
 	@echo "make workshop    what plates evaluate and bench need beside what serves"

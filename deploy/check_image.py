@@ -1,5 +1,8 @@
 """Build the `cpu` image without a Docker engine, look inside, and run it the way compose.yaml does.
 
+Where Debian's docker.io is there, too, an engine of this check's own runs it as docs/docker.md
+says, and docker-compose by compose.yaml; else a line says that this was skipped.
+
 Every step of the Dockerfile runs for real, from a clean root. Needs root, Linux, and Debian's
 packages buildah, debootstrap and util-linux:
 
@@ -25,6 +28,7 @@ import urllib.request
 import psutil
 import torch
 
+from deploy.check_docker import check_docker
 from deploy.image import PROJECT, SERVICE, WORK, CheckError, Container, build, process_of
 from orchestrator.client import PlateClient
 from orchestrator.loopback import open_url
@@ -79,6 +83,7 @@ def check() -> None:
         check_own_weights(container)
     finally:
         container.remove()
+    check_docker(STREET, TEXTS, container.config["Healthcheck"]["Test"][1:], report)
 
 
 def show_layers(image: Container) -> None:

@@ -7,8 +7,9 @@ import os
 import resource
 import signal
 import threading
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -18,6 +19,7 @@ PROC = Path("/proc")
 STATE = 0  # of the fields after a process's name
 STOPPED = "T"
 PR_SET_PDEATHSIG = 1
+REAP_EVERY_S = 0.01
 _LIBC = ctypes.CDLL(None)
 
 
@@ -33,6 +35,23 @@ def begin_child() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     most = 1 if hard else 0  # which only root may raise
     resource.setrlimit(resource.RLIMIT_CORE, (most, most))
+
+
+def reap_group(group: int, timeout_s: float = 1.0) -> None:
+    """Reap what a child that ended has left: its own children, which were killed.
+
+    The kernel gives those to process 1. Where this process is that one, as in a container without
+    an init, they would stay zombies for as long as it runs.
+
+    Args:
+        group: Process group of the child, all of which was killed.
+        timeout_s: Longest wait for the kernel to end them.
+    """
+    deadline = time.monotonic() + timeout_s
+    with suppress(ChildProcessError):  # all are reaped, or another process has them
+        while time.monotonic() < deadline:
+            if os.waitpid(-group, os.WNOHANG) == (0, 0):
+                time.sleep(REAP_EVERY_S)
 
 
 def read_stat(pid: int) -> list[str]:

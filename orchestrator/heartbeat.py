@@ -20,6 +20,8 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from orchestrator.oom_score import raise_score
+
 VARIABLE = "PLATES_HEARTBEATS"
 """Names the beginning of the files' paths; a process id follows. Nothing is watched without."""
 PARAMETER = "hang_s"
@@ -78,10 +80,15 @@ class Heartbeat:
 
     @classmethod
     def of_model(cls, config: Mapping[str, Any]) -> Heartbeat:
-        """Return that of a worker of Triton's, by the model's configuration."""
+        """Return that of a worker of Triton's, by the model's configuration.
+
+        Where a supervisor watches, the worker is from now on killed before Triton when memory runs
+        out: it is the one that can be replaced.
+        """
         value = config.get("parameters", {}).get(PARAMETER, {}).get("string_value", "0")
         prefix = os.environ.get(VARIABLE)
         if prefix:
+            raise_score()
             _tell_faults(Path(f"{prefix}{os.getpid()}{STACK}"))
         return cls(float(value), prefix)
 

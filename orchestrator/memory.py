@@ -7,14 +7,16 @@ from contextlib import suppress
 from pathlib import Path
 
 MIB = 1024 * 1024
-SERVICE_BYTES, WORKER_BYTES = 300 * MIB, 90 * MIB
+SERVICE_BYTES, WORKER_BYTES = 300 * MIB, 100 * MIB
 """Under usual load: supervisor, tritonserver and gateway together; each worker of Triton."""
-SPARE = 2
+SPARE = 1.75
 """Bytes of free memory for each byte of the budget: the rest is for bodies that wait, each three
-times, and for what processes keep of pictures that were freed. With 2 GiB, measured: 1.8 GiB at
-most under a flood of photos of 48 megapixels."""
+times, and for what processes keep of pictures that were freed. With 2 GiB, measured: 1.91 GiB at
+most while twelve clients sent photos of 48 megapixels and 13 MB, three each at once."""
 KEPT_BYTES, KEPT_ONE_BYTES = 128 * MIB, 32 * MIB
 """Of freed memory, that each process keeps where there is much: in all, and of one picture."""
+LEAST_BYTES = 64 * MIB
+"""For pictures in work, however little memory there is: two frames of 4 megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
 
@@ -27,6 +29,15 @@ def budget(memory_bytes: int, workers: int) -> int:
         workers: Worker processes of Triton.
     """
     return max(0, int((memory_bytes - service_bytes(workers)) / SPARE))
+
+
+def least_bytes(workers: int) -> int:
+    """Return with how much memory the service can be started, in bytes.
+
+    Args:
+        workers: Worker processes of Triton.
+    """
+    return service_bytes(workers) + int(SPARE * LEAST_BYTES)
 
 
 def service_bytes(workers: int) -> int:
@@ -50,8 +61,8 @@ def keep_freed(memory_bytes: int) -> dict[str, str]:
     Source: GNU C Library, mallopt(3).
     """
     return {
-        "MALLOC_MMAP_THRESHOLD_": str(min(KEPT_ONE_BYTES, memory_bytes // 128)),
-        "MALLOC_TRIM_THRESHOLD_": str(min(KEPT_BYTES, memory_bytes // 64)),
+        "MALLOC_MMAP_THRESHOLD_": str(min(KEPT_ONE_BYTES, memory_bytes // 256)),
+        "MALLOC_TRIM_THRESHOLD_": str(min(KEPT_BYTES, memory_bytes // 128)),
     }
 
 

@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.memory import MIB, budget, keep_freed, service_bytes, usable_memory
+from orchestrator.memory import (
+    LEAST_BYTES,
+    MIB,
+    budget,
+    keep_freed,
+    least_bytes,
+    service_bytes,
+    usable_memory,
+)
 
 GIB = 1024 * MIB
 UNLIMITED = 9223372036854771712
@@ -60,7 +68,7 @@ def test_a_limit_of_version_1_counts(tmp_path, proc, text: int, usable: int) -> 
 @pytest.mark.parametrize(
     ("memory_bytes", "one_mb", "all_mb"),
     [
-        pytest.param(2 * GIB, 16, 32, id="little"),
+        pytest.param(2 * GIB, 8, 16, id="little"),
         pytest.param(64 * GIB, 32, 128, id="much"),
     ],
 )
@@ -85,3 +93,12 @@ def test_more_workers_leave_less() -> None:
 
 def test_a_service_without_room_has_no_budget() -> None:
     assert budget(GIB // 2, workers=10) == 0
+
+
+def test_with_the_least_memory_the_budget_is_the_least_one() -> None:
+    assert budget(least_bytes(10), workers=10) == LEAST_BYTES
+
+
+def test_a_photo_that_others_send_too_is_given_back_at_once_where_memory_is_short() -> None:
+    """Twelve photos of 13 MB at once ended workers with 2 GiB when freed bodies stayed."""
+    assert int(keep_freed(2 * GIB)["MALLOC_MMAP_THRESHOLD_"]) < 13 * MIB

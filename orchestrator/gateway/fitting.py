@@ -6,13 +6,11 @@ import logging
 from dataclasses import replace
 
 from orchestrator.gateway.options import MIB, Limits
-from orchestrator.memory import budget
+from orchestrator.memory import LEAST_BYTES, budget
 
-BODIES = 4
+BODIES = 5
 """One part of so many that pictures in work get is for bodies of all calls. A body that waits takes
 three times its bytes: as it came, as its pictures, and as Triton is to get them."""
-LEAST_MB = 64
-"""For pictures in work, however little memory there is: two frames of 4 megapixels."""
 BYTES_A_PIXEL = 8
 """Memory that a usual photo takes while it is in work: unpacked, and its file's copies."""
 
@@ -32,7 +30,7 @@ def fit(limits: Limits, memory_bytes: int, workers: int, processes: int) -> Limi
         processes: Of the gateway.
     """
     if not limits.picture_mb:
-        picture_mb = max(LEAST_MB, budget(memory_bytes, workers) // MIB)
+        picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB
         memory_mb = max(limits.body_mb, picture_mb // BODIES)
         memory_mb = min(limits.memory_mb, memory_mb)
         limits = replace(limits, picture_mb=picture_mb, memory_mb=memory_mb)

@@ -22,6 +22,7 @@ from orchestrator.children import (
     begin_child,
     ignore_stops,
     read_stat,
+    reap_group,
     without_secrets,
 )
 from orchestrator.errors import ServerError
@@ -250,3 +251,4 @@ def _end(process: subprocess.Popen[str], timeout_s: float) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    reap_group(process.pid)

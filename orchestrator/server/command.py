@@ -24,6 +24,10 @@ ADMIN_APIS = "model-repository,shared-memory,trace,logging"
 CALLER_APIS = "inference,metadata,statistics,model-config"
 """Everything else but health."""
 
+CALLS_IN_FLIGHT = 8
+"""Threads for each worker, in which Triton waits for what its model asks of others. More calls of
+one worker wait for a thread. Triton starts them all at once, 32 if not told: with two cores 320 of
+the service's 460 threads. Models of Python-based backends have as many as those in Python."""
 UNLESS_SET = {
     # Idle threads of one worker must not spin on the cores that another is working on.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -113,6 +117,7 @@ def _workers(is_native: bool, prefix: str, patience_s: float) -> Iterator[str]:
 
     Triton gives up a worker that is not there within half a minute, which on busy cores happens.
     """
+    yield f"--backend-config=python,thread-pool-size={CALLS_IN_FLIGHT}"
     ours = () if is_native else sorted(folder.name for folder in OUR_BACKENDS.iterdir())
     for backend in ("python", *ours):
         yield f"--backend-config={backend},shm-region-prefix-name={prefix}"

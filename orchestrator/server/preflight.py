@@ -11,6 +11,7 @@ from pathlib import Path
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.loopback import reach
+from orchestrator.memory import MIB, least_bytes, usable_memory
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.server.models import check_distinct, count_workers
 from orchestrator.server.options import ServerOptions
@@ -46,6 +47,7 @@ def check(options: ServerOptions) -> ServerOptions:
     check_localhost(options)
     remove_leftovers()  # which have ports and memory
     check_ports(options)
+    check_memory(options, usable_memory())
     check_shared_memory(options)
     return options
 
@@ -101,6 +103,31 @@ def check_ports(options: ServerOptions) -> None:
         ServerError: One of them is no port, the same as another, in use, or not to be had.
     """
     check_listening(options.listening)
+
+
+def check_memory(options: ServerOptions, memory_bytes: int) -> None:
+    """See that the workers of our models, and a picture, have enough memory.
+
+    How much models of others and networks on a GPU take is not known.
+
+    Args:
+        options: How the server is to be started.
+        memory_bytes: Memory of the container or machine.
+
+    Raises:
+        ServerError: They have not: the kernel would kill some of them.
+    """
+    capacity = options.capacity()
+    if capacity is None or not holds_plates(options.repository):
+        return
+    workers = count_ours(capacity)
+    wanted = least_bytes(workers)
+    if memory_bytes < wanted:
+        raise ServerError(
+            f"memory: wanted {wanted // MIB} MiB for {workers} workers and their pictures, got "
+            f"{memory_bytes // MIB} MiB; with Docker use a larger --memory, in Kubernetes a larger "
+            "limits.memory"
+        )
 
 
 def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:

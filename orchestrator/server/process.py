@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.children import begin_child, ignore_stops
+from orchestrator.children import begin_child, ignore_stops, reap_group
 from orchestrator.errors import ServerError
+from orchestrator.oom_score import raise_score
 from orchestrator.server.care import Care
 from orchestrator.server.command import command, environment
 from orchestrator.server.deaths import Death, Renewal
@@ -200,6 +201,7 @@ class Server:
         with contextlib.suppress(ProcessLookupError):  # workers of a server that died
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        reap_group(self.process.pid)
         self.runtime.remove()
 
     def _wait_for_end(self, timeout_s: float, meanwhile: Callable[[], None]) -> bool:
@@ -287,6 +289,7 @@ def start(
         )
         begin = begin_slowly if is_beside else begin_child
         process = _launch(line, variables, runtime, begin)
+        raise_score(process.pid)  # long before it starts a worker, which inherits it
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None
         server = Server(options, process, runtime, loaded, mine, tell)

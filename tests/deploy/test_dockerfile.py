@@ -14,7 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from deploy.check_docker import TIGHT
+from orchestrator.memory import least_bytes
+from orchestrator.server.capacity import fitting
 from orchestrator.server.process import Server
+from orchestrator.server.repository import count_ours
 from tests.samples import PROJECT
 
 DOCKERFILE = PROJECT / "Dockerfile"
@@ -123,3 +127,28 @@ def test_compose_mounts_nothing_that_can_be_run() -> None:
 def test_compose_waits_for_the_calls_in_work() -> None:
     triton_s = inspect.signature(Server.stop).parameters["timeout_s"].default
     assert int(COMPOSE["plates"]["stop_grace_period"].rstrip("s")) > GATEWAY_S + triton_s
+
+
+@pytest.mark.parametrize("name", COMPOSE)
+def test_compose_limits_memory_and_processes(name: str) -> None:
+    assert {"mem_limit", "pids_limit"} <= COMPOSE[name].keys()
+
+
+def test_compose_gives_the_service_the_memory_that_it_wants() -> None:
+    (text,) = re.findall(r":-(\d+)g}$", COMPOSE["plates"]["mem_limit"])
+    sixteen = count_ours(fitting(16))
+    assert int(text) << 30 >= least_bytes(sixteen)
+    assert COMPOSE["plates"]["pids_limit"] >= 2 * (221 + 14 * 30)
+
+
+def test_compose_has_no_password_of_its_own() -> None:
+    told = COMPOSE["grafana"]["environment"]["GF_SECURITY_ADMIN_PASSWORD"]
+    assert told.startswith("${GRAFANA_PASSWORD:?")
+
+
+def test_the_tight_line_is_the_one_that_is_tried() -> None:
+    page = (PROJECT / "docs" / "docker.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^docker run (--read-only .*?)^```", page, re.MULTILINE | re.DOTALL)
+    options = re.sub(r"[\s\\]+", " ", line).replace("--tmpfs /tmp", "--tmpfs=/tmp").split()
+    assert tuple(options[: len(TIGHT)]) == TIGHT
+    assert options[len(TIGHT) :] == ["-p", "127.0.0.1:8000:8000", "plates:0.1.0-cpu", "--no-keys"]

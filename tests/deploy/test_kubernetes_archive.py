@@ -12,9 +12,11 @@ import typer
 import yaml
 
 from orchestrator.cli.app import app
-from tests.deploy.manifests import KUBERNETES, Manifest, quantity, schema_errors
+from tests.deploy.manifests import KUBERNETES, quantity, schema_errors, selected
 
-JOB: Manifest = yaml.safe_load((KUBERNETES / "archive" / "rayjob.yaml").read_text(encoding="utf-8"))
+JOB, POLICY = yaml.safe_load_all(
+    (KUBERNETES / "archive" / "rayjob.yaml").read_text(encoding="utf-8")
+)
 DOCKERFILE = KUBERNETES / "archive" / "Dockerfile"
 CLUSTER = JOB["spec"]["rayClusterSpec"]
 HEAD, (WORKERS,) = CLUSTER["headGroupSpec"], CLUSTER["workerGroupSpecs"]
@@ -37,7 +39,7 @@ WORKER_GROUP = {
 def test_the_fields_are_those_of_kuberay() -> None:
     assert (JOB["apiVersion"], JOB["kind"]) == ("ray.io/v1", "RayJob")
     assert JOB["spec"].keys() <= SPEC
-    assert CLUSTER.keys() == {"rayVersion", "headGroupSpec", "workerGroupSpecs"}
+    assert CLUSTER.keys() == {"rayVersion", "authOptions", "headGroupSpec", "workerGroupSpecs"}
     assert {"rayStartParams", "template"} <= HEAD.keys() <= HEAD_GROUP
     assert {"groupName", "rayStartParams", "template"} <= WORKERS.keys() <= WORKER_GROUP
     assert JOB["spec"]["submissionMode"] in {"K8sJobMode", "HTTPMode", "InteractiveMode"}
@@ -54,6 +56,45 @@ def test_start_parameters_are_texts(group: dict[str, Any]) -> None:
 def test_pods_are_valid(group: dict[str, Any], version: str) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", **group["template"]}
     assert schema_errors(pod, version) == []
+
+
+def test_ray_wants_a_token() -> None:
+    """The operator makes the secret, and knows the token when it hands the job over.
+
+    Source: KubeRay 1.5.1, `authOptions`; Ray has tokens since 2.52.
+    """
+    assert CLUSTER["authOptions"] == {"mode": "token"}
+    assert tuple(map(int, CLUSTER["rayVersion"].split("."))) >= (2, 52, 0)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_no_container_sets_ray_s_token_itself(group: dict[str, Any]) -> None:
+    """It would take the place of what the operator gives it."""
+    (container,) = group["template"]["spec"]["containers"]
+    assert not {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} & {one["name"] for one in container["env"]}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_the_policy_is_for_the_pods_of_the_cluster(group: dict[str, Any]) -> None:
+    assert schema_errors(POLICY, "1.30") == []
+    assert selected(
+        POLICY["spec"]["podSelector"]["matchLabels"], group["template"]["metadata"]["labels"]
+    )
+
+
+def test_nobody_but_the_operator_reaches_the_cluster() -> None:
+    among, operator = POLICY["spec"]["ingress"]
+    assert among["from"] == [{"podSelector": POLICY["spec"]["podSelector"]}]
+    (pods,) = operator["from"]
+    assert pods["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "kuberay-operator"}
+    (dashboard,) = operator["ports"]
+    (head,) = HEAD["template"]["spec"]["containers"]
+    assert dashboard["port"] in {port["containerPort"] for port in head["ports"]}
+
+
+def test_only_names_and_storage_are_reached_outside() -> None:
+    _, *outside = POLICY["spec"]["egress"]
+    assert [port["port"] for rule in outside for port in rule["ports"]] == [53, 53, 443]
 
 
 def test_the_command_is_one_of_ours_and_its_actors_have_cores() -> None:

@@ -131,3 +131,9 @@ def test_calls_in_work_are_finished_before_the_pod_is_killed(overlay: str) -> No
     sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
     triton_s = inspect.signature(Server.stop).parameters["timeout_s"].default
     assert pod(overlay)["terminationGracePeriodSeconds"] >= sleep_s + GATEWAY_S + triton_s + 10
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_no_container_sees_the_processes_of_another(overlay: str) -> None:
+    """Sidecars that a mesh puts into the pod could else read the server's memory."""
+    assert not {"shareProcessNamespace", "hostPID", "hostIPC", "hostNetwork"} & pod(overlay).keys()

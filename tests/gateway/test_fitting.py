@@ -5,7 +5,7 @@ import pytest
 from orchestrator.gateway.costs import cost_of
 from orchestrator.gateway.fitting import fit
 from orchestrator.gateway.options import MIB, Limits
-from orchestrator.memory import budget
+from orchestrator.memory import budget, service_bytes
 from orchestrator.picture_headers import Header
 
 GIB = 1024 * MIB
@@ -29,6 +29,16 @@ def test_bodies_take_a_part_of_what_pictures_get() -> None:
     """One client's six photos of 7 MiB fit the half that it may have."""
     limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
     assert 2 * 6 * 7 <= limits.memory_mb <= limits.picture_mb // 4
+
+
+def test_two_gib_hold_one_photo_in_work_and_the_bodies_that_wait() -> None:
+    """The memory that is left over is for what processes keep of freed pictures."""
+    limits = fit(Limits(), 2 * GIB, WORKERS, processes=1)
+    free_mb = (2 * GIB - service_bytes(WORKERS)) // MIB
+    assert limits.picture_mb + 3 * limits.memory_mb * 7 // 8 <= free_mb
+
+
+def test_memory_that_was_asked_for_is_kept_where_it_fits() -> None:
     assert fit(Limits(memory_mb=40), 2 * GIB, WORKERS, processes=1).memory_mb == 40
 
 

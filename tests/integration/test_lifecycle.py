@@ -143,3 +143,13 @@ def test_no_worker_dumps_pictures_when_it_crashes(operated) -> None:
     (worker, *_) = find_workers(operated.process.pid, "plate_recognition")
     assert resource.prlimit(worker, resource.RLIMIT_CORE) == (1, 1)
     assert resource.prlimit(operated.process.pid, resource.RLIMIT_CORE) == (1, 1)
+
+
+def test_the_kernel_would_kill_a_worker_first_and_the_supervisor_last(operated) -> None:
+    """The supervisor is this process; the gateway's are like it."""
+    (worker, *_) = find_workers(operated.process.pid, "plate_recognition")
+    (network, *_) = find_workers(operated.process.pid, "yolo")
+    files = [Path(f"/proc/{pid}/oom_score_adj") for pid in ("self", operated.process.pid, worker)]
+    ours, triton, workers = (int(file.read_text()) for file in files)
+    assert ours < triton < workers <= 1000
+    assert int(Path(f"/proc/{network}/oom_score_adj").read_text()) == workers

@@ -155,6 +155,12 @@ def test_an_installed_triton_is_run_with_its_own_backends(native: Distribution) 
     assert set(told) == {"--backend-config=python"}
 
 
+def test_triton_waits_for_called_models_in_few_threads(distribution) -> None:
+    """Its own 32 for each worker were 320 of 460 threads with two cores."""
+    (told,) = [flag for flag in flags_of(distribution) if "thread-pool-size" in flag]
+    assert told == "--backend-config=python,thread-pool-size=8"
+
+
 def test_our_backends_are_told_where_workers_exchange_tensors(native: Distribution) -> None:
     flags = flags_of(native, engine=Engine.OPENVINO)
     told = {flag for flag in flags if flag.endswith("shm-region-prefix-name=shm_")}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError, SettingsError
+from orchestrator.memory import MIB
 from orchestrator.server import preflight
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
@@ -108,6 +109,36 @@ def test_too_little_shared_memory_is_told_before_the_start() -> None:
     with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
         preflight.check_shared_memory(options, Path("/proc"))  # which has no room at all
     preflight.check_shared_memory(options, Path("/dev/shm"))
+
+
+def test_too_little_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    message = (
+        r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1024 MiB; with Docker "
+        r"use a larger --memory, in Kubernetes a larger limits\.memory$"
+    )
+    with pytest.raises(ServerError, match=message):
+        preflight.check_memory(options, 1024 * MIB)
+    preflight.check_memory(options, 2048 * MIB)
+
+
+def test_fewer_pictures_at_once_need_less_memory() -> None:
+    most = 1100 * MIB
+    preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
+    with pytest.raises(ServerError, match=r"^memory: "):
+        preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
+
+
+def test_the_memory_of_other_models_is_not_known(tmp_path) -> None:
+    preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
+
+
+def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
+    monkeypatch.setattr(preflight, "usable_memory", lambda: 512 * MIB)
+    http, grpc, metrics = free_ports(3)
+    ports = {"http_port": http, "grpc_port": grpc, "metrics_port": metrics}
+    with pytest.raises(ServerError, match=r"^memory: wanted .* got 512 MiB"):
+        preflight.check(ServerOptions(device="cpu", **ports))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,75 @@
+"""What `make image-check` tries in a Docker engine, as far as it can be seen without one."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from deploy import check_docker, docker
+from deploy.image import CheckError
+from orchestrator.server.ports import free_ports
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A server that has no room, and does not say when it will have some."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(503)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *said: object) -> None:
+        pass
+
+
+@pytest.fixture
+def refusing_port() -> Iterator[int]:
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port
+        server.shutdown()
+        thread.join()
+
+
+def report(claim: str, holds: bool, detail: str) -> None:
+    raise AssertionError(f"nothing was to be checked, got {claim}: {holds} {detail}")
+
+
+def test_without_an_engine_the_part_is_skipped_and_says_why(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    check_docker.check_docker(Path("street.jpg"), [], [], report)
+    said = capsys.readouterr().out
+    assert said == (
+        "skipped: nothing was tried in a Docker engine: wanted dockerd and docker on the PATH, "
+        "got no dockerd, docker\n"
+    )
+
+
+def test_without_root_the_part_is_skipped_and_says_why(monkeypatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda program: program)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert docker.find_obstacle() == "wanted root, got an ordinary user"
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert docker.find_obstacle() == ""
+
+
+def test_a_command_that_fails_is_told_in_dockers_words(tmp_path, monkeypatch) -> None:
+    program = tmp_path / "docker"
+    program.write_text("#!/bin/sh\necho no such image >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(CheckError, match=r"^wanted docker load to succeed, got: no such image$"):
+        docker.docker("load")
+
+
+def test_an_answer_that_does_not_say_when_to_come_again_is_told(refusing_port: int) -> None:
+    assert check_docker.ask(refusing_port, b"picture") == "503 without Retry-After"
+
+
+def test_a_connection_that_is_refused_is_no_answer() -> None:
+    (port,) = free_ports(1)
+    assert check_docker.ask(port, b"picture") == "ConnectionRefusedError"
