@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import grpc
 import pytest
 
 from orchestrator.loopback import without_proxy
@@ -10,6 +11,17 @@ from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
+
+
+def pytest_configure() -> None:
+    """Switch off gRPC's support for forks in this process alone, which starts services.
+
+    gRPC restarts its threads in the child of a fork. There they poll descriptors that the child
+    closes before it becomes another program, and now and then that ends the child.
+    """
+    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+    grpc.insecure_channel("localhost:1").close()  # reads the variable once
+    del os.environ["GRPC_ENABLE_FORK_SUPPORT"]
 
 
 @pytest.fixture(scope="session", autouse=True)
