@@ -157,6 +157,34 @@ def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> 
     assert tiles_round(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
 
 
+@pytest.mark.parametrize(
+    ("find", "size_wh", "tile"),
+    [
+        pytest.param((945, 530, 955, 533, 0.9), (1920, 1080), (1600, 888, 1920, 1080), id="corner"),
+        pytest.param((945, 200, 955, 203, 0.9), (1920, 1080), (1600, 303, 1920, 495), id="right"),
+        pytest.param((40, 40, 50, 43, 0.9), (200, 100), (0, 0, 200, 100), id="small picture"),
+    ],
+)
+def test_a_tile_at_an_edge_is_as_large_as_others(
+    find: tuple[float, ...], size_wh: tuple[int, int], tile: tuple[int, int, int, int]
+) -> None:
+    found = to_picture(rows(find), SHRUNK, size_wh, Settings())
+    assert tiles_round(found, 0.5, size_wh) == [tile]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        pytest.param((120.0, 102.0, 100.0, 108.0, 0.1), id="no width"),
+        pytest.param((100.0, 108.0, 120.0, 102.0, 0.1), id="no height"),
+        pytest.param((100.0, 102.0, 100.0, 108.0, 0.1), id="a line down"),
+        pytest.param((100.0, 102.0, 120.0, 102.0, 0.1), id="a line across"),
+    ],
+)
+def test_faint_finds_without_an_area_are_dropped(box: tuple[float, ...]) -> None:
+    assert len(faint_in(box).scores) == 0
+
+
 def test_there_are_two_tiles_at_most() -> None:
     apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
     assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 2

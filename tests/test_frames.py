@@ -82,6 +82,17 @@ def test_what_was_turned_is_cut_upright(angle: float) -> None:
     assert (cut - wanted)[2:-2, 2:-2].abs().max() < 0.06
 
 
+@pytest.mark.parametrize("angle", [-40, 9, 35])
+@pytest.mark.parametrize("middle", [(60, 70), (240, 65), (70, 150), (245, 160), (150, 110)])
+def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[float, float]) -> None:
+    """A cut from a picture is that from the same picture with its edges drawn out."""
+    picture, frame = _noise(220, 300), _turned(angle, middle)[0]
+    wide = cv2.copyMakeBorder(picture.numpy(), *(64,) * 4, cv2.BORDER_REPLICATE)
+    moved = frame + torch.tensor([[0.0, 0, 64], [0, 0, 64]])
+    wanted = cut_frame(torch.from_numpy(wide), moved)
+    torch.testing.assert_close(cut_frame(picture, frame), wanted, atol=0.02, rtol=0)
+
+
 def test_outside_the_picture_are_its_outermost_pixels() -> None:
     picture = torch.full((40, 60, 3), 200, dtype=torch.uint8)
     for box in ((-30, -20, 20, 10), (100, 100, 200, 130)):

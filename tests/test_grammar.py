@@ -58,7 +58,8 @@ def test_a_code_in_the_upper_line_is_found() -> None:
 @pytest.mark.parametrize(
     ("text", "known"),
     [("A001AA77", True), ("A001AA00", False), ("B840OK197", True), ("B840OK191", False),
-     ("3425EE00", True), ("AB123400", True), ("167D00100", False)],
+     ("3425EE00", True), ("AB123400", True), ("167D00100", False),
+     ("A001AA01", True), ("A001AA99", True), ("A001AA977", True), ("A001AA999", False)],
 )  # fmt: skip
 def test_russian_texts(text: str, known: bool) -> None:
     assert is_known(text, russian()) == known

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from orchestrator.errors import ModelError
 from orchestrator.formats import Formats, PlateFormat, russian
-from orchestrator.frames import cut_frame
+from orchestrator.frames import LOOK_MARGINS_XY, cut_frame, grow_frames
 from orchestrator.looks import Again, Looks, Reader, choose_again, look_at
 from orchestrator.texts import read_lines
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
@@ -81,6 +81,17 @@ def test_what_may_have_two_lines_is_cut_along_its_box_too() -> None:
     assert infer.batches == [1, 1, 3, 3]
     box = torch.tensor([[50.0, 0, 150], [0, 25, 125]])
     assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
+
+
+def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> None:
+    infer = Remembering(rows(), ("A001AA",) * 3, logits=(4.0,))
+    noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(1))
+    street = noise.byte()
+    looks = look_at(street, BOX, reader_of(infer))
+    assert infer.batches == [1, 1, 2, 2]
+    cuts = [grow_frames(looks.frames, margin)[0] for margin in LOOK_MARGINS_XY[1]]
+    wanted = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
+    assert torch.equal(infer.given, wanted)
 
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:

@@ -14,9 +14,9 @@ CALLS = 16
 class Story:
     """Calls that stay with Triton until they are let go."""
 
-    def __init__(self) -> None:
+    def __init__(self, calls: int = CALLS) -> None:
         self.clock = Clock()
-        self.easing = Easing(CALLS, self.clock)
+        self.easing = Easing(calls, self.clock)
         self.at_once = 0
         self._go = asyncio.Event()
 
@@ -52,6 +52,18 @@ def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
         return [*seen, await one.most()]
 
     assert asyncio.run(story()) == [2 * CALLS, CALLS // 4, CALLS // 8, CALLS // 4, 2 * CALLS]
+
+
+@pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
+def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
+    async def story() -> list[int]:
+        one = Story(calls)
+        one.easing.begin("yolo", is_last=False)
+        seen = [await one.most()]
+        one.easing.begin("yolo", is_last=True)
+        return [*seen, await one.most()]
+
+    assert asyncio.run(story()) == [few, fewest]
 
 
 def test_another_triton_has_all_its_workers() -> None:
