@@ -13,26 +13,9 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.loopback import open_url
+from tests.integration.doubling import write_doubling
 from tests.integration.serving import Serving, command_line, serve
 
-CONFIG = """
-backend: "python"
-max_batch_size: 0
-input [ { name: "x" data_type: TYPE_INT32 dims: [ -1 ] } ]
-output [ { name: "y" data_type: TYPE_INT32 dims: [ -1 ] } ]
-"""
-DOUBLE = """
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        return [self.answer(request) for request in requests]
-
-    def answer(self, request):
-        x = pb_utils.get_input_tensor_by_name(request, "x").as_numpy()
-        return pb_utils.InferenceResponse([pb_utils.Tensor("y", x * 2)])
-"""
 MODULES = {"http": tritonclient.http, "grpc": tritonclient.grpc}
 
 
@@ -41,9 +24,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """A service of two models, of which the operator has named one."""
     folder = tmp_path_factory.mktemp("repository")
     for name in ("double", "hidden"):
-        (folder / name / "1").mkdir(parents=True)
-        (folder / name / "config.pbtxt").write_text(CONFIG)
-        (folder / name / "1" / "model.py").write_text(DOUBLE)
+        write_doubling(folder, name, "TYPE_INT32")
     with serve("--model-repository", folder, "--model=double") as served:
         yield served
 

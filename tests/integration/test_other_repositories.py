@@ -15,36 +15,16 @@ from orchestrator.errors import ServerError
 from orchestrator.server.local import own_server
 from orchestrator.server.options import ServerOptions
 from orchestrator.server.ports import free_ports
+from tests.integration.doubling import write_doubling
 from tests.integration.serving import serve
 from tests.samples import PLATES, STREET, TEXTS
 from tests.waiting import until
-
-CONFIG = """
-backend: "python"
-max_batch_size: 0
-input [ { name: "x" data_type: TYPE_FP32 dims: [ -1 ] } ]
-output [ { name: "y" data_type: TYPE_FP32 dims: [ -1 ] } ]
-"""
-DOUBLE = """
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        return [self.answer(request) for request in requests]
-
-    def answer(self, request):
-        x = pb_utils.get_input_tensor_by_name(request, "x").as_numpy()
-        return pb_utils.InferenceResponse([pb_utils.Tensor("y", x * 2)])
-"""
 
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("repository")
-    (folder / "double" / "1").mkdir(parents=True)
-    (folder / "double" / "config.pbtxt").write_text(CONFIG)
-    (folder / "double" / "1" / "model.py").write_text(DOUBLE)
+    write_doubling(folder, "double", "TYPE_FP32")
     return folder
 
 
@@ -75,10 +55,8 @@ def test_models_of_others_are_served_beside_ours(repository: Path) -> None:
 
 
 def test_a_killed_worker_of_others_is_replaced_and_everything_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "double" / "1").mkdir(parents=True)
-    (tmp_path / "double" / "1" / "model.py").write_text(DOUBLE)
     two = "instance_group [ { count: 2 kind: KIND_CPU } ]"  # one lives while both are replaced
-    (tmp_path / "double" / "config.pbtxt").write_text(CONFIG + two)
+    write_doubling(tmp_path, "double", "TYPE_FP32", two)
     with serve("--beside", tmp_path, "--model=double") as served:
         before, tritons = served.workers("double"), served.tritons()
         os.kill(min(before), signal.SIGKILL)
@@ -103,8 +81,7 @@ def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:
 
 
 def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None:
-    (tmp_path / "broken" / "1").mkdir(parents=True)
-    (tmp_path / "broken" / "config.pbtxt").write_text(CONFIG)
+    write_doubling(tmp_path, "broken", "TYPE_FP32")
     (tmp_path / "broken" / "1" / "model.py").write_text("import nowhere_to_be_found")
 
     with (
