@@ -79,7 +79,7 @@ class Admission:
         """Count a client's call from its headers to its end.
 
         If there is no room, calls of worse priority that send or wait are evicted. The worst
-        priority goes first, and in it the latest call.
+        priority goes first; in it, uploads go before waiting calls, and the latest call first.
 
         Raises:
             TooMany: The client has used up its quota.

@@ -56,7 +56,7 @@ class Call:
 
     @property
     def is_probe(self) -> bool:
-        """Whether the call is a health check. Such a call does not count as a picture."""
+        """True for a health check, which does not count as a picture."""
         return self.id == PROBE
 
 

@@ -41,10 +41,10 @@ OF_TRITON = {TIMEOUT, LAST_RESPONSE}
 
 
 def check_bounds(call: Call) -> Call:
-    """Return a call if none of its counts is too large. This holds for every model.
+    """Return a call if its names, counts and texts keep to the bounds for every model.
 
     Raises:
-        RequestError: A count is too large.
+        RequestError: A name, count or text is out of bounds.
     """
     _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
     _check_names("outputs", call.outputs, MOST_OUTPUTS)
