@@ -29,8 +29,9 @@ UNREADABLE = "unreadable"
 NO_ANSWER = ("connect", "socket", "transport", "dns")
 """Words in gRPC's UNAVAILABLE if no server answered. Without them, the server is full."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
-"""Messages of a server that lost a worker or is stopping, and of a load balancer that lost its
-server during a call. With any status they mean that another server would have answered."""
+"""Messages of a server that lost a worker or is stopping. The last one is that of a load balancer
+that lost its server during a call. With any status they mean that another server would have
+answered."""
 NOT_IT = {"404": "not found", "405": "method not allowed"}
 """Messages, by status, from a server that does not serve the inference protocol at this path or
 port."""

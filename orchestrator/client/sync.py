@@ -126,8 +126,8 @@ class PlateClient(Caller):
 
         Args:
             pictures: Pictures in any form that `recognize` takes. There may be infinitely many.
-            in_flight: Calls at once. If None, the server is asked how many pictures it has in
-                work, and twice that number is used; 4 if it does not answer that.
+            in_flight: Calls at once. If None, twice the server's number of pictures in work. The
+                client asks for that number; without an answer it makes 4 calls at once.
             wanted: The parameters of `recognize`, except `request_id`.
 
         Returns:
@@ -163,9 +163,9 @@ class PlateClient(Caller):
     ) -> Plates:
         """Read plates from crops, for plates that the caller has already found.
 
-        Each crop is a call of the ensemble `plate_reader`. A crop should show one plate with a
-        margin of 5 to 20 % of its width and height at each side. The service's own crops are best:
-        they have margins of 8 % at the left and right, and 25 % above and below.
+        Each crop is a call of the ensemble `plate_reader`. A crop should show one plate. Its margin
+        at each side should be 5 to 20 % of the plate's width and height. The service's own crops
+        are best. Their margins are 8 % at the left and right, and 25 % above and below.
 
         Args:
             crops: Crops in any form that `recognize` takes. OpenCV decodes files on the client.

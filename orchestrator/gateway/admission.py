@@ -59,7 +59,7 @@ class Admission:
         """Begin without any calls.
 
         Raises:
-            SettingsError: `limits.calls` is still 0: nobody has worked it out.
+            SettingsError: `limits.calls` is still 0, and must be worked out first.
         """
         if limits.calls < 1:
             raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")

@@ -26,8 +26,8 @@ class Connections:
         most_of_one: Most connections from one address.
 
     Attributes:
-        dropped: Number of connections that were closed to make room for others, after a timeout,
-            or because they did not speak HTTP.
+        dropped: Number of connections that were closed: to make room, after a timeout, or for not
+            speaking HTTP.
         is_leaving: The process is to end. Callers must connect to another one from now on.
     """
 

@@ -16,9 +16,9 @@ WAIT_S = 1.0
 class Easing:
     """Throttles calls while workers start.
 
-    If other workers answer meanwhile, Triton gets as many calls as it has pictures in work, so
-    that none waits there. If no worker answers, callers only wait for the start. Triton then gets
-    half as many calls.
+    If other workers answer meanwhile, Triton gets as many calls as it has pictures in work. So no
+    call waits there. If no worker answers, callers only wait for the start. Triton then gets half
+    as many calls.
 
     Args:
         calls: Calls that Triton otherwise gets at once: four times its pictures in work.

@@ -53,8 +53,8 @@ class Exchange:
         """Reserve memory for the body, read it and return it.
 
         Raises:
-            PlateError: The body's size is not announced or too large, the body does not come in
-                time, or the call was evicted.
+            PlateError: The body is too large, too slow, compressed or of unknown size, or the call
+                was evicted.
         """
         limits = self.service.limits
         self.visit.expect(announced_size(self.request.headers, limits.body_bytes))

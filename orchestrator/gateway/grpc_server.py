@@ -98,8 +98,8 @@ class Service(Protocol):
 class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
     """Answers the methods that tritonclient calls. gRPC answers all others with UNIMPLEMENTED.
 
-    It does not use the generated base class, which reads and parses a message before its time and
-    its memory can be checked.
+    It does not use the generated base class, because that class parses a message too early: before
+    time and memory can be checked.
     """
 
     def __init__(self, service: Service, limits: Limits) -> None:
