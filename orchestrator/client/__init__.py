@@ -1,4 +1,4 @@
-"""Calling the service: `PlateClient`, `AsyncPlateClient`, and what stands behind them."""
+"""Clients of the service: `PlateClient`, `AsyncPlateClient`, and their transports."""
 
 from orchestrator.client.questions import PictureResult
 from orchestrator.client.sync import PlateClient

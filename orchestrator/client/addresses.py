@@ -1,4 +1,4 @@
-"""Where a server is, and what a caller shows it: URLs and API keys, checked."""
+"""Checks of server URLs and API keys."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from orchestrator.errors import ServerError, SettingsError
 
 WANTED = "url: wanted host:port, http(s)://host:port or grpc(s)://host:port"
 SCHEMES = {"": "http", "http": "http", "https": "http", "grpc": "grpc", "grpcs": "grpc"}
-"""The protocol of each scheme."""
+"""Protocols by the scheme of a URL."""
 PORTS = {"http": 80, "https": 443}
-"""Where none is said."""
+"""Default ports, for URLs without a port."""
 KEY = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, and how it is called.
+    """The address and protocol of a server.
 
     Attributes:
         protocol: http or grpc.
         host: Name or IP address; an IPv6 address in brackets.
         port: TCP port.
-        is_tls: Whether TLS is spoken there.
-        base: Path before that of the inference protocol, over HTTP.
+        is_tls: The connection uses TLS.
+        base: Path in front of the inference protocol's path, over HTTP.
     """
 
     protocol: str
@@ -42,7 +42,7 @@ def parse_address(url: Any) -> Address:
     """Read `host:port`, `http(s)://host[:port]` or `grpc(s)://host:port`.
 
     Raises:
-        ServerError: It is none of these.
+        ServerError: The URL is none of these.
     """
     scheme, _, rest = str(url).rpartition("://")
     scheme = scheme.lower()
@@ -61,13 +61,14 @@ def parse_address(url: Any) -> Address:
 
 
 def make_headers(key: Any) -> dict[str, str]:
-    """Return what goes along with every call, over gRPC as metadata.
+    """Return the headers of every call. Over gRPC they are metadata.
 
     Args:
-        key: API key; none when None.
+        key: API key; None for no key.
 
     Raises:
-        SettingsError: It can be none. It is not repeated, since it may be one all but for a blank.
+        SettingsError: The key is not valid. The message does not show it: it may be a real key
+            with a blank.
     """
     if key is None:
         return {}

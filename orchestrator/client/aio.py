@@ -1,4 +1,4 @@
-"""The client for asyncio: what `PlateClient` does, with `await`."""
+"""The client for asyncio: `PlateClient` with `await`."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class AsyncPlateClient(Caller):
             plates = await client.recognize("car.jpg")
         ```
 
-    Any number of tasks may use it at once. A task that is cancelled ends its call, on the server,
-    too, and no other. What must be read from a disk, converted or unpacked is so in a thread;
-    everything else is done by the event loop. A client belongs to the event loop of its first call:
-    in another one its calls are a RequestError.
+    Any number of tasks may use it at once. Cancelling a task ends only its own call, also on the
+    server. Reading files, converting and decoding run in a thread; all other work runs in the event
+    loop. A client belongs to the event loop of its first call. In another event loop its calls
+    raise a RequestError.
 
     Attributes:
-        retried: How many calls were sent again so far.
+        retried: Number of retries so far.
     """
 
     def _prepare(self) -> None:
@@ -61,14 +61,14 @@ class AsyncPlateClient(Caller):
     async def recognize(
         self, picture: Picture, *, request_id: str = "", **wanted: Unpack[Wanted]
     ) -> Plates:
-        """Find and read every plate of a picture; all is as in `PlateClient.recognize`."""
+        """Find and read every plate of a picture, like `PlateClient.recognize`."""
         question = Question.of(**wanted)
         return await self._recognize(question, picture, request_id)
 
     async def _recognize(
         self, question: Question, picture: Picture, request_id: str = ""
     ) -> Plates:
-        if isinstance(picture, (bytes, np.ndarray)):  # there is nothing to read or to convert
+        if isinstance(picture, (bytes, np.ndarray)):  # nothing to read or convert
             call = question.about(picture, request_id)
         else:
             call = await asyncio.to_thread(question.about, picture, request_id)
@@ -81,15 +81,16 @@ class AsyncPlateClient(Caller):
         in_flight: int | None = None,
         **wanted: Unpack[Wanted],
     ) -> AsyncGenerator[PictureResult, None]:
-        """Find and read the plates of many pictures; all is as in `PlateClient.recognize_many`.
+        """Find and read the plates of many pictures, like `PlateClient.recognize_many`.
 
-        `contextlib.aclosing` around the iterator ends the calls under way where the loop over it
-        ends early.
+        Put `contextlib.aclosing` around the iterator. If the loop over it ends early, the running
+        calls are then cancelled.
 
         Args:
-            pictures: An asynchronous iterable lets the event loop go on while it waits.
+            pictures: Pictures. An asynchronous iterable does not block the event loop while it
+                waits.
             in_flight: Calls at once.
-            wanted: What `recognize` takes, but for `request_id`.
+            wanted: The parameters of `recognize`, except `request_id`.
         """
         question = Question.of(**wanted)
         check_several("pictures", pictures)
@@ -117,7 +118,7 @@ class AsyncPlateClient(Caller):
         text_threshold: float | None = None,
         in_flight: int = 4,
     ) -> Plates:
-        """Read plates that were found by other means; all is as in `PlateClient.read_crops`."""
+        """Read plates from crops of them, like `PlateClient.read_crops`."""
         parameters = to_parameters({"text_threshold": text_threshold})
         calls = await asyncio.to_thread(crop_calls, crops, parameters)
         work = work_in_order_async(self._read_crop, enumerate(calls), check_in_flight(in_flight))
@@ -130,7 +131,7 @@ class AsyncPlateClient(Caller):
             return await self._infer(call, lambda arrays: read_answer(arrays, call))
 
     async def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
-        """Send a call, again where that may help, and read its answer."""
+        """Send a call, with retries if they may help, and read its answer."""
         with self._tracing(call) as traced:
 
             async def send() -> AnswerT:
@@ -153,7 +154,7 @@ class AsyncPlateClient(Caller):
             return False
 
     async def server_settings(self) -> Settings:
-        """Return the operator's settings; all is as in `PlateClient.server_settings`."""
+        """Return the operator's settings, like `PlateClient.server_settings`."""
         return Settings.from_config((await self._config(self._timeout_s)).get("parameters", {}))
 
     async def _config(self, timeout_s: float) -> dict[str, Any]:
@@ -164,11 +165,11 @@ class AsyncPlateClient(Caller):
         """Return how many calls at once fit the server."""
         try:
             return fit(await self._config(self._soon_s))
-        except PlateError:  # whoever calls next is told
+        except PlateError:  # the next call reports it
             return FITTING
 
     async def close(self) -> None:
-        """Close the connections; calls afterwards are errors."""
+        """Close the connections. Later calls raise errors."""
         transport = None if self._home is None else self._transport_here(self._home)
         self._is_closed = True
         if transport is not None:
@@ -186,7 +187,7 @@ class AsyncPlateClient(Caller):
         await self.close()
 
     def _transport(self) -> AioTransport:
-        """Return this event loop's own way to the server.
+        """Return the transport of this event loop.
 
         Raises:
             RequestError: The client is closed, or belongs to another event loop.
@@ -207,7 +208,7 @@ class AsyncPlateClient(Caller):
 
     @contextmanager
     def _waiting(self, request_id: str = "") -> Iterator[None]:
-        """Translate errors; gRPC says that a call is cancelled where its client was closed."""
+        """Translate errors. If the client was closed, gRPC reports that the call was cancelled."""
         try:
             with self._translating(request_id):
                 yield
@@ -218,6 +219,6 @@ class AsyncPlateClient(Caller):
 
 
 def _is_cancelled() -> bool:
-    """Tell whether somebody cancelled this task; Python 3.10 cannot say, and says no."""
+    """Tell whether this task was cancelled. Python 3.10 does not know; the answer there is no."""
     cancelling: Callable[[], int] = getattr(asyncio.current_task(), "cancelling", int)
     return cancelling() > 0

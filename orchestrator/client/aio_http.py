@@ -1,4 +1,4 @@
-"""KServe v2 over HTTP for asyncio: bodies made and read by tritonclient, carried by aiohttp."""
+"""The HTTP transport for asyncio: tritonclient's codec for KServe v2, with aiohttp."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ from orchestrator.client.transport import NO_HEADERS
 from orchestrator.contract import Arrays
 
 NOT_OURS = ("Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that aiohttp would add; an answer is not to be packed."""
+"""Headers that aiohttp must not add. Answers must not be compressed."""
 DROPPED = (
     aiohttp.ServerDisconnectedError,
     aiohttp.ClientOSError,
     aiohttp.ClientConnectionResetError,
 )
-"""What aiohttp says of a connection that the server has closed."""
+"""aiohttp's errors for a connection that the server has closed."""
 
 
 class AioHttpTransport:
-    """The way over HTTP, for one event loop, which must run where it is made.
+    """The HTTP transport of one event loop. It must be created while that loop runs.
 
-    Of more calls at once than `CONNECTIONS` the others wait for a connection.
+    If there are more calls at once than `CONNECTIONS`, the others wait for a connection.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
@@ -86,9 +86,9 @@ class AioHttpTransport:
         body: bytes | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> HttpAnswer:
-        """Send, once more where a connection that was used before turns out to be closed.
+        """Send a request. Retry it once if a reused connection turns out to be closed.
 
-        As `Connection.getresponse` does, and for its reasons.
+        `Connection.getresponse` does the same, and explains the reasons.
         """
         seen = SimpleNamespace(is_reused=False)
         with _told_as_pythons_own():
@@ -114,7 +114,7 @@ class AioHttpTransport:
         async with self._session.request(
             method,
             f"{self._base}/{path}",
-            data=None if body is None else io.BytesIO(body),  # bytes would be written in one go
+            data=None if body is None else io.BytesIO(body),  # bytes would go out in one write
             headers=headers,
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=left_s, ceil_threshold=left_s),
@@ -129,10 +129,10 @@ async def _note_reuse(_session: object, context: SimpleNamespace, _params: objec
 
 @contextmanager
 def _told_as_pythons_own() -> Iterator[None]:
-    """Raise what aiohttp says as what Python's own HTTP would: `translate_errors` knows that."""
+    """Raise aiohttp's errors as those of Python's own HTTP, which `translate_errors` knows."""
     try:
         yield
-    except asyncio.TimeoutError as error:  # before Python 3.11 another than TimeoutError
+    except asyncio.TimeoutError as error:  # not TimeoutError before Python 3.11
         raise TimeoutError("timed out") from error
     except aiohttp.ClientConnectorCertificateError as error:
         raise error.certificate_error from error
@@ -149,7 +149,7 @@ def _told_as_pythons_own() -> Iterator[None]:
 
 
 def _name(error: OSError) -> OSError:
-    """Return an error with the system's words; asyncio says "Connect call failed" to all."""
+    """Return an error with the system's message. asyncio always says "Connect call failed"."""
     if isinstance(error, ConnectionError) and error.errno:
         return OSError(error.errno, os.strerror(error.errno))
     return error

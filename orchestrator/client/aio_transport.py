@@ -1,4 +1,4 @@
-"""How a call of asyncio reaches the server: as by `transport`, and no thread waits for it."""
+"""Transports for asyncio, like those of `transport`, but no thread waits for a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from orchestrator.errors import ExtraError
 
 
 class AioTransport(Protocol):
-    """A way to one server, for one event loop; its methods are those of `Transport`."""
+    """A transport to one server, for one event loop, with the methods of `Transport`."""
 
     async def infer(self, call: Call, timeout_s: float) -> Arrays:
         """Send a call and return the outputs."""
@@ -30,19 +30,19 @@ class AioTransport(Protocol):
         """Return the model's configuration."""
 
     async def close(self) -> None:
-        """Close the connections; calls under way may end with an error."""
+        """Close the connections. Running calls may end with an error."""
 
 
 def connect(url: str, key: str | None = None) -> AioTransport:
-    """Return the way to a server, for the event loop that runs.
+    """Return a transport to a server, for the running event loop.
 
     Args:
         url: `host:port`, `http(s)://host[:port]` or `grpc(s)://host:port`.
-        key: API key that goes along with every call.
+        key: API key for every call.
 
     Raises:
         ServerError: The URL is none of these.
-        SettingsError: The key can be none, or the file of trusted certificates is none.
+        SettingsError: The key is not valid, or the file of trusted certificates is not.
         ExtraError: HTTP needs aiohttp, which is not installed.
     """
     address, headers = parse_address(url), make_headers(key)
@@ -55,10 +55,10 @@ def connect(url: str, key: str | None = None) -> AioTransport:
 
 
 def check_aiohttp() -> None:
-    """See that the package is there which HTTP needs.
+    """Check that aiohttp is installed, which HTTP needs.
 
     Raises:
-        ExtraError: It is not installed.
+        ExtraError: aiohttp is not installed.
     """
     try:
         import aiohttp  # noqa: F401 - a fifth of a second, which gRPC need not spend
@@ -72,10 +72,10 @@ def check_aiohttp() -> None:
 
 
 class AioGrpcTransport:
-    """KServe v2 over gRPC, by tritonclient on grpc.aio.
+    """The gRPC transport for KServe v2, by tritonclient on grpc.aio.
 
     Raises:
-        RequestError: The process was forked in the midst of a gRPC call.
+        RequestError: The process was forked during a gRPC call.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
@@ -98,7 +98,7 @@ class AioGrpcTransport:
             return call.read(result)
 
     async def is_ready(self, timeout_s: float) -> bool:
-        # Two calls, one after the other.
+        # Two calls, one after the other, share the timeout.
         options = {"headers": self._headers, "client_timeout": timeout_s / 2}
         with FORKS.calling():
             return bool(

@@ -1,4 +1,4 @@
-"""What every client is, however it waits: whom it calls, how long, how often, how it fails."""
+"""The base class of both clients: address, timeout, retries, tracing and errors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from orchestrator.errors import ModelError, PlateError, RequestError, ServerErro
 from orchestrator.retries import Retries
 
 READY_S = 5.0
-"""Longest that a question about the server takes: who asks wants to know now."""
+"""Longest timeout for a request about the server, seconds. Such callers want a quick answer."""
 
 TRACER = trace.get_tracer("orchestrator")
-"""Makes spans where the application has set OpenTelemetry up, nothing where it has not."""
+"""Makes spans if the application has configured OpenTelemetry, and otherwise does nothing."""
 
 
 class Caller:
-    """Calls one server.
+    """The base class of clients of one server.
 
     Attributes:
-        retried: How many calls were sent again so far.
+        retried: Number of retries so far.
     """
 
     def __init__(
@@ -36,22 +36,22 @@ class Caller:
         timeout_s: float = 60.0,
         retries: int = 0,
     ) -> None:
-        """Prepare a client; it connects with the first call.
+        """Prepare a client. It connects at the first call.
 
         Args:
             url: `host:port` or `http://host:port` for HTTP, `grpc://host:port` for gRPC; with TLS
-                `https://host:port` or `grpcs://host:port`. Certificates are checked by the
-                system's authorities, or by those of the file that `SSL_CERT_FILE` names.
-            key: API key of the gateway; goes along with every call.
-            timeout_s: How long a call may take each time it is sent.
-            retries: How often a call that met no server, or a full one, is sent again, after
-                pauses of 0.1 s, doubling up to 2 s, or longer ones that the server asks for; the
-                error is the caller's where it asks for more than `timeout_s`.
+                `https://host:port` or `grpcs://host:port`. Certificates are checked against the
+                system's authorities, or those in the file that `SSL_CERT_FILE` names.
+            key: API key of the gateway for every call.
+            timeout_s: Timeout of a call, each time it is sent.
+            retries: Most retries of a call if the server is not available or full. The pauses are
+                0.1 s, doubling up to 2 s, or longer if the server asks for it. If the server asks
+                for more than `timeout_s`, the call is not retried and raises the error.
 
         Raises:
             ServerError: The URL is none of these.
-            SettingsError: The timeout or the retries are no such number, the key can be none, or
-                the file of authorities is none.
+            SettingsError: The timeout, the retries, the key or the file of authorities is not
+                valid.
         """
         self._url = url
         self._key = key
@@ -62,22 +62,22 @@ class Caller:
         self._prepare()
 
     def _prepare(self) -> None:
-        """Get ready for the first call; refuse a URL, a key or authorities that are none."""
+        """Prepare the first call. Check the URL, the key and the authorities."""
         raise NotImplementedError
 
     def _check_open(self) -> None:
-        """Refuse a call of a closed client: no fault of the server's, and no retry helps."""
+        """Refuse a call of a closed client. The server is not the cause, and no retry helps."""
         if self._is_closed:
             raise RequestError(f"{self._url}: the client is closed")
 
     @property
     def _soon_s(self) -> float:
-        """How long a question about the server itself may take."""
+        """Timeout of a request about the server itself, seconds."""
         return min(self._timeout_s, READY_S)
 
     @contextmanager
     def _tracing(self, call: Call) -> Iterator[Call]:
-        """Make a span of a call; gives the call with what makes the server's spans its children."""
+        """Make a span of a call. Yield the call with trace headers for the server's spans."""
         with TRACER.start_as_current_span(
             f"infer {call.model}",
             kind=trace.SpanKind.CLIENT,

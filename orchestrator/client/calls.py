@@ -1,4 +1,4 @@
-"""One call of a model: how it is written and its answer read, whoever carries the bytes."""
+"""One call of a model, and the codec for its request and answer, for every transport."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from orchestrator.picture_files import Bgr
 
 HEADER = "Inference-Header-Content-Length"
 ANYBODYS = {401, 413, 429, 503}
-"""Statuses that a balancer says with a page of its own, and means what Triton would mean."""
+"""Statuses that a load balancer may send with its own page, with the same meaning as Triton's."""
 STUMBLES = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
-"""What tritonclient, which trusts servers, raises over an answer that is none."""
+"""Errors that tritonclient raises for an invalid answer, because it trusts servers."""
 READY_PATHS = ("v2/health/ready", f"v2/models/{MODEL}/ready")
 CONFIG_PATH = f"v2/models/{MODEL}/config"
 
@@ -32,11 +32,11 @@ class Call:
 
     Attributes:
         inputs: Tensors by name; bytes as arrays of objects.
-        outputs: Names of the outputs that are wanted.
-        model: Which one.
+        outputs: Names of the wanted outputs.
+        model: Name of the model.
         parameters: Request parameters.
-        request_id: Names the call; empty for none.
-        headers: Go along with it, as gRPC metadata too.
+        request_id: Request id; empty for none.
+        headers: HTTP headers of the call, or its gRPC metadata.
     """
 
     inputs: Arrays
@@ -47,7 +47,7 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self, triton: Any) -> dict[str, Any]:
-        """Return what a tritonclient module takes to make the request."""
+        """Return the arguments with which a tritonclient module makes the request."""
         return {
             "inputs": [_to_input(triton, name, array) for name, array in self.inputs.items()],
             "outputs": [triton.InferRequestedOutput(name) for name in self.outputs],
@@ -56,7 +56,7 @@ class Call:
         }
 
     def read(self, result: Any) -> Arrays:
-        """Return the outputs of tritonclient's result; those that are missing are left out."""
+        """Return the outputs of tritonclient's result. Missing outputs are left out."""
         arrays = {name: result.as_numpy(name) for name in self.outputs}
         return {name: array for name, array in arrays.items() if array is not None}
 
@@ -67,7 +67,7 @@ def _to_input(triton: Any, name: str, array: Array) -> Any:
 
 
 def to_input(picture: bytes | Bgr) -> Arrays:
-    """Return a picture as whichever input of `plate_recognition` takes it.
+    """Return a picture as the input of `plate_recognition` for its form.
 
     Args:
         picture: The bytes of a file, or uint8 [H, W, 3] BGR.
@@ -79,12 +79,12 @@ def to_input(picture: bytes | Bgr) -> Arrays:
 
 @dataclass(frozen=True)
 class HttpAnswer:
-    """What came back over HTTP.
+    """An HTTP response.
 
     Attributes:
-        status: HTTP's.
-        headers: By their names, in any case.
-        body: Whole.
+        status: HTTP status.
+        headers: Headers by name, in upper or lower case.
+        body: The whole body.
     """
 
     status: int
@@ -103,7 +103,8 @@ def read_http(answer: HttpAnswer, call: Call) -> Arrays:
     """Return the outputs that an answer over HTTP holds.
 
     Raises:
-        InferenceServerException: It holds none; what the server, or somebody before it, says.
+        InferenceServerException: The answer holds no outputs. The message is that of the server,
+            or of a proxy before it.
     """
     body = _accepted(answer)
     protocol = tritonclient.http.InferenceServerClient
@@ -116,7 +117,7 @@ def read_config(answer: HttpAnswer) -> dict[str, Any]:
     """Return the model's configuration that an answer over HTTP holds.
 
     Raises:
-        InferenceServerException: It holds none.
+        InferenceServerException: The answer holds no configuration.
     """
     body = _accepted(answer)
     with reading(MODEL):
@@ -124,7 +125,7 @@ def read_config(answer: HttpAnswer) -> dict[str, Any]:
 
 
 def _accepted(answer: HttpAnswer) -> bytes:
-    """Return the body of an answer that is one; raise what was said in its place."""
+    """Return the body of a successful answer. Raise the error of any other answer."""
     status = answer.status
     if status == 200 and answer.body:
         return answer.body
@@ -142,10 +143,10 @@ def _accepted(answer: HttpAnswer) -> bytes:
 
 @contextmanager
 def reading(model: str) -> Iterator[None]:
-    """Say of an answer that cannot be read that it is none.
+    """Report an answer that cannot be read as an error.
 
     Raises:
-        InferenceServerException: It cannot.
+        InferenceServerException: The answer cannot be read.
     """
     try:
         yield

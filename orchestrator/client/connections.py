@@ -1,4 +1,4 @@
-"""HTTP connections for many threads: kept alive, bounded in time, never shared with a fork."""
+"""HTTP connections for many threads: kept alive, with timeouts, never shared after a fork."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from urllib3.connection import HTTPConnection
 from urllib3.exceptions import NewConnectionError
 
 CONNECTIONS = 256
-"""Most idle connections that a pool keeps; of more threads at once some connect anew."""
+"""Most idle connections in a pool. If more threads call at once, some need new connections."""
 UNHEARD = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
 class TimedSocket(socket.socket):
-    """A socket whose timeout is for all that follows together, not for each operation anew.
+    """A socket with one timeout for all following operations together, not for each of them.
 
-    Else a server that sends a byte a second would keep its caller for ever.
+    Otherwise a server that sends a byte a second would block its caller for ever.
 
     Attributes:
-        has_received: Whether a byte came since the flag was last taken back.
+        has_received: A byte came since the flag was last reset.
     """
 
     has_received = False
@@ -38,10 +38,10 @@ class TimedSocket(socket.socket):
         super().settimeout(value)
 
     def left_s(self) -> float:
-        """Return what is left of the timeout.
+        """Return the rest of the timeout.
 
         Raises:
-            TimeoutError: Nothing is.
+            TimeoutError: The timeout has passed.
         """
         return _left_s(self._ends)
 
@@ -61,17 +61,17 @@ class TimedSocket(socket.socket):
 
 
 class TimedTlsSocket(TimedSocket, ssl.SSLSocket):
-    """The same with TLS; its `sendall` is several calls of `send`."""
+    """A `TimedSocket` with TLS. Its `sendall` calls `send` several times."""
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         try:
             return super().send(data, flags)
-        except ssl.SSLEOFError as error:  # an answer may have come before the server hung up
+        except ssl.SSLEOFError as error:  # an answer may precede the disconnect
             raise BrokenPipeError(error.errno, "connection closed by the server") from error
 
 
 class Connection(HTTPConnection):
-    """A connection that ends each call in time and survives that the server closed it meanwhile.
+    """A connection with a timeout for each call. It reconnects if the server closed it while idle.
 
     `timeout` is for a whole call: connecting, sending and receiving.
     """
@@ -94,7 +94,7 @@ class Connection(HTTPConnection):
     def request(
         self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any
     ) -> None:
-        """Send; a connection that was used before keeps what it may have to send again."""
+        """Send a request. A reused connection keeps the request for a retry."""
         send = partial(super().request, method, url, body, headers, **options)
         self._resend = send if isinstance(self.sock, TimedSocket) else None
         if isinstance(self.sock, TimedSocket):
@@ -104,13 +104,13 @@ class Connection(HTTPConnection):
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
         """Receive the answer.
 
-        A server closes a connection that is idle for long, or stops, and may do so just when the
-        next call is sent. Calls change nothing on the server, so this one is sent once more, at
-        once, over a new connection: only where the connection was used before and no byte of the
-        answer came. On a new connection the same is the server's fault, which the caller is told.
+        A server that stops, or closes idle connections, may do so just when a call is sent. Calls
+        change nothing on the server. So the call is retried once, at once, over a new connection.
+        The retry needs a reused connection, and no byte of the answer may have come. On a new
+        connection the same event is a server error for the caller.
         """
         sock, resend = self.sock, self._resend
-        self._resend = None  # else a connection that waits for the next call would keep the body
+        self._resend = None  # an idle connection must not keep the body
         try:
             return super().getresponse()
         except UNHEARD:
@@ -125,8 +125,8 @@ class Connection(HTTPConnection):
 class IdleConnections(queue.LifoQueue[Any]):
     """The idle connections of a pool, without the lock of a queue.
 
-    A fork may catch that lock held by another thread; the child, which drops its parent's
-    connections, would then wait for it for ever. A list's `append` and `pop` need none.
+    At a fork another thread may hold such a lock. The child drops its parent's connections, and
+    would wait for the lock for ever. A list's `append` and `pop` need no lock.
     """
 
     def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -142,7 +142,7 @@ class IdleConnections(queue.LifoQueue[Any]):
 
 
 class ConnectionPool(HTTPConnectionPool):
-    """Connections to one server, for as many threads as there are."""
+    """A pool of connections to one server, for any number of threads."""
 
     ConnectionCls = Connection
     QueueCls = IdleConnections
@@ -155,7 +155,7 @@ def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
     """Connect to the first address of a host that answers.
 
     Returns:
-        A socket with what is left of the timeout.
+        A socket with the rest of the timeout.
 
     Raises:
         OSError: There is no such host, or none of its addresses answers in time.
@@ -163,7 +163,7 @@ def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
     ends = time.monotonic() + timeout_s
     addresses = _addresses_of(host.strip("[]"), port, timeout_s)
     for index, (family, kind, protocol, _, address) in enumerate(addresses):
-        # A silent address may only take its share of the time, so that the next ones get theirs.
+        # A silent address may only use its share of the time, so that the next ones have time.
         share_s = _left_s(ends) / (len(addresses) - index)
         opened = TimedSocket(family, kind, protocol)
         try:
@@ -181,17 +181,17 @@ def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
 
 
 def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
-    """Return a socket that speaks TLS over one that is connected, which it takes over.
+    """Start TLS on a connected socket, and return the TLS socket that replaces it.
 
-    The handshake has what is left of the timeout, and leaves what is left of it.
+    The handshake uses the rest of the timeout. The returned socket has the time that then remains.
 
     Args:
-        opened: Is closed where there is an error.
-        tls: Makes `TimedTlsSocket`s.
-        host: For whom the certificate must be.
+        opened: Connected socket. It is closed if there is an error.
+        tls: Context that makes `TimedTlsSocket`s.
+        host: Host name that the certificate must have.
 
     Raises:
-        OSError: There is no TLS, its certificate is not to be trusted, or time is up.
+        OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
     """
     ends = time.monotonic() + opened.left_s()
     try:
@@ -204,7 +204,7 @@ def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSoc
 
 
 def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:
-    """Ask for a host's addresses, in a thread: the system's resolver knows no timeout."""
+    """Look up a host's addresses in a thread, because the system's resolver has no timeout."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def look_up() -> None:

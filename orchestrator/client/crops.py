@@ -1,4 +1,4 @@
-"""Crops of plates as calls of the ensemble `plate_reader`, and plates from its answers."""
+"""Calls of the ensemble `plate_reader` for crops of plates, and plates from its answers."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> lis
     """Return the calls that read crops.
 
     Args:
-        crops: Each as `load_picture` takes it; a file's bytes are unpacked.
+        crops: Crops in any form that `load_picture` takes. Files are decoded here.
         parameters: Request parameters.
 
     Raises:
-        PictureError: There is no picture in one.
-        ExtraError: One is a file, and OpenCV is not installed.
+        PictureError: A crop holds no picture.
+        ExtraError: A crop is a file, and OpenCV is not installed.
     """
     check_several("crops", crops)
     return [_crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
@@ -49,16 +49,16 @@ def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> C
 
 
 def _unpack(file: bytes) -> Bgr:
-    """Return the pixels of a file, whose header is checked first: OpenCV reads more formats."""
+    """Return the pixels of a file. Its header is checked first, since OpenCV reads more formats."""
     check_file(file, Settings().max_pixels)
     return unpack(file)
 
 
 def read_answer(arrays: Arrays, call: Call) -> Plate:
-    """Return the plate of an answer; its box is the whole crop.
+    """Return the plate of an answer. Its box is the whole crop.
 
     Raises:
-        ModelError: An output is missing, or not of its type and shape.
+        ModelError: An output is missing, or has a wrong type or shape.
     """
     height, width = call.inputs[CROP].shape[:2]
     whole = np.array([[0, 0, width, height]], np.float32)
@@ -68,7 +68,7 @@ def read_answer(arrays: Arrays, call: Call) -> Plate:
 
 @contextmanager
 def naming_crop(number: int) -> Iterator[None]:
-    """Say in an error which crop it is about."""
+    """Add the number of the crop to the message of an error."""
     try:
         yield
     except PlateError as error:

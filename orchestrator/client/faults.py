@@ -1,4 +1,4 @@
-"""What tritonclient, gRPC and HTTP raise when a call fails, told as our errors: only here."""
+"""Translation of all errors from tritonclient, gRPC and HTTP into our errors."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ from orchestrator.errors import (
 )
 
 UNREADABLE = "unreadable"
-"""Status of what came in place of an answer of the inference protocol."""
+"""Status for a response that is not an answer of the inference protocol."""
 NO_ANSWER = ("connect", "socket", "transport", "dns")
-"""Words of gRPC's UNAVAILABLE when nobody answered; else the server said it, being full."""
+"""Words in gRPC's UNAVAILABLE if no server answered. Without them, the server is full."""
 DYING = ("is not healthy", "server not ready", "no available versions", "rst_stream")
-"""Words of a server that lost a worker or is stopping, and of a balancer that lost the server while
-it was at work. Whatever error they come as, another server would have answered."""
+"""Messages of a server that lost a worker or is stopping. The last one is that of a load balancer
+that lost its server during a call. With any status they mean that another server would have
+answered."""
 NOT_IT = {"404": "not found", "405": "method not allowed"}
-"""What the inference protocol's HTTP says, by status, where the path or the port is another's."""
+"""Messages, by status, from a server that does not serve the inference protocol at this path or
+port."""
 UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification))([^:.]+)")
-"""What gRPC says of a certificate, amid what it says of its attempts to connect."""
+"""Pattern of gRPC's message about a certificate, among its messages about connecting."""
 LATE = "StatusCode.DEADLINE_EXCEEDED"
 GIVEN_UP = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
-"""What a balancer, or a server of something else, answers in place of one of ours."""
+"""Statuses from a load balancer, or from another kind of server, in place of our server."""
 REFUSED = {
     *("400", "401", "404", "413"),
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
@@ -46,17 +48,18 @@ INVALID = {"400", "StatusCode.INVALID_ARGUMENT"}
 PICTURE_FAULT = re.compile(
     rf"\b(?:{ENCODED}|{ENCODED_CROP}|{PICTURE}|{CROP}|picture size): (?:wanted|damaged)\b"
 )
-"""What the service, or the gateway before it, says of a picture that it cannot use."""
+"""Pattern of the messages about a picture that the service or the gateway cannot use."""
 TOO_LARGE = "message larger than max"
-"""gRPC's words, under the status of a server that is full, for a call that no server would take."""
+"""gRPC's message for a call that is too large for any server. Its status is that of a full
+server."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
 
 class Refusal(InferenceServerException):  # type: ignore[misc]  # it has no types
-    """What was answered over HTTP in place of an answer.
+    """An error response over HTTP.
 
     Attributes:
-        retry_after: The header's text, if there was one.
+        retry_after: Text of the header `Retry-After`, if there was one.
     """
 
     def __init__(self, message: str, status: str, retry_after: str | None = None) -> None:
@@ -69,26 +72,26 @@ def translate_errors(url: str, timeout_s: float, request_id: str = "") -> Iterat
     """Translate the errors of a call to our server.
 
     Raises:
-        PlateError: What the caller can act on, with the request's id at the end.
+        PlateError: The error for the caller, with the request id at the end.
     """
     named = f" (request {request_id})" if request_id else ""
     try:
         yield
     except InferenceServerException as error:
         kind, message = _error_of(error, url, timeout_s)
-        message = message.replace(f"[request id: {request_id}] ", "")  # Triton's, sometimes
+        message = message.replace(f"[request id: {request_id}] ", "")  # Triton sometimes adds it
         raise kind(f"{message}{named}") from error
-    except ModelError as error:  # in the arrays that came; something on the way may have done it
+    except ModelError as error:  # in the received arrays; a proxy may be the cause
         raise ServerError(f"{url}: {error}{named}") from error
     except (HTTPError, HTTPException, OSError) as error:
         raise ServerError(f"{_say(_root_of(error), url, timeout_s)}{named}") from error
 
 
 def _say(root: BaseException, url: str, timeout_s: float) -> str:
-    """Return what the socket or Python's HTTP said as a sentence."""
+    """Return an error of the socket or of Python's HTTP as a sentence."""
     if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
         return f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
-    if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter where sending took it all
+    if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter if sending took all time
         return f"{url}: wanted an answer within {timeout_s:g} s, got none"
     if isinstance(root, ssl.SSLCertVerificationError):
         return _say_untrusted(url, root.verify_message)
@@ -101,7 +104,7 @@ def _say_untrusted(url: str, reason: str) -> str:
 
 
 def _root_of(error: Exception) -> BaseException:
-    """Return what urllib3 wraps: what the socket or Python's HTTP said."""
+    """Return the error that urllib3 wraps: that of the socket or of Python's HTTP."""
     if isinstance(error, HTTPError) and error.__cause__ is not None:
         return error.__cause__
     if isinstance(error, (ProtocolError, SSLError)) and isinstance(error.args[-1], Exception):
@@ -133,15 +136,15 @@ def _error_of(
 
 
 def asked_pause_s(error: PlateError) -> float:
-    """Return how long the server asked to wait before the next try; 0 where it did not.
+    """Return the seconds that the server asked to wait before a retry; 0 if it did not ask.
 
     Args:
-        error: As `translate_errors` raised it.
+        error: Error that `translate_errors` raised.
     """
     said = error.__cause__
     if isinstance(said, Refusal):
         return parse_retry_after(said.retry_after)
-    refused = said.__context__ if said else None  # what tritonclient made its error of
+    refused = said.__context__ if said else None  # the cause of tritonclient's error
     if not isinstance(refused, grpc.RpcError):
         return 0.0
     trailers: dict[str, str] = dict(refused.trailing_metadata() or ())
@@ -149,7 +152,7 @@ def asked_pause_s(error: PlateError) -> float:
 
 
 def parse_retry_after(text: str | None) -> float:
-    """Return the seconds that a `Retry-After` asks for; 0 for none, or none that can be read.
+    """Return the seconds of a `Retry-After` header; 0 if it is missing or cannot be read.
 
     Source: RFC 9110, 10.2.3: whole seconds, or a date.
     """
@@ -161,6 +164,6 @@ def parse_retry_after(text: str | None) -> float:
         moment = parsedate_to_datetime(text)
     except ValueError:
         return 0.0
-    if moment.tzinfo is None:  # "-0000": UTC that tells no place
+    if moment.tzinfo is None:  # "-0000": UTC, with unknown time zone
         moment = moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -1,4 +1,4 @@
-"""Whether gRPC works in this process: not where it was forked in the midst of a call."""
+"""Detects forks during gRPC calls. gRPC does not work in a process that was forked so."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from orchestrator.errors import RequestError
 
 
 class Forks:
-    """Remembers which gRPC calls are under way, and what a fork cut through.
+    """A record of running gRPC calls, and of forks during such calls.
 
-    gRPC prepares itself for a fork, except while a thread is in it: then it lets the fork happen,
-    and its calls in the child may hang or end the process (grpcio 1.85). A set's `add` and
-    `discard` need no lock, which a fork could catch held.
+    gRPC prepares itself for a fork, except while a thread is inside gRPC. The fork then happens
+    anyway, and gRPC calls in the child may hang or end the process (grpcio 1.85). A set's `add`
+    and `discard` need no lock that another thread could hold at the fork.
 
     Attributes:
-        is_torn: Whether this process, or one it descends from, was forked during a call.
+        is_torn: This process, or an ancestor of it, was forked during a call.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Forks:
 
     @contextmanager
     def calling(self) -> Iterator[None]:
-        """Say that a gRPC call is under way; a thread of asyncio may have many."""
+        """Record a gRPC call while it runs. A thread with asyncio may have many."""
         call = object()
         self._calling.add(call)
         try:
@@ -35,15 +35,15 @@ class Forks:
             self._calling.discard(call)
 
     def look_back(self) -> None:
-        """Find out, in a new child, how the fork went."""
+        """Check, in a new child process, whether the fork was during a call."""
         self.is_torn |= bool(self._calling)
         self._calling.clear()
 
     def check(self) -> None:
-        """Refuse gRPC where it would hang.
+        """Refuse gRPC in a process where it could hang.
 
         Raises:
-            RequestError: It would; sending again does not help.
+            RequestError: The process was forked during a call. A retry does not help.
         """
         if self.is_torn:
             raise RequestError(

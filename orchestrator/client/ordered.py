@@ -1,4 +1,4 @@
-"""Work on many items at once, with results in the items' order and bounded memory."""
+"""Concurrent work on many items, with results in the items' order and bounded memory."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
 ROOM = 2
-"""Items taken and not yet given back, for each that may be in work: those that are done wait here
-for a slow one before them, and for whoever takes the results."""
+"""Most items in the window for each item in work. Finished items wait there for a slow item before
+them, and for the consumer of the results."""
 
 
 def work_in_order(
     work: Callable[[ItemT], ResultT], items: Iterable[ItemT], in_flight: int
 ) -> Generator[ResultT, None, None]:
-    """Yield what `work` makes of each item, in their order, from threads.
+    """Yield the results of `work` for all items, in their order. `work` runs in threads.
 
-    An item is taken only as room comes, in the thread of whoever takes the results; then all
-    results that are ready are given back. So a source that is slow, like a camera, delays a result
-    by no more than one item. Spans stay children of the caller's.
+    The consumer's thread takes an item only if there is room for it. Then it yields all results
+    that are ready. So a slow source, like a camera, delays a result by at most one item. Spans
+    stay children of the caller's span.
 
     Args:
-        work: Called in up to `in_flight` threads.
-        items: May be endless.
+        work: Function that runs in up to `in_flight` threads.
+        items: Items; there may be infinitely many.
         in_flight: Items in work at once.
     """
     pool = ThreadPoolExecutor(in_flight, thread_name_prefix="plates")
@@ -57,7 +57,7 @@ async def work_in_order_async(
     items: Iterable[ItemT] | AsyncIterable[ItemT],
     in_flight: int,
 ) -> AsyncGenerator[ResultT, None]:
-    """Do what `work_in_order` does, in tasks of the running event loop."""
+    """Yield results like `work_in_order`, from tasks of the running event loop."""
     gate = asyncio.Semaphore(in_flight)
     window: deque[asyncio.Task[ResultT]] = deque()
 
@@ -68,7 +68,7 @@ async def work_in_order_async(
     try:
         async for item in _each(items):
             window.append(asyncio.create_task(work_at_turn(item)))
-            await asyncio.sleep(0)  # else a loop that never waits would start no task
+            await asyncio.sleep(0)  # otherwise a loop without waits starts no task
             while window and (window[0].done() or len(window) == ROOM * in_flight):
                 result = await window[0]
                 window.popleft()

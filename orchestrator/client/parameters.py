@@ -1,4 +1,4 @@
-"""What a caller gives beside pictures, checked and made such that both protocols can carry it."""
+"""Checks of a caller's parameters, and their conversion to values for both protocols."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 from orchestrator.errors import ParameterError, SettingsError
 
 LONGEST_S = 86_400.0
-"""Longest timeout; a socket takes no more than 24 days."""
+"""Longest timeout, seconds. A socket allows at most 24 days."""
 MOST_IN_FLIGHT = 64
-"""More wait in the server's queue, not in work."""
+"""Most calls at once. Further calls would only wait in the server's queue."""
 
 Plain = str | int | float | bool
 
 
 def to_parameters(given: Mapping[str, Any]) -> dict[str, Plain]:
-    """Return the request parameters of those that are not None.
+    """Return the given values as request parameters, without those that are None.
 
     Raises:
-        ParameterError: One is neither a number nor printable text.
+        ParameterError: A value is neither a number nor printable text.
     """
     return {name: make_plain(name, value) for name, value in given.items() if value is not None}
 
@@ -30,7 +30,7 @@ def check_timeout(timeout_s: Any) -> float:
     """Return a timeout in seconds.
 
     Raises:
-        SettingsError: It is none.
+        SettingsError: The value is not a valid timeout.
     """
     if (
         not isinstance(timeout_s, (int, float, np.number))
@@ -44,10 +44,10 @@ def check_timeout(timeout_s: Any) -> float:
 
 
 def check_in_flight(in_flight: Any) -> int:
-    """Return how many calls to make at once.
+    """Return the number of calls at once.
 
     Raises:
-        ParameterError: It is no whole number from 1 to 64.
+        ParameterError: The value is not a whole number from 1 to 64.
     """
     if not isinstance(in_flight, (int, np.integer)) or not 1 <= in_flight <= MOST_IN_FLIGHT:
         raise ParameterError(
@@ -57,10 +57,10 @@ def check_in_flight(in_flight: Any) -> int:
 
 
 def make_plain(name: str, value: Any) -> Plain:
-    """Return what both protocols can carry: NumPy's numbers as Python's, and text in UTF-8.
+    """Convert a value for both protocols. NumPy numbers become Python's; text must be printable.
 
     Raises:
-        ParameterError: It is neither.
+        ParameterError: The value is neither a number of 64 bits nor printable text.
     """
     plain: Any = value.item() if isinstance(value, np.generic) else value
     is_text = isinstance(plain, str) and plain.isprintable()
@@ -74,10 +74,10 @@ def make_plain(name: str, value: Any) -> Plain:
 
 
 def write_roi(roi: Any) -> str:
-    """Write a region as the request parameter; a text is left to the server to judge.
+    """Return a region as the text of the request parameter. The server checks a given text.
 
     Raises:
-        ParameterError: It is neither a text nor four numbers.
+        ParameterError: The region is neither a text nor four numbers.
     """
     if isinstance(roi, str):
         return roi

@@ -1,4 +1,4 @@
-"""What a caller may have a picture in, and how it travels: a file's bytes, or an array."""
+"""Conversion of a caller's picture to the form that is sent: a file's bytes, or an array."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ WANTED = (
     "picture: wanted a path, the bytes of a file, a file opened with 'rb', a PIL picture, "
     "or uint8 [H, W, 3] BGR"
 )
-DEEP_MODES = ("I", "F")  # PIL's, of 16 and 32 bits, beginning so; all others have 8 at most
+DEEP_MODES = ("I", "F")  # prefixes of PIL's modes of 16 and 32 bits; others have at most 8
 
 
 def load_picture(picture: Picture | None) -> bytes | Bgr:
-    """Return what of a picture is sent; a client needs neither PyTorch nor PIL for that.
+    """Return a picture in the form that is sent. This needs neither PyTorch nor PIL.
 
     Args:
-        picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file; uint8
-            [H, W, 3] BGR as array or tensor on any device; or a PIL picture of 8 bits a channel.
+        picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file. Or uint8
+            [H, W, 3] BGR as array or tensor on any device. Or a PIL picture of 8 bits a channel.
 
     Returns:
         The bytes of a file as they are, everything else as uint8 [H, W, 3] BGR.
 
     Raises:
-        PictureError: There is no picture in it.
+        PictureError: The value holds no picture.
     """
     if picture is None:
         raise PictureError(
@@ -60,10 +60,10 @@ def load_picture(picture: Picture | None) -> bytes | Bgr:
 
 
 def check_several(name: str, pictures: Any) -> None:
-    """See that these are several pictures: one, too, can often be iterated over.
+    """Check that these are several pictures. A single picture can often be iterated over, too.
 
     Raises:
-        PictureError: They are one, or none at all.
+        PictureError: The value is a single picture, or no pictures at all.
     """
     is_one = isinstance(pictures, (str, bytes, bytearray, memoryview)) or hasattr(pictures, "read")
     has_pixels = getattr(pictures, "ndim", 1) in (2, 3)  # a column of paths has one dimension
@@ -76,7 +76,7 @@ def _read_file(file: Any) -> bytes:
         raise PictureError("picture: open the file with 'rb', not as text")
     try:
         content = file.read()
-    except (OSError, ValueError) as error:  # the latter: it is closed
+    except (OSError, ValueError) as error:  # ValueError: the file is closed
         raise PictureError(f"picture: cannot be read: {error}") from error
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise PictureError(
@@ -92,8 +92,8 @@ def _some(content: bytes, name: str) -> bytes:
 
 
 def _from_pil(picture: Any) -> Bgr:
-    """Turn a PIL picture upright and into BGR; transparency is ignored, as it is in files."""
-    from PIL import ImageOps  # it is there: the caller has a picture of it
+    """Rotate a PIL picture upright and convert it to BGR. Transparency is ignored, as in files."""
+    from PIL import ImageOps  # the caller has a PIL picture, so PIL is installed
 
     if picture.mode.startswith(DEEP_MODES):
         raise PictureError(
@@ -108,10 +108,10 @@ def _from_pil(picture: Any) -> Bgr:
 
 
 def _to_array(picture: Any) -> npt.NDArray[Any]:
-    """Return an array or tensor as an array, from whatever device."""
+    """Return an array or tensor, on any device, as an array."""
     try:
         return np.asarray(picture.detach().cpu() if hasattr(picture, "detach") else picture)
-    except (TypeError, ValueError, RuntimeError) as error:  # bfloat16, sparse, on no device
+    except (TypeError, ValueError, RuntimeError) as error:  # bfloat16, sparse, without a device
         raise PictureError(f"picture: wanted uint8 [H, W, 3] BGR, got {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""What is asked about pictures, checked once for all of them, and what comes of each."""
+"""Requests about pictures: parameters that are checked once, and the result of each picture."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from orchestrator.errors import PlateError
 from orchestrator.plates import Plates
 
 FITTING = 4
-"""Calls at once where the server does not say how many pictures it has in work."""
+"""Calls at once if the server does not report how many pictures it has in work."""
 
 
 class Wanted(TypedDict, total=False):
-    """What a call may ask for beside the picture; `PlateClient.recognize` says what each means."""
+    """The options of a call, without its picture. `PlateClient.recognize` describes each."""
 
     detection_threshold: float | None
     text_threshold: float | None
@@ -31,11 +31,11 @@ class Wanted(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about a picture.
+    """The parameters and outputs of a request about a picture.
 
     Attributes:
         parameters: Request parameters.
-        outputs: Names of the outputs, `complete`.
+        outputs: Names of the outputs, from `complete`.
     """
 
     parameters: Mapping[str, Plain]
@@ -49,11 +49,11 @@ class Question:
         outputs: Collection[str] = ALL_OUTPUTS,
         **numbers: float | None,
     ) -> Question:
-        """Check what is asked for: `Wanted`.
+        """Check the options of a call, see `Wanted`.
 
         Raises:
-            ParameterError: Something is none that can be sent.
-            TypeError: Nobody can ask for that.
+            ParameterError: A value cannot be sent.
+            TypeError: There is no such option.
         """
         unknown = sorted(numbers.keys() - Wanted.__annotations__.keys())
         if unknown:
@@ -64,15 +64,15 @@ class Question:
         return cls(to_parameters(given), complete(outputs))
 
     def about(self, picture: Picture, request_id: str = "") -> Call:
-        """Return the call that asks it.
+        """Return the call with this request about a picture.
 
         Args:
-            picture: As `load_picture` takes it.
-            request_id: A new one when empty.
+            picture: Picture in any form that `load_picture` takes.
+            request_id: Request id. If empty, a new one.
 
         Raises:
-            PictureError: There is no picture in it.
-            ParameterError: The id can be none.
+            PictureError: The value holds no picture.
+            ParameterError: The id is not valid.
         """
         return Call(
             inputs=to_input(load_picture(picture)),
@@ -85,14 +85,14 @@ class Question:
         """Return the plates of an answer.
 
         Raises:
-            ModelError: An output is missing, or not of its type and shape.
+            ModelError: An output is missing, or has a wrong type or shape.
         """
         return from_arrays(arrays, self.outputs)
 
 
 @dataclass(frozen=True)
 class PictureResult:
-    """What came of one picture of many.
+    """The result of one picture of many.
 
     Example:
         ```python
@@ -101,8 +101,8 @@ class PictureResult:
         ```
 
     Attributes:
-        picture: As it was handed over.
-        outcome: Its plates, or why there are none.
+        picture: The caller's picture, unchanged.
+        outcome: Its plates, or the error.
     """
 
     picture: Picture
@@ -110,12 +110,12 @@ class PictureResult:
 
     @property
     def error(self) -> PlateError | None:
-        """Why the picture could not be recognised; None where it could."""
+        """The error of a picture that could not be recognised; None if it could."""
         return self.outcome if isinstance(self.outcome, PlateError) else None
 
     @property
     def plates(self) -> Plates:
-        """The plates; none were found where they are empty.
+        """The plates. If they are empty, the picture has none.
 
         Raises:
             PlateError: The picture could not be recognised.
@@ -128,10 +128,10 @@ class PictureResult:
 def fit(config: Mapping[str, Any]) -> int:
     """Return how many calls at once keep a server busy.
 
-    As many again as it has in work: each place has its next picture there when it gets free.
+    This is twice the number of its pictures in work. So each instance always has a next picture.
 
     Args:
-        config: Of the model.
+        config: Configuration of the model.
     """
     try:
         in_work = sum(int(group["count"]) for group in config["instance_group"])

@@ -1,4 +1,4 @@
-"""Plates as the package supervision has detections: for its trackers, zones and annotators."""
+"""Conversion of plates to detections of the package supervision, for its trackers and zones."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
 
 CLASS_NAME = "plate"
 TEXTS = ("text", "raw_text", "format")
-"""Attributes of a `Plate` that go along as they are."""
+"""Attributes of a `Plate` that are copied unchanged."""
 
 
 def to_supervision(plates: Plates) -> Detections:
     """Return plates as `supervision.Detections`.
 
     Args:
-        plates: Of one picture.
+        plates: Plates of one picture.
 
     Returns:
-        `xyxy` [N, 4] in picture pixels, `confidence` [N] the detection scores, `class_id` 0 for
-        all; in `data` for each plate `class_name`, `text`, `text_score`, `raw_text`, `format`,
-        `region_code`, and `xyxyxyxy` [N, 4, 2], the corners clockwise from top-left: those of the
-        box where the server was not asked for others.
+        Detections with `xyxy` [N, 4] in picture pixels, and the detection scores as `confidence`
+        [N]. All have `class_id` 0. Their `data` holds for each plate `class_name`, `text`,
+        `text_score`, `raw_text`, `format` and `region_code`. It also holds the corners as
+        `xyxyxyxy` [N, 4, 2], clockwise from top-left. If the request did not ask for corners,
+        they are those of the box.
 
     Raises:
         ExtraError: supervision is not installed.

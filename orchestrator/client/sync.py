@@ -1,4 +1,4 @@
-"""A client that speaks pictures and plates instead of tensors."""
+"""The client for threads: it takes pictures and returns plates, instead of tensors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AnswerT = TypeVar("AnswerT")
 
 @dataclass(frozen=True)
 class _Process:
-    """What a client has in one process: a forked child must have its own."""
+    """The state of a client in one process. A forked child needs its own."""
 
     transport: Transport
     pid: int = field(default_factory=os.getpid)
@@ -47,16 +47,16 @@ class PlateClient(Caller):
             print(client.recognize("car.jpg").to_dataframe())
         ```
 
-    One client serves any number of threads, `asyncio.to_thread` included: each call takes an idle
-    connection or makes one. No call goes through a proxy. A call ends within `timeout_s` each time
-    it is sent, whatever the server does.
+    One client serves any number of threads, also those of `asyncio.to_thread`. Each call uses an
+    idle connection or makes a new one. No call uses a proxy. A call ends within `timeout_s` each
+    time it is sent, even if the server never answers.
 
-    A client may be made and used before a fork, and serves the parent and the child. Only gRPC
-    does not survive a fork in the midst of a call: where another thread is calling over gRPC
-    meanwhile, the child's calls over gRPC are a RequestError.
+    A client may be created and used before a fork. It then works in the parent and in the child.
+    The exception is gRPC: a fork during a gRPC call of another thread breaks gRPC in the child.
+    The child's calls over gRPC then raise a RequestError.
 
     Attributes:
-        retried: How many calls were sent again so far.
+        retried: Number of retries so far.
     """
 
     def _prepare(self) -> None:
@@ -76,30 +76,30 @@ class PlateClient(Caller):
     ) -> Plates:
         """Find and read every plate of a picture.
 
-        The call is a span of OpenTelemetry, and those of the server are its children.
+        The call is a span of OpenTelemetry. The server's spans are its children.
 
         Args:
-            picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file; uint8
-                [H, W, 3] BGR as array or tensor; or a PIL picture.
-            detection_threshold: Least detection score, in [0, 1]; the server's when None.
+            picture: Path, bytes or binary file object of a JPEG, PNG, WebP or BMP file. Or uint8
+                [H, W, 3] BGR as array or tensor. Or a PIL picture.
+            detection_threshold: Least detection score, in [0, 1]. If None, the server's setting.
             text_threshold: Least text score of a text that is shown, in [0, 1].
-            max_plates: Most plates; the surest stay.
-            detector_side_px: Longest side of the detector's input, a multiple of 32: larger finds
-                smaller plates, and takes longer.
-            roi: Where to look, in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
-            outputs: Names of the model's outputs that are wanted: the server computes no others,
-                and their part of a `Plate` stays empty. The boxes come in any case.
-            request_id: Names the call in errors, in the server's log and in traces; a new one
-                when empty.
+            max_plates: Most plates. Those with the highest scores are kept.
+            detector_side_px: Longest side of the detector's input, a multiple of 32. A larger input
+                finds smaller plates, but takes longer.
+            roi: Region to search, in picture pixels: x0, y0, x1, y1, or the text "x0,y0,x1,y1".
+            outputs: Names of the wanted outputs of the model. The server computes no others, and
+                their parts of a `Plate` stay empty. The boxes always come.
+            request_id: Id of the call in errors, in the server's log and in traces. If empty, a
+                new one.
 
         Raises:
-            PictureError: There is no picture in `picture`, or the server cannot use it; the message
-                says why.
-            RequestError: The server cannot use a parameter or the key, the message says why; or
-                the client is closed.
+            PictureError: `picture` holds no picture, or the server cannot use it. The message says
+                why.
+            RequestError: The server cannot use a parameter or the key, or the client is closed.
+                The message says why.
             Overloaded: The server has no capacity now.
             ModelError: The server failed.
-            ServerError: The server gives no answer in time, or none that is one.
+            ServerError: The server gives no answer in time, or no valid answer.
         """
         question = Question.of(
             detection_threshold=detection_threshold,
@@ -120,22 +120,22 @@ class PlateClient(Caller):
     ) -> Generator[PictureResult, None, None]:
         """Find and read the plates of many pictures, several at once.
 
-        Pictures are taken only as room comes, at most twice `in_flight` before the results that
-        are still to be taken. A result that is there is given out when the next picture has been
-        taken, so that a camera's comes one frame later.
+        A picture is taken only if there is room. At most twice `in_flight` pictures are ahead of
+        the results that the caller has taken. A ready result is given out after the next picture
+        was taken. So a camera's result comes one frame later.
 
         Args:
-            pictures: Each as `recognize` takes it; may be endless.
-            in_flight: Calls at once. When None twice as many as the server has in work, which it
-                is asked for; 4 where it does not say.
-            wanted: What `recognize` takes, but for `request_id`.
+            pictures: Pictures in any form that `recognize` takes. There may be infinitely many.
+            in_flight: Calls at once. If None, twice the server's number of pictures in work. The
+                client asks for that number; without an answer it makes 4 calls at once.
+            wanted: The parameters of `recognize`, except `request_id`.
 
         Returns:
-            What came of each picture, in their order: a picture that fails ends no other.
+            The result of each picture, in their order. A picture that fails does not affect others.
 
         Raises:
-            ParameterError: A parameter is none that can be sent, or `in_flight` is no such number.
-            PictureError: `pictures` is one picture.
+            ParameterError: A parameter cannot be sent, or `in_flight` is not a valid number.
+            PictureError: `pictures` is a single picture.
             RequestError: The client is closed.
         """
         question = Question.of(**wanted)
@@ -161,26 +161,26 @@ class PlateClient(Caller):
         text_threshold: float | None = None,
         in_flight: int = 4,
     ) -> Plates:
-        """Read plates that were found by other means, from crops of them.
+        """Read plates from crops, for plates that the caller has already found.
 
-        Each crop is a call of the ensemble `plate_reader`. It should show one plate and around it
-        5 to 20 % of its width and height at each side; best is what the service itself cuts out,
-        8 % at the left and right and 25 % above and below.
+        Each crop is a call of the ensemble `plate_reader`. A crop should show one plate. Its margin
+        at each side should be 5 to 20 % of the plate's width and height. The service's own crops
+        are best. Their margins are 8 % at the left and right, and 25 % above and below.
 
         Args:
-            crops: Each as `recognize` takes a picture. OpenCV unpacks files here, on the client.
+            crops: Crops in any form that `recognize` takes. OpenCV decodes files on the client.
             text_threshold: Least text score of a text that is shown, in [0, 1].
-            in_flight: Calls at once; the server makes batches of them.
+            in_flight: Calls at once. The server makes batches of them.
 
         Returns:
-            A `Plate` for each crop, in their order. Its box is the whole crop, and it has no
-            detection score and no corners.
+            A `Plate` for each crop, in their order. Its box is the whole crop. It has no detection
+            score and no corners.
 
         Raises:
-            PictureError: There is no picture in a crop, and nothing was sent; or the server cannot
-                use it.
-            ParameterError: A parameter is none that can be sent, or `in_flight` is no such number.
-            PlateError: A call failed as those of `recognize` do; the message says of which crop.
+            PictureError: A crop holds no picture, and nothing was sent; or the server cannot use a
+                crop.
+            ParameterError: A parameter cannot be sent, or `in_flight` is not a valid number.
+            PlateError: A call failed, as in `recognize`. The message names the crop.
         """
         calls = crop_calls(crops, to_parameters({"text_threshold": text_threshold}))
         width = check_in_flight(in_flight)
@@ -192,7 +192,7 @@ class PlateClient(Caller):
             return self._infer(call, lambda arrays: read_answer(arrays, call))
 
     def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
-        """Send a call, again where that may help, and read its answer."""
+        """Send a call, with retries if they may help, and read its answer."""
         with self._tracing(call) as traced:
 
             def send() -> AnswerT:
@@ -219,12 +219,12 @@ class PlateClient(Caller):
             return False
 
     def server_settings(self) -> Settings:
-        """Return the operator's settings, which a call's parameters override.
+        """Return the operator's settings. The parameters of a call override them.
 
         Raises:
             RequestError: The server has no such model, or the client is closed.
-            SettingsError: They are those of another version of the service.
-            ServerError: The server gives no answer in time, or none that is one.
+            SettingsError: The settings are from another version of the service.
+            ServerError: The server gives no answer in time, or no valid answer.
         """
         return Settings.from_config(self._config(self._timeout_s).get("parameters", {}))
 
@@ -236,13 +236,13 @@ class PlateClient(Caller):
         """Return how many calls at once fit the server."""
         try:
             return fit(self._config(self._soon_s))
-        except PlateError:  # whoever calls next is told
+        except PlateError:  # the next call reports it
             return FITTING
 
     def close(self) -> None:
-        """Close the connections; calls afterwards are errors."""
+        """Close the connections. Later calls raise errors."""
         self._is_closed = True
-        if self._process.pid == os.getpid():  # else they are the parent's
+        if self._process.pid == os.getpid():  # else the connections belong to the parent
             self._process.transport.close()
 
     def __enter__(self) -> PlateClient:
@@ -257,14 +257,14 @@ class PlateClient(Caller):
         self.close()
 
     def _transport(self) -> Transport:
-        """Return this process's own way to the server.
+        """Return the transport of this process.
 
         Raises:
-            RequestError: The client is closed: no fault of the server's, and no retry helps.
+            RequestError: The client is closed. The server is not the cause, and no retry helps.
         """
         self._check_open()
         if self._process.pid != os.getpid():
-            # We are a forked child, and our parent goes on using its connections. Two threads
-            # may both come here; one of the two ways is then used for one call alone.
+            # This is a forked child. The parent continues to use its own connections. Two threads
+            # may both come here; one of the two transports then serves only one call.
             self._process = _Process(connect(self._url, self._key))
         return self._process.transport

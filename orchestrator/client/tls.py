@@ -1,4 +1,4 @@
-"""Whose certificates are trusted: those of the system's authorities, or of one file's."""
+"""Trusted certificate authorities for TLS: those of the system, or of one file."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from orchestrator.client.connections import TimedTlsSocket
 from orchestrator.errors import SettingsError
 
 VARIABLE = "SSL_CERT_FILE"
-"""Names a file of certificate authorities, PEM, that are trusted in place of the system's."""
+"""Environment variable for a PEM file of authorities that are trusted instead of the system's."""
 
 
 def make_context() -> ssl.SSLContext:
-    """Return TLS that checks certificates and for whom they are.
+    """Return a TLS context that checks certificates and their host names.
 
     Raises:
         SettingsError: The file that `SSL_CERT_FILE` names cannot be read or holds no certificate.
@@ -24,7 +24,7 @@ def make_context() -> ssl.SSLContext:
     file = os.environ.get(VARIABLE) or None
     try:
         context = ssl.create_default_context(cafile=file)
-    except OSError as error:  # also of ssl
+    except OSError as error:  # includes errors of ssl
         raise SettingsError(
             f"{VARIABLE}: wanted a file of certificates (PEM), got {file}: "
             f"{error.strerror or error}"
@@ -34,14 +34,14 @@ def make_context() -> ssl.SSLContext:
 
 
 def make_credentials() -> grpc.ChannelCredentials:
-    """Return the same for gRPC.
+    """Return TLS credentials for gRPC, with the same checks.
 
-    gRPC finds no authorities of the system by itself. Where Python, too, knows no file of them,
-    only of a folder, they are those that gRPC brings along.
+    gRPC does not find the system's authorities by itself. If Python knows only a folder of them,
+    and no file, gRPC's own authorities are used.
 
     Raises:
-        SettingsError: As from `make_context`.
+        SettingsError: The same errors as from `make_context`.
     """
-    make_context()  # says what is wrong with the file; gRPC would only fail to connect
+    make_context()  # reports faults of the file; gRPC would only fail to connect
     file = os.environ.get(VARIABLE) or ssl.get_default_verify_paths().cafile
     return grpc.ssl_channel_credentials(Path(file).read_bytes() if file else None)

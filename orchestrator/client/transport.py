@@ -1,4 +1,4 @@
-"""How a call reaches the server: KServe v2 over HTTP or gRPC, by tritonclient's own bytes."""
+"""Transports to the server: KServe v2 over HTTP or gRPC, with tritonclient's codec."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ __all__ = ["HEADER", "Call", "Transport", "connect", "to_input"]
 GRPC_OPTIONS = [
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
-    # Where a name has several addresses each call goes to the next, not all to the first.
+    # If a name has several addresses, each call goes to the next one, not all to the first.
     ("grpc.lb_policy_name", "round_robin"),
-    # Else gRPC would ask the proxy of $http_proxy, even for localhost; HTTP calls ask none either.
+    # gRPC would use the proxy of $http_proxy, even for localhost. HTTP calls use no proxy either.
     PAST_PROXY,
-    # Else a forked child would go on with its parent's connection, which gRPC shares by address.
+    # gRPC shares connections by address. A forked child would use its parent's connection.
     ("grpc.use_local_subchannel_pool", 1),
 ]
 NO_HEADERS: Mapping[str, str] = {}
 
 
 class Transport(Protocol):
-    """A way to one server, for any number of threads of one process.
+    """A transport to one server, for any number of threads of one process.
 
-    Each method ends within `timeout_s`, whatever the server does, and raises what
+    Each method ends within `timeout_s`, even if the server never answers. It raises errors that
     `translate_errors` translates.
     """
 
@@ -60,19 +60,19 @@ class Transport(Protocol):
         """Return the model's configuration."""
 
     def close(self) -> None:
-        """Close the connections; calls under way may end with an error."""
+        """Close the connections. Running calls may end with an error."""
 
 
 def connect(url: str, key: str | None = None) -> Transport:
-    """Return the way to a server; the connection is made with the first call.
+    """Return a transport to a server. It connects at the first call.
 
     Args:
         url: `host:port`, `http(s)://host[:port]` or `grpc(s)://host:port`.
-        key: API key that goes along with every call.
+        key: API key for every call.
 
     Raises:
         ServerError: The URL is none of these.
-        SettingsError: The key can be none, or the file of trusted certificates is none.
+        SettingsError: The key is not valid, or the file of trusted certificates is not.
     """
     address, headers = parse_address(url), make_headers(key)
     if address.protocol == "grpc":
@@ -81,10 +81,10 @@ def connect(url: str, key: str | None = None) -> Transport:
 
 
 class HttpTransport:
-    """KServe v2 over HTTP: bodies made and read by tritonclient, carried by urllib3.
+    """The HTTP transport: tritonclient's codec for KServe v2, with urllib3.
 
-    tritonclient's own HTTP client is for one thread: its pool is gevent's, where two threads wait
-    for each other for ever.
+    tritonclient's own HTTP client is for one thread. It uses gevent's pool, in which two threads
+    wait for each other for ever.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
@@ -124,7 +124,7 @@ class HttpTransport:
             f"{self._base}/{path}",
             body,
             {**headers, **self._headers},
-            retries=False,  # `Retries` says when a call is sent again
+            retries=False,  # `Retries` decides about retries
             redirect=False,
             timeout=Timeout(total=left_s),
         )
@@ -132,10 +132,10 @@ class HttpTransport:
 
 
 class GrpcTransport:
-    """KServe v2 over gRPC, by tritonclient, whose channel any number of threads may use.
+    """The gRPC transport for KServe v2, by tritonclient. Any number of threads may use its channel.
 
     Raises:
-        RequestError: The process was forked in the midst of a gRPC call.
+        RequestError: The process was forked during a gRPC call.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
@@ -158,7 +158,7 @@ class GrpcTransport:
             return call.read(result)
 
     def is_ready(self, timeout_s: float) -> bool:
-        # Two calls, one after the other.
+        # Two calls, one after the other, share the timeout.
         options = {"headers": self._headers, "client_timeout": timeout_s / 2}
         with FORKS.calling():
             return bool(

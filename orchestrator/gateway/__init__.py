@@ -1,1 +1,1 @@
-"""What others reach: KServe v2 and REST in front of a Triton that listens to this machine alone."""
+"""The gateway: KServe v2 and REST in front of a Triton that only this machine can reach."""

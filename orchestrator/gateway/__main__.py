@@ -1,4 +1,4 @@
-"""`python -m orchestrator.gateway`: one process; its options come as JSON on standard input."""
+"""`python -m orchestrator.gateway`: one process. It reads its options as JSON from stdin."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.server import serve
 
 GARBAGE = 10_000
-"""New objects until Python looks for circles among them: a call makes hundreds, and none."""
+"""Threshold of Python's garbage collector, in new objects. A call makes hundreds, but no cycles."""
 TALKATIVE = ("python_multipart", "uvicorn.error")
-"""Loggers that tell of every damaged form, and of all that is no HTTP."""
+"""Loggers that would report every damaged form and everything that is not HTTP."""
 FILES = 256
-"""Open files beside the connections."""
+"""Open files that the process needs in addition to its connections."""
 
 
 def main() -> None:
-    """Serve until told to end."""
+    """Serve until the process is told to end."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     for talkative in TALKATIVE:
         logging.getLogger(talkative).setLevel(logging.ERROR)
-    gc.freeze()  # what was imported stays
+    gc.freeze()  # imported objects stay
     gc.set_threshold(GARBAGE)
     try:
         options = from_json(read_line())
@@ -39,18 +39,18 @@ def main() -> None:
     except PlateError as error:
         sys.exit(f"gateway: {error}")
     finally:
-        for number in STOP_SIGNALS:  # an impatient second one, while Python ends
+        for number in STOP_SIGNALS:  # ignore a second signal while Python ends
             signal.signal(number, signal.SIG_IGN)
 
 
 def read_line() -> str:
-    """Return the first line of the standard input, and leave the others there."""
+    """Return the first line of the standard input. The other lines stay unread."""
     with open(STDIN, "rb", buffering=0, closefd=False) as file:
         return file.readline().decode()
 
 
 def allow_files(options: GatewayOptions) -> None:
-    """Let the process have the connections that its limits say, and those of gRPC, if it may."""
+    """Raise the limit of open files for all HTTP and gRPC connections, as far as permitted."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * options.limits.connections + FILES
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, most), most))

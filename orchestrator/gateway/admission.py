@@ -1,4 +1,4 @@
-"""Who may come in, whose turn it is, and how the refused are slowed down. One event loop's own."""
+"""Admission of calls: quotas, queue and delayed refusals. One object for each event loop."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from orchestrator.gateway.refusals import TooMany
 from orchestrator.gateway.turns import Turns
 
 TOLD_AT_ONCE = 20
-"""Refusals a second that are told without a pause."""
+"""Refusals a second that are sent without a delay."""
 HOLD_S = 1.0
 MOST_HELD, MOST_HELD_OF_ONE = 2000, 50
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What is going on now.
+    """The numbers of calls in each state now.
 
     Attributes:
-        inside: Calls that were let in.
-        waiting: Those of them that wait for their turn.
-        in_work: Those whose turn it is.
-        held: Refused calls that have not been told yet.
-        bytes: Bodies of all calls inside together.
+        inside: Calls that were admitted.
+        waiting: Admitted calls that wait in the queue.
+        in_work: Admitted calls that Triton has.
+        held: Refused calls whose refusal is still delayed.
+        bytes: Bytes of the bodies of all admitted calls together.
         unpacked: Memory that the calls in work take at most, bytes.
     """
 
@@ -48,7 +48,7 @@ class Counts:
 
 
 class Admission:
-    """Lets calls in, and to Triton, as far as there is capacity."""
+    """Admits calls, and forwards them to Triton, as far as there is capacity."""
 
     def __init__(
         self,
@@ -56,10 +56,10 @@ class Admission:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
-        """Begin with nobody inside.
+        """Begin without any calls.
 
         Raises:
-            SettingsError: The calls at once are still to be worked out.
+            SettingsError: `limits.calls` is still 0, and must be worked out first.
         """
         if limits.calls < 1:
             raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")
@@ -70,7 +70,7 @@ class Admission:
         self._second, self._told = 0, 0
 
     def counts(self) -> Counts:
-        """Return what is going on now."""
+        """Return the numbers of calls in each state now."""
         places, turns, held = self._places, self._turns, self._held.total()
         return Counts(len(places), turns.waiting, turns.in_work, held, places.bytes, turns.bytes)
 
@@ -78,11 +78,11 @@ class Admission:
     def enter(self, client: Client) -> Iterator[Place]:
         """Count a client's call from its headers to its end.
 
-        Where there is no room, calls of worse priority that send or wait lose their places, the
-        latest of the worst first.
+        If there is no room, calls of worse priority that send or wait are evicted. The worst
+        priority goes first; in it, uploads go before waiting calls, and the latest call first.
 
         Raises:
-            TooMany: The client has used up what it may have.
+            TooMany: The client has used up its quota.
             Full: There is no room.
         """
         self._check_client(client)
@@ -95,21 +95,21 @@ class Admission:
             self._places.remove(place)
 
     def reserve(self, place: Place, size: int) -> None:
-        """Make room for the body of a call, in bytes: as announced, before it is read.
+        """Reserve memory for the announced body of a call, in bytes, before it is read.
 
         Raises:
             TooMany: The bodies of this client fill half of the memory.
-            Full: There is no room, or the place was lost meanwhile.
+            Full: There is no room, or the call was evicted meanwhile.
         """
         self._check_place(place)
         self._places.reserve(place, size)
 
     @contextmanager
     def receive(self, place: Place) -> Iterator[None]:
-        """Let the block read the body of a call, for as long as the call has its place.
+        """Let the block read the body of a call, until the call is evicted.
 
         Raises:
-            Evicted: The place was lost meanwhile.
+            Evicted: The call was evicted meanwhile.
         """
         self._check_place(place)
         with anyio.CancelScope() as scope:
@@ -136,13 +136,13 @@ class Admission:
 
     @asynccontextmanager
     async def turn(self, place: Place, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
-        """Wait for a turn with Triton, and have it while Triton works.
+        """Wait for a slot at Triton, and keep it while Triton works.
 
-        Turns come by priority; clients of one priority take turns. A picture that costs more than
-        a usual call counts as several calls of its client.
+        Slots are given by priority. Clients of one priority take turns. A picture that costs more
+        than a usual call counts as several calls of its client.
 
         Raises:
-            Full: The turn did not come in time, or a call of better priority has the place.
+            Full: No slot came free in time, or a call of better priority evicted this one.
         """
         self._check_place(place)
         self._rates.take(place.client, self._clock(), cost.calls - place.paid)
@@ -151,7 +151,7 @@ class Admission:
             yield
 
     def charge(self, client: Client) -> None:
-        """Count a call that is not let in, so that nobody tries keys faster than it may call.
+        """Count a rejected call, so that no client tries keys faster than its rate.
 
         Raises:
             TooMany: The client has used up its rate.
@@ -160,11 +160,11 @@ class Admission:
         self._rates.take(client, self._clock())
 
     async def hold(self, client: str) -> None:
-        """Return when a refused call may be told: repeated refusals are delayed.
+        """Wait until a refusal may be sent. Repeated refusals are delayed.
 
         Args:
-            client: Its name. One client has so many delayed refusals; more are told at once, so
-                that it cannot fill what all calls share.
+            client: Name of the client. One client has up to `MOST_HELD_OF_ONE` delayed refusals.
+                More are sent at once, so that one client cannot use up the shared `MOST_HELD`.
         """
         second = int(self._clock())
         if second != self._second:

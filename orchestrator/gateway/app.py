@@ -1,4 +1,4 @@
-"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics, pages for people."""
+"""The gateway's HTTP as an ASGI application: KServe v2, REST, health, metrics and web pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from orchestrator.gateway.service import Service
 
 
 def make_app(service: Service) -> ASGIApp:
-    """Return what others reach over HTTP."""
+    """Return the application for callers over HTTP."""
     calls = kserve_routes.calls(service)
     others = [
         *kserve_routes.questions(service),
@@ -40,18 +40,18 @@ def make_app(service: Service) -> ASGIApp:
 
 
 def make_metrics_app(service: Service) -> ASGIApp:
-    """Return what Prometheus and probes reach, where they have a port of their own."""
+    """Return the application for Prometheus and probes, if they have a port of their own."""
     pages = _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
     return _guarded(service, pages, service.options.metrics)
 
 
 def _guarded(service: Service, app: ASGIApp, address: Address | None = None) -> ASGIApp:
-    """Return an application that pages of other sites do not reach, and nobody at its end.
+    """Return an application that rejects pages of other sites, and all requests at shutdown.
 
     Args:
-        service: It is part of.
+        service: The service that the application belongs to.
         app: The application.
-        address: Where it is reached; where callers are when None.
+        address: Address that it listens at. If None, the address for callers.
     """
     options = service.options
     origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
@@ -59,7 +59,7 @@ def _guarded(service: Service, app: ASGIApp, address: Address | None = None) -> 
 
 
 def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
-    """Return an application that answers nothing new once the process is to end."""
+    """Return an application that rejects new requests once the process is to end."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if not service.connections.is_leaving:
@@ -105,7 +105,7 @@ async def _metrics_of_callers(exchange: Exchange) -> Response:
 
 
 async def _metrics(service: Service, _request: Request) -> Response:
-    """Return ours and Triton's; ours alone while Triton is away."""
+    """Return our metrics and Triton's, or only ours while Triton is away."""
     try:
         tritons = await service.triton.metrics()
     except ServerError:
@@ -116,7 +116,7 @@ async def _metrics(service: Service, _request: Request) -> Response:
 async def _turn_away(
     service: Service, scope: Scope, receive: Receive, send: Send, refusal: Refusal
 ) -> None:
-    """Answer a request that must not reach the application: counted like any other."""
+    """Answer a request that must not reach the application, and count it like any other."""
 
     async def answer(_exchange: Exchange) -> Response:
         raise refusal
@@ -131,7 +131,7 @@ def _front_of(path: str) -> Front:
 
 
 async def _refuse(service: Service, request: Request, error: Exception) -> Response:
-    """Refuse a path or method that is not there: to a visit like any other."""
+    """Refuse an unknown path or method. The request is counted like any other."""
     path = request.url.path
 
     async def answer(_exchange: Exchange) -> Response:

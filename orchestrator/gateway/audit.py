@@ -1,4 +1,4 @@
-"""One JSON line a call: who, what, how long, how many plates. Never a plate's text or a picture."""
+"""The audit log: one JSON line for each call. It never holds a plate's text or a picture."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from pathlib import Path
 from orchestrator.errors import SettingsError
 
 MOST_CHARACTERS = 100
-"""Of a text in a line; so no line is longer than what a pipe takes at once, 4096 bytes."""
+"""Longest text in a line. So no line is longer than one write to a pipe, 4096 bytes."""
 LOOK_AGAIN_S = 1.0
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is kept of one call.
+    """One call's entry in the audit log.
 
     Attributes:
-        client: Its name; that of its address where its key is not known.
-        what: Was asked for.
-        model: Which one; empty for none.
-        id: The call's, by its caller.
-        status: HTTP's.
-        reason: How it ended: `ok`, or why it was refused or failed.
-        ms: From its headers to the end of its answer.
-        bytes: Of its body.
-        plates: Found; 0 when it was not answered.
+        client: Name of the client, or its IP address if its key is not known.
+        what: Kind of the request.
+        model: Name of the model; empty for none.
+        id: Id that the caller gave the call.
+        status: HTTP status.
+        reason: `ok`, or why the call was refused or failed.
+        ms: Time from the headers to the end of the answer.
+        bytes: Size of the body.
+        plates: Plates that were found; 0 if the call was not answered.
     """
 
     client: str
@@ -49,10 +49,10 @@ class Entry:
 
 
 def line_of(entry: Entry, now: float) -> bytes:
-    """Return a call's line of JSON in ASCII: no text of a caller's begins another one.
+    """Return a call's line of JSON in ASCII. A caller's text cannot begin a new line.
 
     Args:
-        entry: What is kept of the call.
+        entry: The call's entry.
         now: Unix time.
     """
     at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
@@ -64,7 +64,7 @@ def line_of(entry: Entry, now: float) -> bytes:
 
 
 class Audit:
-    """Writes the line of each call to a file, which other processes may share, or to its output.
+    """Writes the audit log to a file, which processes may share, or to standard output.
 
     No call fails or waits because its line cannot be written.
     """
@@ -75,10 +75,10 @@ class Audit:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Open the file; for standard output when None.
+        """Open the file, or standard output if the file is None.
 
         Raises:
-            SettingsError: It cannot be opened.
+            SettingsError: The file cannot be opened.
         """
         self._file, self._clock, self._now = file, clock, now
         self._looked = clock()
@@ -91,7 +91,7 @@ class Audit:
             ) from error
 
     def write(self, entry: Entry) -> bool:
-        """Write a call's line; False when it is lost."""
+        """Write a call's line. Return False if the line is lost."""
         line = line_of(entry, self._now())
         try:
             self._reopen()
@@ -110,7 +110,7 @@ class Audit:
             os.close(self._opened)
 
     def _reopen(self) -> None:
-        """Open the file anew when it was moved away."""
+        """Open the file again if it was moved away."""
         now = self._clock()
         if self._file is None or now - self._looked < LOOK_AGAIN_S:
             return
@@ -122,13 +122,13 @@ class Audit:
             opened = _open(self._file)
             os.close(self._opened)
             self._opened, self._is_torn = opened, False
-        self._looked = now  # not before: what is written to a file that is gone is lost
+        self._looked = now  # not before: lines written to a deleted file are lost
 
     def _put(self, line: bytes) -> None:
-        """Write a line at once, so that those of other processes do not come into it."""
+        """Write a line at once, so that lines of other processes do not mix with it."""
         if not _takes_more(self._opened):
             raise BlockingIOError(0, "its reader is too slow")
-        whole = b"\n" + line if self._is_torn else line  # what was torn ends here
+        whole = b"\n" + line if self._is_torn else line  # end the incomplete line
         written = os.write(self._opened, whole)
         if written < len(whole):
             self._is_torn = True
@@ -141,12 +141,12 @@ def _open(file: Path) -> int:
 
 
 def _standard_output() -> int:
-    """Return where it is; nowhere when whoever started this closed it, and every line is lost."""
+    """Return the descriptor of standard output. If it is closed, every line is lost."""
     return os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
 
 
 def _takes_more(opened: int) -> bool:
-    """Tell whether a write returns at once; it does to a file, and to a pipe that is not full."""
+    """Tell whether a write returns at once. It does for files, and for pipes that are not full."""
     ready = select.poll()
     ready.register(opened, select.POLLOUT)
     return bool(ready.poll(0))

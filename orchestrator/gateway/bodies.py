@@ -1,4 +1,4 @@
-"""Bodies of HTTP calls: announced, not compressed, not too large, in time."""
+"""Bodies of HTTP calls: size announced, not compressed, not too large, received in time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from orchestrator.gateway.refusals import LengthRequired, TooLarge, TooSlow, Uns
 
 
 def announced_size(headers: Mapping[str, str], most: int) -> int:
-    """Return how many bytes the body has, from the headers alone.
+    """Return the size of the body in bytes, from the headers alone.
 
     Raises:
-        Refusal: They are not said, too many, or compressed.
+        Refusal: The size is not announced or too large, or the body is compressed.
     """
     encoding = headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
@@ -35,7 +35,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     """Return the body.
 
     Raises:
-        TooSlow: It did not come in time.
+        TooSlow: The body did not come in time.
         Cancelled: The caller hung up.
     """
     try:

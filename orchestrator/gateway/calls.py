@@ -1,4 +1,4 @@
-"""An infer call and its answer, as every protocol of the gateway means them."""
+"""An infer call and its answer, the same for every protocol of the gateway."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Plain = str | int | float | bool
 
 @dataclass(frozen=True)
 class Tensor:
-    """One input or output.
+    """One input or output tensor.
 
     Attributes:
-        name: Of the tensor.
+        name: Name of the tensor.
         datatype: KServe's name of its type: UINT8, FP32, BYTES, ...
         shape: Its dimensions, none of them negative.
-        data: Row-major, little-endian; an element of BYTES behind its length in 4 bytes.
+        data: Row-major, little-endian. In BYTES, 4 bytes of length precede each element.
 
     Source: KServe "Open Inference Protocol v2", its binary tensor data extension.
     """
@@ -35,14 +35,14 @@ class Call:
     """One infer call.
 
     Attributes:
-        model: Which one.
-        inputs: What it is given.
-        outputs: Names of those that are wanted; all when empty.
-        version: Of the model; the server's choice when empty.
-        id: Names the call; empty for none.
+        model: Name of the model.
+        inputs: Input tensors.
+        outputs: Names of the outputs that the caller wants. If empty, all.
+        version: Version of the model. If empty, the server chooses.
+        id: Request id; empty for none.
         parameters: Request parameters.
         trace: W3C trace headers, `traceparent` and `tracestate`, as they came.
-        cost: What it takes to answer it; known once it was checked.
+        cost: Cost of answering the call; known after the call was checked.
     """
 
     model: str
@@ -56,19 +56,19 @@ class Call:
 
     @property
     def is_probe(self) -> bool:
-        """A health check's: counted as no picture."""
+        """True for a health check, which does not count as a picture."""
         return self.id == PROBE
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model answered to a call.
+    """A model's answer to a call.
 
     Attributes:
-        model: Which one.
-        version: Of the model.
-        id: That of the call.
-        outputs: Those that were wanted.
+        model: Name of the model.
+        version: Version of the model.
+        id: Request id of the call.
+        outputs: Output tensors that the caller wanted.
     """
 
     model: str

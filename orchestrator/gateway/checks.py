@@ -1,4 +1,4 @@
-"""What a call must be before anybody works on it: the contract's tensors, sizes and parameters."""
+"""Checks of a call before it is forwarded: the contract's tensors, sizes and parameters."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
 VERSION = re.compile(r"[0-9]{1,9}")
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 TIMEOUT = "timeout"
-"""Parameter of any request, microseconds; Triton takes it for itself."""
+"""Parameter of any request, microseconds. Triton itself uses it."""
 LAST_RESPONSE = "triton_enable_empty_final_response"
-"""The same, for streams of answers; perf_analyzer says it with every call over gRPC."""
+"""Triton's own parameter, for streams of answers. perf_analyzer sends it with every gRPC call."""
 OF_TRITON = {TIMEOUT, LAST_RESPONSE}
 
 
 def check_bounds(call: Call) -> Call:
-    """Return a call if there is not too much of anything in it, whatever its model.
+    """Return a call if its names, counts and texts keep to the bounds for every model.
 
     Raises:
-        RequestError: There is.
+        RequestError: A name, count or text is out of bounds.
     """
     _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
     _check_names("outputs", call.outputs, MOST_OUTPUTS)
@@ -83,10 +83,10 @@ def _check_plain(name: str, value: Plain) -> None:
 
 
 def check_served(model: str, version: str, served: Collection[str]) -> None:
-    """See that callers may reach a model.
+    """Check that callers may reach a model.
 
     Raises:
-        NotServed: They may not.
+        NotServed: Callers may not reach it.
     """
     if model not in served:
         raise NotServed(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
@@ -95,13 +95,13 @@ def check_served(model: str, version: str, served: Collection[str]) -> None:
 
 
 def check(call: Call, limits: Limits) -> Call:
-    """Return the call of one of our models to forward: one that its model can answer.
+    """Check a call of one of our models, and return the call to forward.
 
-    An operator's ceilings are the model's to know; here parameters are checked for names, types
-    and ranges.
+    Names, types and ranges of parameters are checked here. The model itself checks the operator's
+    upper limits.
 
     Raises:
-        RequestError: It is not such a call.
+        RequestError: The model cannot answer such a call.
     """
     if call.model == MODEL:
         _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
@@ -147,7 +147,7 @@ def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> tuple[Tensor, 
 
 
 def _check_file(tensor: Tensor, limits: Limits, most_pixels: int) -> tuple[Tensor, Cost]:
-    """Return the tensor of a picture file, not as base64 any more, and what it costs."""
+    """Return the tensor of a picture file, decoded from base64 if needed, and its cost."""
     name = tensor.name
     if (tensor.datatype, tensor.shape) != ("BYTES", (1,)):
         raise PictureError(f"{name}: wanted BYTES [1], got {_kind(tensor)}")
@@ -172,7 +172,7 @@ def _only(inputs: tuple[Tensor, ...], *names: str) -> Tensor:
 
 
 def _check_pixels(tensor: Tensor, most: int) -> Tensor:
-    """Return a picture of pixels if its bytes are as many as its shape says."""
+    """Return a picture of pixels if its number of bytes fits its shape."""
     shape = tensor.shape
     if tensor.datatype != "UINT8" or len(shape) != 3 or shape[2] != 3:
         raise PictureError(f"{tensor.name}: wanted UINT8 [height, width, 3], got {_kind(tensor)}")

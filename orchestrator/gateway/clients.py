@@ -1,4 +1,4 @@
-"""Who calls, and what that client may have."""
+"""Clients of the gateway and their quotas."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from orchestrator.gateway.options import Limits
 
 GATE, USUAL, ARCHIVE = 0, 1, 2
 PRIORITIES = {"gate": GATE, "usual": USUAL, "archive": ARCHIVE}
-"""By the names that a file of keys has for them."""
+"""Priorities by their names in a file of keys."""
 KEY_PREFIX = "key:"
 IPV6_PREFIX = 64
-"""Bits of an IPv6 address that tell clients apart: one host has as many of the rest as it likes."""
+"""Bits of an IPv6 address that identify a client. A host may choose the other bits freely."""
 
 
 UNKNOWN = "unknown"
-"""Name of who calls from no address that is known."""
+"""Name of the client whose address is not known."""
 
 
 @dataclass(frozen=True)
 class Client:
-    """One caller: a key's, or an address's.
+    """One client, identified by its API key or its IP address.
 
     Attributes:
         name: `key:NAME` of its key, else its IP address.
-        calls: Most of its calls at once, those that wait included.
-        rate: Most of its calls a second; as many may come at once after a pause.
-        priority: Whose call waits least: 0 before 1 before 2.
+        calls: Most of its calls at once, including calls that wait.
+        rate: Most of its calls a second. As many may come at once after a pause.
+        priority: Priority of its calls: 0 is served before 1, and 1 before 2.
     """
 
     name: str
@@ -38,14 +38,14 @@ class Client:
 
 
 def client_at(address: str, limits: Limits) -> Client:
-    """Return the client at an IP address; an IPv4 address that IPv6 maps is IPv4.
+    """Return the client at an IP address. An IPv4 address mapped into IPv6 counts as IPv4.
 
     Args:
-        address: Empty where it is not known: all of those are one client.
-        limits: Of the gateway.
+        address: IP address; empty if it is not known. All unknown addresses are one client.
+        limits: Limits of the gateway.
 
     Raises:
-        ValueError: It is no IP address.
+        ValueError: The address is no IP address.
     """
     return Client(_name_of(address), limits.client_calls, limits.client_rate)
 
@@ -54,7 +54,7 @@ def client_at(address: str, limits: Limits) -> Client:
 def _name_of(address: str) -> str:
     if not address:
         return UNKNOWN
-    ip = ip_address(address.partition("%")[0])  # without the interface that it was seen at
+    ip = ip_address(address.partition("%")[0])  # without the network interface
     if isinstance(ip, IPv4Address):
         return str(ip)
     if ip.ipv4_mapped:

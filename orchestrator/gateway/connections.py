@@ -1,4 +1,4 @@
-"""The HTTP connections that are open: bounded in number, in all and for each address."""
+"""The open HTTP connections, with a limit in total and for each address."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Protocol
 
 
 class Connection(Protocol):
-    """One that may have to go."""
+    """A connection that may have to be closed."""
 
     @property
     def address(self) -> str:
-        """Of its peer: the name of a client."""
+        """Name of the client at the other end."""
 
     def drop(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
 
 
 class Connections:
-    """Those of one port. Of too many the one that has done nothing for longest is closed.
+    """The connections of one port. If there are too many, the longest idle one is closed.
 
     Args:
-        most: In all.
-        most_of_one: From one address.
+        most: Most connections in total.
+        most_of_one: Most connections from one address.
 
     Attributes:
-        dropped: How many were closed for others, or because they did not keep to their times or
-            to HTTP.
-        is_leaving: Whether the process is to end: callers must go elsewhere from now on.
+        dropped: Number of connections that were closed: to make room, after a timeout, or for not
+            speaking HTTP.
+        is_leaving: The process is to end. Callers must connect to another one from now on.
     """
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most, self._most_of_one = most, most_of_one
         self._open: set[Connection] = set()
-        self._idle: dict[Connection, None] = {}  # in order
+        self._idle: dict[Connection, None] = {}  # the longest idle comes first
         self._by_address: Counter[str] = Counter()
         self.dropped = 0
         self.is_leaving = False
@@ -52,7 +52,7 @@ class Connections:
             self._drop(self._idle)
 
     def _drop(self, idle: Iterable[Connection]) -> None:
-        """Close the first; the new one is the last, where all others are at work."""
+        """Close the first idle connection. The new one is the last, if all others have requests."""
         self.dropped += 1
         next(iter(idle)).drop()
 
@@ -61,7 +61,7 @@ class Connections:
         self._idle.pop(connection, None)
 
     def rest(self, connection: Connection) -> None:
-        """Note that a connection waits for one."""
+        """Note that a connection waits for a request."""
         if connection in self._open:
             self._idle[connection] = None
 

@@ -1,4 +1,4 @@
-"""What it takes to answer a call: memory while it is in work, and its part of a client's turns."""
+"""Costs of calls: memory while a call is in work, and its share of the client's quota."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from orchestrator.picture_headers import Header
 
 COPIES = 8
-"""Of what was sent, while it is in work: five in the gateway, the rest in Triton and its worker.
+"""Copies of the sent bytes while a call is in work. Five are in the gateway, the rest in Triton
+and its worker.
 Measured with twelve files of 9 MB at once: 0.7 GB more in the gateway, 0.3 GB in Triton."""
 PIXELS_A_CALL = 10_000_000
-"""That a usual call may have to unpack, 0.07 s of a core; a frame of 4K video has 8 million."""
+"""Pixels that a usual call decodes at most: 0.07 s of a core. A frame of 4K video has 8 million."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What it takes to answer a call.
+    """The cost of answering a call.
 
     Attributes:
-        bytes: Memory at most, of all processes.
-        calls: As how many calls of the usual size it counts.
+        bytes: Memory that all processes need for it at most.
+        calls: Number of usual calls that the call counts as.
     """
 
     bytes: int = 0
@@ -33,8 +34,8 @@ def cost_of(sent_bytes: int, header: Header | None = None) -> Cost:
     """Return the cost of a call with a picture.
 
     Args:
-        sent_bytes: A file's, or those of its pixels.
-        header: The file's; None for pixels, which nobody has to unpack.
+        sent_bytes: Bytes of the file, or of the pixels.
+        header: Header of the file; None for pixels, which need no decoding.
     """
     if header is None:
         return Cost(COPIES * sent_bytes)

@@ -1,4 +1,4 @@
-"""Fewer calls at once while workers of Triton start, which need the cores to be there soon."""
+"""A throttle: fewer calls at once while workers of Triton start, so that they start sooner."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 LONGEST_S = 30.0
-"""A start that takes longer has failed, or nobody has told of its end."""
+"""Longest start of a worker. After this time it has failed, or its end was not reported."""
 WAIT_S = 1.0
-"""For a turn: who has it may be with a worker that hangs."""
+"""Longest wait for a slot. The call that has the slot may be at a worker that hangs."""
 
 
 class Easing:
-    """Holds calls back while workers start.
+    """Throttles calls while workers start.
 
-    Where others answer meanwhile, as many calls go to Triton as it has pictures in work, and none
-    waits there. Where nobody does, callers wait for the start alone: half as many go.
+    If other workers answer meanwhile, Triton gets as many calls as it has pictures in work. So no
+    call waits there. If no worker answers, callers only wait for the start. Triton then gets half
+    as many calls.
 
     Args:
-        calls: Handed to Triton at once otherwise: four times the pictures that it has in work.
-        clock: Seconds.
+        calls: Calls that Triton otherwise gets at once: four times its pictures in work.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, calls: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._few = asyncio.Semaphore(max(1, calls // 4))
         self._fewest = asyncio.Semaphore(max(1, calls // 8))
-        self._starting: dict[str, float] = {}  # models, and until when they are waited for
-        self._missing: set[str] = set()  # those for which nobody answers
+        self._starting: dict[str, float] = {}  # deadline of the start, by model
+        self._missing: set[str] = set()  # models without a worker that answers
 
     def begin(self, model: str, *, is_last: bool) -> None:
         """Note that a model gets new workers.
 
         Args:
             model: Its name.
-            is_last: It has none that answers until then.
+            is_last: The model has no worker that answers until then.
         """
         self._starting[model] = self._clock() + LONGEST_S
         if is_last:
             self._missing.add(model)
 
     def end(self, model: str) -> None:
-        """Note that it has them."""
+        """Note that the model has its new workers."""
         self._starting.pop(model, None)
         self._missing.discard(model)
 
@@ -54,7 +55,7 @@ class Easing:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn while anything starts."""
+        """Wait for a slot while any worker starts."""
         turns = self._turns()
         has_turn = turns and await _wait(turns)
         try:

@@ -1,4 +1,4 @@
-"""Elements of a BYTES tensor: each behind its length in 4 bytes, little-endian."""
+"""Codec for elements of a BYTES tensor. Each follows its length: 4 bytes, little-endian."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def decode(tensor: Tensor, error: type[PlateError] = RequestError) -> list[bytes
     """Return the elements of a BYTES tensor, as many as its shape says.
 
     Args:
-        tensor: Of a request or an answer.
-        error: What to raise.
+        tensor: Tensor of a request or an answer.
+        error: Class of the error to raise.
 
     Raises:
-        error: They are more or fewer, or do not fill its data exactly.
+        error: There are more or fewer elements, or they do not fill the data exactly.
     """
     elements: list[bytes] = []
     at, data, wanted = 0, tensor.data, math.prod(tensor.shape)

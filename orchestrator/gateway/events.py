@@ -1,4 +1,4 @@
-"""What the gateway's process is told while it runs, by who started it: over its standard input."""
+"""Events that the parent process sends to a running gateway, over its standard input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 async def listen(service: Service, file: int = STDIN) -> None:
-    """Heed what comes over a pipe until its other end is closed; anything else says nothing."""
+    """Handle events from a pipe until its other end is closed. Other files hold no events."""
     if not stat.S_ISFIFO(os.fstat(file).st_mode):
         return
     reader = asyncio.StreamReader()
@@ -33,7 +33,7 @@ async def listen(service: Service, file: int = STDIN) -> None:
 
 
 async def heed(service: Service, event: Event) -> None:
-    """Let the service know of one event."""
+    """Tell the service about one event."""
     match event:
         case Moved():
             service.move(event)

@@ -1,4 +1,4 @@
-"""One HTTP request: its caller is let in, its body read, and every error told in one form."""
+"""One HTTP request: admits the caller, reads the body, reports every error in one form."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from orchestrator.gateway.refusals import Evicted, NotAllowed, Outcome, outcome_
 from orchestrator.gateway.service import Service, Visit
 
 UNREAD = {403, 408, 411, 413, 415, 421}
-"""Statuses after which the rest of a body may come that nobody wants."""
+"""Statuses after which the rest of an unwanted body may still come."""
 NOBODY = Response(status_code=499)
-"""For a caller who hung up."""
+"""Response for a caller that has closed the connection."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Front:
 
     Attributes:
         name: One of `metrics.FRONTS`.
-        tell: Makes the response to a call that was not answered.
+        tell: Makes the response to a call that was refused or failed.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Front:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request whose caller was let in.
+    """A request whose caller was admitted.
 
     Attributes:
-        request: As it came.
-        visit: The caller's.
-        service: Whom it visits.
+        request: The HTTP request.
+        visit: The admitted call.
+        service: The service that admitted it.
     """
 
     request: Request
@@ -50,11 +50,11 @@ class Exchange:
     service: Service
 
     async def body(self) -> bytes:
-        """Return the body, for which there was room.
+        """Reserve memory for the body, read it and return it.
 
         Raises:
-            PlateError: It is not announced or too large, does not come in time, or the call lost
-                its place.
+            PlateError: The body is too large, too slow, compressed or of unknown size, or the call
+                was evicted.
         """
         limits = self.service.limits
         self.visit.expect(announced_size(self.request.headers, limits.body_bytes))
@@ -64,14 +64,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What answers a path: an ASGI application, without a framework's layers around it.
+    """The ASGI application of one path, without a framework's layers around it.
 
     Attributes:
-        service: Lets callers in.
-        front: How errors are told.
-        what: Is asked for here: one of a small set.
+        service: Admits callers.
+        front: The protocol; it decides the form of errors.
+        what: Kind of the request, one of a small set.
         answer: Makes the response.
-        method: The only one.
+        method: The only HTTP method that is allowed.
     """
 
     service: Service

@@ -1,4 +1,4 @@
-"""Limits that fit the memory that there is."""
+"""Fits the limits to the available memory."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from orchestrator.gateway.options import MIB, Limits
 from orchestrator.memory import LEAST_BYTES, budget
 
 BODIES = 5
-"""One part of so many that pictures in work get is for bodies of all calls. A body that waits takes
-three times its bytes: as it came, as its pictures, and as Triton is to get them."""
+"""Bodies of all calls get this fraction (1/5) of the memory for pictures in work. A body that
+waits takes three times its bytes: the body, its pictures, and the tensors for Triton."""
 BYTES_A_PIXEL = 8
-"""Memory that a usual photo takes while it is in work: unpacked, and its file's copies."""
+"""Memory of a usual photo in work, for each pixel: the decoded picture and copies of its file."""
 
 logger = logging.getLogger(__name__)
 
 
 def fit(limits: Limits, memory_bytes: int, workers: int, processes: int) -> Limits:
-    """Return limits with which pictures in work, and bodies, fit the memory.
+    """Return limits with which pictures in work, and bodies, fit into the memory.
 
-    Where `picture_mb` is given, it is kept, and the bodies' memory too; a picture that does not fit
-    it is refused all the same, and a sentence in the log says so.
+    If `picture_mb` is given, it is kept, and so is the bodies' memory. A picture that does not fit
+    into it is still refused. The log then has a warning.
 
     Args:
-        limits: As they were asked for.
+        limits: Limits that the operator asked for.
         memory_bytes: Memory of the container or machine.
         workers: Worker processes of Triton.
-        processes: Of the gateway.
+        processes: Processes of the gateway.
     """
     if not limits.picture_mb:
         picture_mb = max(LEAST_BYTES, budget(memory_bytes, workers)) // MIB

@@ -1,4 +1,4 @@
-"""The gRPC port: what of KServe v2 is answered there, how it is refused, and its limits."""
+"""The gRPC port: the methods of KServe v2 that it serves, its refusals and its limits."""
 
 from __future__ import annotations
 
@@ -35,28 +35,30 @@ from orchestrator.gateway.tracing import trace_of
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 FRONT = "kserve-grpc"
 LARGEST_QUESTION = 65_536
-"""Bytes of a message that is no infer call; and what such a call may have beside its body."""
+"""Largest message other than an infer call, bytes. An infer call may have as many bytes beside
+its body."""
 STREAMS = 100
 """Calls at once on one connection."""
 NO_COMPRESSION = 1
-"""Bit set of the algorithms that are understood: a compressed message is refused unread."""
+"""Bit set of the compression algorithms that are accepted: none. A compressed message is refused
+unread."""
 
 
 class Visit(Protocol):
     """A client's call between its admission and its end."""
 
     def expect(self, size: int) -> None:
-        """Make room for a message of a size in bytes."""
+        """Reserve memory for a message of a size in bytes."""
 
     def receive(self) -> AbstractContextManager[None]:
-        """Let the block read the message, for as long as the call has its place."""
+        """Let the block read the message, until the call is evicted."""
 
     async def infer(self, call: Call) -> Answer:
         """Answer the call."""
 
 
 class About(Protocol):
-    """What the server says of itself."""
+    """The server's metadata."""
 
     @property
     def name(self) -> str: ...
@@ -67,7 +69,7 @@ class About(Protocol):
 
 
 class Service(Protocol):
-    """What a call means, whatever protocol it came by. Everything may raise a PlateError."""
+    """The data plane behind every protocol. Every method may raise a PlateError."""
 
     def visit(
         self, front: str, what: str, address: str, headers: Sequence[tuple[str, str]]
@@ -90,14 +92,14 @@ class Service(Protocol):
         """Return a `ModelConfigResponse`."""
 
     def server_metadata(self) -> About:
-        """Return what the server says of itself."""
+        """Return the server's metadata."""
 
 
 class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no types
-    """Answers what tritonclient asks of a model; whatever else there is, gRPC calls UNIMPLEMENTED.
+    """Answers the methods that tritonclient calls. gRPC answers all others with UNIMPLEMENTED.
 
-    Not the generated base class: that reads and parses a message before anybody may look at how
-    long that takes and what it becomes in memory.
+    It does not use the generated base class, because that class parses a message too early: before
+    time and memory can be checked.
     """
 
     def __init__(self, service: Service, limits: Limits) -> None:
@@ -115,12 +117,12 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         }
 
     def service(self, handler_call_details: Any) -> Any:
-        """Return what answers a method; None where nothing does."""
+        """Return the handler of a method, or None if there is none."""
         path, _, method = handler_call_details.method.rpartition("/")
         return self._handlers.get(method) if path == f"/{SERVICE.full_name}" else None
 
     def _ask(self, what: str, kind: Any, answer: Callable[[str, str], Awaitable[Any]]) -> Any:
-        """Return the handler of a question about a model."""
+        """Return the handler of a request for information about a model."""
 
         async def ask(context: Any) -> Any:
             async with self._visit(what, context) as visit:
@@ -140,7 +142,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     async def _note_unread(self, context: Any) -> bytes:
         """Count a call that gRPC itself has refused, because its message was compressed.
 
-        gRPC tells the caller UNIMPLEMENTED and hands the call on all the same, without a peer.
+        gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
         """
         with suppress(PlateError):
             async with self._visit("other", context):
@@ -148,7 +150,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return b""
 
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Return the handler of a method: of a stream, so that it is ours to await its message."""
+        """Return the handler of a method, as a stream, so that our code awaits the message."""
 
         async def handle(_messages: Any, context: Any) -> bytes:
             if not context.peer():
@@ -161,7 +163,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         return grpc.stream_unary_rpc_method_handler(handle)
 
     def leave(self) -> None:
-        """Wait no longer than this for messages: the process is to end."""
+        """Stop waiting for messages after `UPLOAD_S` seconds, because the process is to end."""
         asyncio.get_running_loop().call_later(UPLOAD_S, self._stop_reading)
 
     def _stop_reading(self) -> None:
@@ -169,7 +171,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             task.cancel()
 
     async def _read(self, context: Any) -> bytes:
-        """Return the one message of a call."""
+        """Return the single message of a call."""
         task = asyncio.ensure_future(context.read())
         self._reading.add(task)
         try:
@@ -223,10 +225,10 @@ def address_of(peer: str) -> str:
 
 @asynccontextmanager
 async def _refusing(context: Any) -> AsyncIterator[None]:
-    """Tell the caller of what goes wrong; one who has hung up is told nothing."""
+    """Report errors to the caller. A caller that has closed the connection gets nothing."""
     try:
         yield
-    except Exception as error:  # a fault of ours stands in the log already
+    except Exception as error:  # the log already has our own faults
         outcome = outcome_of(error)
         again = outcome.retry_after_s
         await context.abort(
@@ -246,15 +248,15 @@ def make_server(
     """Return a gRPC server that listens at an address once it is started.
 
     Args:
-        servicer: Answers the calls. Of more connections than `connections` of its limits the next
-            is closed, of as many calls at once the next is refused unread; who is let in is the
-            service's to say, which also holds refusals back for a while.
+        servicer: Answers the calls. Its limit `connections` also applies here. The next connection
+            is closed, and the next call at once is refused unread. The service admits calls, and
+            also delays refusals.
         address: `host:port`.
-        credentials: Of TLS; none when None.
-        shares_port: Whether other processes of this user may listen there, too.
+        credentials: TLS credentials; no TLS if None.
+        shares_port: Other processes of this user may listen at the same port.
 
     Raises:
-        RuntimeError: The address cannot be had.
+        RuntimeError: The server cannot listen at the address.
     """
     server = grpc.aio.server(
         handlers=(servicer,),

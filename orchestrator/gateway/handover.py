@@ -1,6 +1,6 @@
-"""What the gateway's process reads from its standard input: its options, then what happens.
+"""The handoff over the gateway's standard input: first its options, then events.
 
-Each is one line of JSON.
+Each of them is one line of JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from orchestrator.toml_files import build
 
 @dataclass(frozen=True)
 class Moved:
-    """Another Triton has taken over; see `GatewayOptions` for what each is."""
+    """The event that another Triton has taken over. `GatewayOptions` describes the attributes."""
 
     triton_http: str
     triton_grpc: str
@@ -24,14 +24,14 @@ class Moved:
 
 @dataclass(frozen=True)
 class Died:
-    """A worker of Triton died, or was killed because it hung.
+    """The event that a worker of Triton died, or was killed because it hung.
 
     Attributes:
-        model: Whose worker it was.
+        model: Name of the worker's model.
         how: A signal, an exit status, or how it hung.
-        calls: Ids, as Triton got them, of those that may be to blame.
-        is_last: Nobody answers for the model until it has another.
-        is_counted: By whom is told; one of several processes counts.
+        calls: Ids, as Triton got them, of the calls that may have caused it.
+        is_last: The model has no other worker that answers.
+        is_counted: The process that gets this event counts it. One of several processes does.
     """
 
     model: str
@@ -43,10 +43,10 @@ class Died:
 
 @dataclass(frozen=True)
 class Renewed:
-    """A model has new workers in the place of those that died.
+    """The event that a model has new workers in place of those that died.
 
     Attributes:
-        model: Its name.
+        model: Name of the model.
     """
 
     model: str
@@ -67,10 +67,10 @@ def event_to_json(event: Event) -> str:
 
 
 def event_from_json(text: str) -> Event:
-    """Read what `event_to_json` wrote.
+    """Read an event that `event_to_json` wrote.
 
     Raises:
-        SettingsError: It is something else.
+        SettingsError: The text is no such event.
     """
     try:
         table = json.loads(text)
@@ -81,10 +81,10 @@ def event_from_json(text: str) -> Event:
 
 
 def from_json(text: str) -> GatewayOptions:
-    """Read what `to_json` wrote.
+    """Read options that `to_json` wrote.
 
     Raises:
-        SettingsError: It is no JSON, or none of these options.
+        SettingsError: The text is not JSON, or does not hold these options.
     """
     try:
         table = json.loads(text)

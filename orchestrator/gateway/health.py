@@ -1,4 +1,4 @@
-"""Whether the service reads plates: it is asked now and then with a picture that it must read."""
+"""The canary, a health check: it regularly sends the service a picture that it must read."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from orchestrator.gateway.calls import Answer, Call, Tensor
 
 EVERY_S = 10.0
 SOON_S = 0.5
-"""Until the next question when the last was not answered well."""
+"""Pause after a health check that failed, seconds."""
 READY_S, ALIVE_S = 30.0, 120.0
-"""How old the last good answer may be for who sends callers here, and for who starts pods again."""
+"""Greatest age of the last good answer, seconds: for readiness, and for liveness."""
 
 logger = logging.getLogger(__name__)
 
 
 class Canary:
-    """Asks the service now and then for a text that it must read.
+    """A health check that regularly asks the service for a text that it must read.
 
     Args:
         read: Returns the texts that the service reads in the canary's picture.
-        text: The one that it must read; any answer will do when empty.
-        clock: Seconds.
+        text: Text that the service must read. If empty, any answer is good.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -43,25 +43,25 @@ class Canary:
 
     @property
     def age_s(self) -> float:
-        """Seconds since the text was read; since the start when it never was."""
+        """Seconds since the text was last read, or since the start if it never was."""
         return self._clock() - (self._begun if self._read is None else self._read)
 
     def is_ready(self) -> bool:
-        """Tell whether callers should come here."""
+        """Tell whether callers should be sent to this service."""
         return self._read is not None and self.age_s < READY_S
 
     def is_alive(self) -> bool:
-        """Tell whether a restart would not help: the service reads, or may do so soon."""
+        """Tell whether the service reads, or may do so soon. A restart would not help then."""
         return self.age_s < ALIVE_S
 
     async def watch(self) -> None:
-        """Ask for ever."""
+        """Run health checks for ever."""
         while True:
             await self.ask()
             await asyncio.sleep(EVERY_S if self.is_ready() else SOON_S)
 
     async def ask(self) -> None:
-        """Ask once; a service that is full is alive: a restart would make that worse."""
+        """Run one health check. A full service counts as alive: a restart would make it worse."""
         try:
             texts = await self._read_texts()
         except Overloaded:
@@ -73,7 +73,7 @@ class Canary:
             self._note("" if is_right else ", ".join(texts) or "no plate")
 
     def _note(self, trouble: str) -> None:
-        """Keep whether the text was read; say once what came in its place."""
+        """Keep the result of a health check. Log each new fault once."""
         if trouble and trouble != self._trouble:
             logger.error("canary: wanted %s, got: %s", self._text or "an answer", trouble)
         if not trouble:

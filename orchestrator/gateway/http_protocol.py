@@ -1,4 +1,4 @@
-"""HTTP on one connection: one request after the other, in bounded time and memory."""
+"""HTTP on one connection: one request after another, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from orchestrator.gateway.connections import Connections
 from orchestrator.gateway.options import Limits
 
 GONE = "plates.gone"
-"""Key of a request's scope: what is to be called when the caller hangs up before the answer."""
+"""Key in a request's scope. Its value is called if the caller disconnects before the answer."""
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\n"
 GO_ELSEWHERE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 CLOSING = b"content-length: 0\r\nconnection: close\r\n\r\n"
 GRACE_S = 5.0
-"""After the time for a body, in which whoever reads it says that it was too slow."""
+"""Seconds after the timeout for a body, in which the reader of the body answers with an error."""
 LINGER_S = 0.5
-"""Once the process is to end, for a request that is on its way on a connection that is kept."""
+"""At shutdown: seconds in which an idle connection may still receive a request."""
 UPLOAD_S = 5.0
-"""Then, for the rest of a body: its call is not in work yet."""
+"""At shutdown: seconds for the rest of a body. Its call is not in work yet."""
 WORK_S = 15.0
-"""Then, for calls in work."""
+"""At shutdown: seconds for calls in work."""
 DISCARD_S, MOST_DISCARDED = 5.0, 64 * 1024 * 1024
-"""For a peer that still sends what nobody wants: seconds and bytes until it is cut off."""
+"""Seconds and bytes until a client that sends unwanted data is disconnected."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP on one connection, with limits that it does not have.
+    """uvicorn's HTTP on one connection, with more limits than uvicorn has.
 
-    uvicorn parses whatever comes, and keeps each request that it finds until it is answered. Here
-    the bytes behind a request wait unparsed, and reading stops while they are many.
+    uvicorn parses all bytes at once, and keeps each request until it is answered. Here the bytes
+    after a request wait unparsed. Reading stops while there are many of them.
 
     Attributes:
         all: The connections of the port.
-        limits: Of the gateway.
+        limits: Limits of the gateway.
     """
 
     all: Connections
@@ -48,7 +48,7 @@ class GuardedProtocol(HttpToolsProtocol):
     _unread = 0  # bytes of headers that are not complete
     _in_body = False
     _is_whole = False  # the request that was parsed last
-    _discarded = -1  # bytes since the connection only waits for its peer to stop; -1 before
+    _discarded = -1  # bytes discarded after the end of the connection; -1 before
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._held = bytearray()
@@ -79,7 +79,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._parse()
 
     def _parse(self) -> None:
-        """Parse what was read, up to the end of one request; the next waits for its answer."""
+        """Parse the bytes up to the end of one request. The next request waits for its answer."""
         while self._held and not self._has_request() and not self.transport.is_closing():
             piece = bytes(self._held[: self._find_end()])
             del self._held[: len(piece)]
@@ -93,7 +93,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.flow.pause_reading()
 
     def _find_end(self) -> int:
-        """Return where the next piece ends: it holds the end of one request at most."""
+        """Return the end of the next piece. A piece holds the end of one request at most."""
         if self._in_body:
             return self._body_left
         return self._held.find(b"\n") + 1 or len(self._held)
@@ -115,7 +115,7 @@ class GuardedProtocol(HttpToolsProtocol):
         sizes = [value for name, value in self.headers if name == b"content-length"]
         self._body_left = int(sizes[0]) if sizes else 0
         if any(name == b"transfer-encoding" for name, _ in self.headers):
-            self.cycle.keep_alive = False  # chunks are not taken, nor is what follows them
+            self.cycle.keep_alive = False  # chunks are refused, and so is all that follows
             self._is_whole = True
 
     def on_body(self, body: bytes) -> None:
@@ -139,7 +139,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect_written()
 
     def _expect_written(self) -> None:
-        """Give the peer its time to take what was written."""
+        """Start the timeout for the client to receive the written data."""
         if self._writing is None and self._socket.get_write_buffer_size():
             self._writing = self.loop.call_later(self.limits.write_s, self._stop_writing)
 
@@ -150,9 +150,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._socket.abort()
 
     def shutdown(self) -> None:
-        """Close the connection soon; what is in work is answered first."""
+        """Close the connection soon. A call in work is answered first."""
         self.loop.call_later(WORK_S, self._late)
-        self.loop.call_later(WORK_S + 1, self._socket.abort)  # whoever does not read
+        self.loop.call_later(WORK_S + 1, self._socket.abort)  # a client that does not read
         if self._is_idle():
             self.loop.call_later(LINGER_S, self._close_idle)
         else:
@@ -173,11 +173,11 @@ class GuardedProtocol(HttpToolsProtocol):
         self.all.remove(self)
 
     def finish(self) -> None:
-        """Close the connection once what was written is sent.
+        """Close the connection after the written data is sent.
 
-        The kernel resets a connection that is closed with bytes unread, and the peer loses the
-        answer that it had. So where a peer still sends, it is told that nothing more comes, and
-        what it sends is thrown away for a while.
+        If a connection is closed with unread bytes, the kernel resets it. The client then loses
+        its answer. So if a client still sends, only the gateway's side is closed at first. The
+        client's bytes are discarded for a while.
         """
         is_sending = self._in_body or self._unread or self._held
         self._held.clear()
@@ -195,7 +195,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.all.rest(self)
 
     def _expect(self, within_s: float | None) -> None:
-        """Wait for what comes next, or for nothing."""
+        """Start the timeout for the next event, or stop it if None."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = (within_s and self.loop.call_later(within_s, self._late)) or None
@@ -242,15 +242,15 @@ class _Closing:
 
 
 def guarded(connections: Connections, limits: Limits) -> type[GuardedProtocol]:
-    """Return the protocol of one server, as uvicorn takes it."""
+    """Return the protocol class of one server, for uvicorn."""
     return type("Guarded", (GuardedProtocol,), {"all": connections, "limits": limits})
 
 
 def hang_up_with(scope: Any, task: asyncio.Task[Any]) -> None:
-    """Cancel a request's task when its caller hangs up."""
+    """Cancel a request's task if its caller disconnects."""
     scope[GONE] = task.cancel
 
 
 def stay(scope: Any) -> None:
-    """Cancel nothing any more: what is left of a request is its answer's way."""
+    """Stop cancelling the task on disconnect: only the answer is left to send."""
     scope.pop(GONE, None)

@@ -1,4 +1,4 @@
-"""API keys: a TOML file of their names, hashes and quotas, and who a caller is by one of them."""
+"""API keys: a TOML file of their names, hashes and quotas, and the lookup of a caller's key."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAME = re.compile(r"[a-z0-9-]{1,64}")
 HASH = re.compile(r"[0-9a-f]{64}")
 BEARER = re.compile(r"bearer +(\S+)", re.ASCII | re.IGNORECASE)
 KEY = re.compile(r"[!-~]{1,256}")
-"""What may be a key: visible ASCII without spaces."""
+"""Pattern of a key: visible ASCII without spaces."""
 LOOK_AGAIN_S = 5.0
 HOW = "send a key as `Authorization: Bearer KEY` or as `X-API-Key: KEY`"
 log = logging.getLogger(__name__)
@@ -35,15 +35,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Key:
-    """What the file says of one key.
+    """One key's entry in the file.
 
     Attributes:
-        sha256: Of the key, in hex; a random key of 256 bits cannot be guessed from its hash, so
-            none that is slow on purpose is needed.
+        sha256: SHA-256 of the key, in hex. A random key of 256 bits cannot be guessed from its
+            hash, so no slow hash function is needed.
         priority: gate, usual or archive.
-        calls: At once; as many as an address when None.
-        rate: Calls a second; as many as an address when None.
-        expires: The day, in UTC, from whose beginning on the key is refused; never when None.
+        calls: Most calls at once. If None, as many as for an address.
+        rate: Calls a second. If None, as many as for an address.
+        expires: First day, in UTC, on which the key is refused. If None, the key never expires.
     """
 
     sha256: str
@@ -67,7 +67,7 @@ class Key:
             _start_of(self.expires)
 
     def is_expired(self, now: float) -> bool:
-        """Tell whether it is refused at a Unix time."""
+        """Tell whether the key is refused at a Unix time."""
         return self.expires is not None and now >= _start_of(self.expires)
 
 
@@ -83,14 +83,14 @@ class Keys:
     """All keys that the gateway knows."""
 
     def __init__(self, by_name: Mapping[str, Key], now: Callable[[], float] = time.time) -> None:
-        """Take over what the file says of each key, by its name.
+        """Index the keys by their hashes.
 
         Args:
-            by_name: Nobody has a key when empty.
-            now: Unix time.
+            by_name: Keys by their names. If empty, there are no keys.
+            now: Returns the Unix time.
 
         Raises:
-            SettingsError: What should be a name is none, or two keys are the same.
+            SettingsError: A name is not valid, or two keys are the same.
         """
         self.by_name, self._now = by_name, now
         self._names: dict[str, str] = {}  # by the hash
@@ -101,12 +101,13 @@ class Keys:
                 raise SettingsError(f"[{name}] wanted a key of its own, got that of [{other}]")
 
     def client_of(self, key: str, limits: Limits) -> Client:
-        """Return whose key it is.
+        """Return the client of a key.
 
-        It is looked up by its hash: the time that takes tells nothing of the keys that are known.
+        The key is looked up by its hash. So the time of the lookup reveals nothing about the known
+        keys.
 
         Raises:
-            Unauthenticated: Nobody's, or one that has expired.
+            Unauthenticated: The key is not known, or has expired.
         """
         name = self._names.get(hash_of(key))
         if name is None:
@@ -120,15 +121,15 @@ class Keys:
 
 
 def hash_of(key: str) -> str:
-    """Return what the file holds of a key."""
+    """Return a key's hash, as the file holds it."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of a key.
+    """Check the name of a key.
 
     Raises:
-        SettingsError: It is none.
+        SettingsError: The name is not valid.
     """
     if not NAME.fullmatch(name):
         raise SettingsError(
@@ -137,10 +138,10 @@ def check_name(name: str) -> None:
 
 
 def read_keys(file: Path, now: Callable[[], float] = time.time) -> Keys:
-    """Read a file of keys; one that is empty says that nobody has a key.
+    """Read a file of keys. An empty file means that there are no keys.
 
     Raises:
-        SettingsError: It cannot be read, or does not say what it should.
+        SettingsError: The file cannot be read, or its content is not valid.
     """
     try:
         return parse_keys(file.read_text(encoding="utf-8"), now)
@@ -154,7 +155,7 @@ def parse_keys(text: str, now: Callable[[], float] = time.time) -> Keys:
     """Return the keys that the text of a file holds.
 
     Raises:
-        SettingsError: It does not say what it should.
+        SettingsError: The text is not valid.
     """
     try:
         tables = tomllib.loads(text)
@@ -164,7 +165,7 @@ def parse_keys(text: str, now: Callable[[], float] = time.time) -> Keys:
 
 
 def _key(name: str, table: object) -> Key:
-    if isinstance(table, dict):  # `build` knows no dates
+    if isinstance(table, dict):  # `build` does not know dates
         table = {key: str(one) if isinstance(one, date) else one for key, one in table.items()}
     try:
         return build(Key, table)
@@ -176,15 +177,15 @@ class KeyFile:
     """A file of keys that is read again when it has changed.
 
     Attributes:
-        is_broken: The file was deleted or damaged. No key is accepted until it is mended, so that
-            a key that an operator removed does not stay valid.
+        is_broken: The file was deleted or damaged. No key is accepted until it is repaired. So a
+            key that an operator removed does not stay valid.
     """
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.monotonic) -> None:
-        """Read it.
+        """Read the file.
 
         Raises:
-            SettingsError: It cannot be read, or does not say what it should.
+            SettingsError: The file cannot be read, or its content is not valid.
         """
         self._file, self._clock = file, clock
         self._looked, self._stamp = clock(), _stamp_of(file)
@@ -192,7 +193,7 @@ class KeyFile:
         self.is_broken = False
 
     def keys(self) -> Keys:
-        """Return the keys of the file, which is looked at every 5 seconds at most.
+        """Return the keys of the file. The file is checked every 5 seconds at most.
 
         Raises:
             KeysUnknown: The file cannot be read, or is not a file of keys.
@@ -203,7 +204,7 @@ class KeyFile:
         return self._keys
 
     def look(self) -> None:
-        """Read the file again, if it is time to and it has changed."""
+        """Read the file again, if the next check is due and the file has changed."""
         now = self._clock()
         if now - self._looked < LOOK_AGAIN_S:
             return
@@ -219,7 +220,7 @@ class KeyFile:
 
 
 def _stamp_of(file: Path) -> tuple[int, ...]:
-    """Return what differs when a file was written anew; nothing when it is not there."""
+    """Return values that change when a file is rewritten, or nothing if there is no file."""
     try:
         found = file.stat()
     except OSError:
@@ -235,19 +236,19 @@ def who_calls(
     wants_keys: bool,
     limits: Limits,
 ) -> Client:
-    """Return the client of a call: its key's, or its address's where no key is wanted.
+    """Return the client of a call: by its key, or by its address if no key is required.
 
-    A key that comes is always looked at, so that one which is wrong is not taken for none.
+    A key that comes with a call is always checked. So a wrong key is never treated as no key.
 
     Args:
-        headers: Of the call, or its metadata: names in small letters, and what they say.
+        headers: Headers or gRPC metadata of the call: lower-case names, and values.
         address: IP address of the caller.
-        keys: Those that are known; None where there is no file of them.
-        wants_keys: No call without a key.
-        limits: For the quotas that a key does not say, and for addresses.
+        keys: Known keys; None if there is no file of keys.
+        wants_keys: Every call needs a key.
+        limits: Quotas for addresses, and for keys whose entry names no quota.
 
     Raises:
-        Unauthenticated: The key is malformed, not known or expired, or is wanted and missing.
+        Unauthenticated: The key is malformed, unknown or expired, or a required key is missing.
     """
     key = _key_of(headers)
     if key is not None:
@@ -258,7 +259,7 @@ def who_calls(
 
 
 def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:
-    """Return the key that a call came with."""
+    """Return the key that a call carries."""
     given = []
     for name, text in headers:
         if name == "authorization":

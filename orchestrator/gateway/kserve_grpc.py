@@ -1,4 +1,4 @@
-"""KServe v2 over gRPC: messages to calls, answers to messages."""
+"""Codec of KServe v2 over gRPC: turns messages into calls, and answers into messages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from orchestrator.gateway.checks import (
 from orchestrator.gateway.tensors import pack
 
 MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
-"""Of a message: raw contents apart from inputs; name and version of the model, id."""
+"""Most fields of a message. An input may have a second field for its raw contents. Three fields
+are name and version of the model, and the id."""
 MOST_TYPED = 4 * 1024 * 1024
-"""Bytes of a message beside raw contents. Understood, they take up to 16 times the memory; empty
-outputs, of which `MOST_FIELDS` keeps the number, 24 times."""
+"""Most bytes of a message beside raw contents. Parsed, they take up to 16 times the memory. Empty
+outputs take 24 times; `MOST_FIELDS` limits their number."""
 RAW = pb.ModelInferRequest.RAW_INPUT_CONTENTS_FIELD_NUMBER
 DELIMITED = 2
 """Wire type of each field of a `ModelInferRequest`."""
@@ -38,15 +39,15 @@ TYPED = {
     "FP64": "fp64_contents",
     "BYTES": "bytes_contents",
 }
-"""Field of a tensor's contents by its type. Others have raw contents alone."""
+"""Field of a tensor's contents, by its type. Other types have raw contents only."""
 PARAMETERS = {"bool_param", "int64_param", "double_param", "string_param"}
 
 
 def parse_request(message: bytes) -> Any:
-    """Return a `ModelInferRequest`, if its bytes do not become too much memory.
+    """Return a `ModelInferRequest`, if the parsed message does not need too much memory.
 
     Raises:
-        RequestError: They are none, or would.
+        RequestError: The bytes are no such message, or it would need too much memory.
     """
     at = fields = typed = 0
     while at < len(message):
@@ -67,7 +68,7 @@ def parse_request(message: bytes) -> Any:
 
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
-    """Return a number and where it ends; past the message where it has no end."""
+    """Return a number and its end. A number without an end reaches past the message."""
     value = 0
     for index, byte in enumerate(message[at : at + 10]):
         value |= (byte & 0x7F) << 7 * index
@@ -80,7 +81,7 @@ def parse_message(kind: Any, message: bytes) -> Any:
     """Return a message of a kind.
 
     Raises:
-        RequestError: These bytes are none.
+        RequestError: The bytes are no such message.
     """
     try:
         return kind.FromString(message)
@@ -89,10 +90,10 @@ def parse_message(kind: Any, message: bytes) -> Any:
 
 
 def to_call(request: Any, trace: dict[str, str]) -> Call:
-    """Return the call that a `ModelInferRequest` is.
+    """Return a `ModelInferRequest` as a call.
 
     Raises:
-        RequestError: It is none, or has too much of anything.
+        RequestError: The message is not a valid call, or exceeds a bound.
     """
     raw = request.raw_input_contents
     if raw and len(raw) != len(request.inputs):
@@ -141,7 +142,7 @@ def _to_tensor(given: Any, raw: bytes | None) -> Tensor:
     what = f"input {reprlib.repr(given.name)}"
     if given.parameters:
         raise RequestError(f"{what}: {_unknown(given.parameters)}")
-    if len(given.shape) > MOST_DIMENSIONS:  # their product takes minutes
+    if len(given.shape) > MOST_DIMENSIONS:  # the product of so many would take minutes
         raise RequestError(
             f"{what}: wanted up to {MOST_DIMENSIONS} dimensions, got {len(given.shape)}"
         )
@@ -174,7 +175,7 @@ def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
 
 
 def to_response(answer: Answer) -> Any:
-    """Return an answer as a `ModelInferResponse`, its outputs as raw contents."""
+    """Return an answer as a `ModelInferResponse` with its outputs as raw contents."""
     return pb.ModelInferResponse(
         model_name=answer.model,
         model_version=answer.version,

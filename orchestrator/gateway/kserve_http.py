@@ -1,4 +1,4 @@
-"""KServe v2 over HTTP with Triton's binary tensor data: bodies to calls, answers to bodies.
+"""Codec of KServe v2 over HTTP, with Triton's binary tensor data: bodies, calls and answers.
 
 Source: KServe "Open Inference Protocol v2"; Triton's extensions "binary tensor data", "parameters".
 """
@@ -26,18 +26,18 @@ from orchestrator.gateway.tensors import DTYPES, pack
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
 MOST_OF = {b"{": 1000, b'"': 10_000, b"[": 3_000_000}
-"""Objects, ends of texts and lists in the JSON of a call; each takes memory many times its size. A
-picture of 1920x1080 as lists in lists is 2.1 million."""
+"""Most objects, quotation marks and lists in the JSON of a call. Each takes many times its size in
+memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A call, and how its caller wants the outputs.
+    """A call, and the form in which its caller wants the outputs.
 
     Attributes:
-        call: What is to be answered.
-        binary: Whether an output is to come as bytes behind the JSON, by its name.
-        is_binary: The same, of those that are not named.
+        call: The call to answer.
+        binary: By output name: True for bytes after the JSON, False for JSON.
+        is_binary: The same, for outputs that are not named.
     """
 
     call: Call
@@ -48,17 +48,17 @@ class Request:
 def parse(
     model: str, version: str, body: bytes, json_size: int | None, trace: Mapping[str, str]
 ) -> Request:
-    """Understand the body of an infer call; everything of it, or it is refused.
+    """Parse the body of an infer call. Anything unknown in it is an error.
 
     Args:
-        model: From the path.
-        version: From the path; empty for none.
+        model: Name of the model, from the path.
+        version: Version of the model, from the path; empty for none.
         body: JSON, then the bytes of tensors.
-        json_size: Bytes of the JSON; all when None.
+        json_size: Bytes of the JSON. If None, the whole body is JSON.
         trace: W3C trace headers.
 
     Raises:
-        RequestError: It is no such call.
+        RequestError: The body is no such call.
     """
     size = len(body) if json_size is None else json_size
     if not 0 <= size <= len(body):
@@ -87,7 +87,7 @@ def _load(body: bytes, size: int) -> Any:
             raise RequestError(f"JSON: wanted up to {most} {sign.decode()}, got {count}")
     try:
         return orjson.loads(memoryview(body)[:size])
-    except orjson.JSONDecodeError as error:  # it holds the whole text
+    except orjson.JSONDecodeError as error:  # the error holds the whole text
         raise RequestError(f"JSON: {error.msg} at character {error.pos}") from None
 
 
@@ -192,7 +192,7 @@ def _from_json(what: str, datatype: str, shape: tuple[int, ...], data: object) -
 
 
 def _flatten(what: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
-    """Return data without its nesting, which is none or that of the shape."""
+    """Return the data as a flat list. It is flat already, or nested like the shape."""
     if not data or not isinstance(data[0], list):
         return data
     for size in shape[1:]:
@@ -205,10 +205,10 @@ def _flatten(what: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
 
 
 def render(answer: Answer, request: Request) -> tuple[bytes, dict[str, str]]:
-    """Return the body and the headers of an answer, each output in the form that was wanted.
+    """Return the body and the headers of an answer, with each output in the requested form.
 
     Raises:
-        ModelError: A text is not UTF-8 and was wanted as JSON, or an output's size is wrong.
+        ModelError: A text for JSON is not UTF-8, or an output's size is wrong.
     """
     outputs: list[dict[str, Any]] = []
     tail: list[bytes] = []
@@ -245,5 +245,5 @@ def _to_json(output: Tensor) -> Any:
 
 
 def error_body(message: str) -> bytes:
-    """Return the body of an answer that is none."""
+    """Return the body of an error."""
     return orjson.dumps({"error": message})

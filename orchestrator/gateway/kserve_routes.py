@@ -1,4 +1,4 @@
-"""KServe v2 over HTTP as routes: what tritonclient asks of the two models, and nothing else.
+"""Routes of KServe v2 over HTTP: the requests that tritonclient makes, and no others.
 
 Source: KServe "Open Inference Protocol v2", and Triton's extensions for binary tensors and model
 configuration.
@@ -25,11 +25,11 @@ from orchestrator.gateway.tracing import trace_of
 JSON = "application/json"
 MODELS = ("/v2/models/{model}", "/v2/models/{model}/versions/{version}")
 PAGES = {"metadata": "", "config": "/config"}
-"""What Triton tells of a model, and where."""
+"""Pages of Triton about a model, and their paths."""
 
 
 def tell(outcome: Outcome) -> Response:
-    """Return an error as Triton tells it."""
+    """Return an error in Triton's form."""
     content = kserve_http.error_body(outcome.message)
     return Response(content, outcome.status, media_type=JSON)
 
@@ -44,7 +44,7 @@ def calls(service: Service) -> list[Route]:
 
 
 def questions(service: Service) -> list[Route]:
-    """Return the routes of all that is asked about the service and its models."""
+    """Return the routes for information about the service and its models."""
     routes = [
         Route("/v2", partial(_about, service)),
         Route("/v2/health/live", partial(_state, service.is_live)),

@@ -1,7 +1,7 @@
-"""What the gateway counts, for Prometheus; every label comes from a small set.
+"""The gateway's metrics for Prometheus. Every label comes from a small set.
 
-Where several processes are one gateway, `PROMETHEUS_MULTIPROC_DIR` names an empty folder before
-this module is imported, and any of them tells the sums.
+If the gateway has several processes, `PROMETHEUS_MULTIPROC_DIR` must name an empty folder before
+this module is imported. Each process then reports the sums over all processes.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ MODELS = (MODEL, PLATE_READER)
 OTHER = "other"
 OUR_MODELS = (MODEL, DETECTOR, RECTIFIER, READER, PREPARE, DECODE)
 ENDS = ("SIGKILL", "SIGSEGV", "SIGABRT", "hung", "stopped")
-"""How workers mostly end; others are counted as they come."""
+"""Usual reasons why workers end. Other reasons get a label at their first time."""
 MOST_KEYS = 1000
-"""Names of keys that are counted apart; those of more are `other`."""
+"""Most key names that are counted separately. Further keys are counted as `other`."""
 SECONDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30)
 NOW = {
     "inside": ("inside", "Calls that were let in."),
@@ -55,29 +55,29 @@ NOW = {
     "bytes": ("memory_bytes", "Bodies of all calls inside together."),
     "unpacked": ("picture_bytes", "Memory that the calls in work take at most."),
 }
-"""Gauges by the field of `Counts` that they show: names and what they tell."""
+"""Gauges by the field of `Counts` that they show: name and description of each."""
 OURS = re.compile(rb"(#\s*(HELP|TYPE)\s+)?" + PREFIX.encode())
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Metrics:
-    """Notes what became of each call.
+    """The metrics of the gateway, and the outcome of each call in them.
 
     Attributes:
-        connections: Open now; the server sets it.
-        connections_dropped: Closed for others, or for sending no request.
-        repeated: Calls that were sent to Triton again; the server counts on.
-        audit_lost: Lines of the audit that could not be written.
-        keys_broken: Whether the file of keys was deleted or damaged.
+        connections: Connections that are open now; the server sets it.
+        connections_dropped: Connections closed to make room for others, or for sending no request.
+        repeated: Calls that were sent to Triton again; the server increases it.
+        audit_lost: Lines of the audit log that could not be written.
+        keys_broken: The file of keys was deleted or damaged.
     """
 
     def __init__(self, counts: Callable[[], Counts]) -> None:
-        """Create every metric, with a registry of their own.
+        """Create every metric in a separate registry.
 
         Args:
-            counts: Says what is going on now.
+            counts: Returns the numbers of calls in each state now.
         """
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # the process's; only we count
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # process-wide; only we count
         self._counts, self._keys = counts, set[str]()
         self._registry = CollectorRegistry()
         self._reasons = tuple(sorted({ANSWERED.reason, *_reasons_of(PlateError)}))
@@ -114,7 +114,7 @@ class Metrics:
         return Gauge(PREFIX + name, told, registry=self._registry, multiprocess_mode="livesum")
 
     def _begin(self) -> None:
-        """Have the labels there from the start, so that a rate sees the first call."""
+        """Create the labels at the start, so that a rate includes the first call."""
         for front in FRONTS:
             self._seconds.labels(front)
             for model in (*MODELS, OTHER):
@@ -128,8 +128,8 @@ class Metrics:
         """Count a call that ended.
 
         Args:
-            front: Which protocol it came over, one of `FRONTS`.
-            entry: What is kept of it.
+            front: Protocol of the call, one of `FRONTS`.
+            entry: The call's entry in the audit log.
         """
         front, reason = _one_of(FRONTS, front), _one_of(self._reasons, entry.reason)
         self._calls.labels(front, _one_of(MODELS, entry.model), reason).inc()
@@ -141,7 +141,7 @@ class Metrics:
             self._seconds.labels(front).observe(entry.ms / 1000)
 
     def note_death(self, model: str, how: str) -> None:
-        """Count a worker that died: of which model, and by what signal, exit, or hanging."""
+        """Count a worker that died, by its model and its signal, exit status or hang."""
         self._deaths.labels(model, how.split(" ", maxsplit=1)[0]).inc()
 
     def _key_of(self, client: str) -> str:
@@ -151,13 +151,13 @@ class Metrics:
         return name if name in self._keys else OTHER
 
     def refresh(self) -> None:
-        """Say what is going on now; each process does each second where there are several."""
+        """Update the gauges. If there are several processes, each does so every second."""
         counts = self._counts()
         for name, gauge in self._now.items():
             gauge.set(getattr(counts, name))
 
     def render(self) -> bytes:
-        """Return the page for Prometheus, of `CONTENT_TYPE`."""
+        """Return the page for Prometheus, with content type `CONTENT_TYPE`."""
         self.refresh()
         if MULTIPROCESS not in os.environ:
             return generate_latest(self._registry)
@@ -167,7 +167,7 @@ class Metrics:
 
 
 def _reasons_of(kind: type[PlateError]) -> Iterator[str]:
-    """Give how a call can end that raises an error of a kind."""
+    """Yield the reasons of a class of errors and its subclasses."""
     yield kind.reason
     for one in kind.__subclasses__():
         yield from _reasons_of(one)
@@ -178,6 +178,6 @@ def _one_of(known: tuple[str, ...], value: str) -> str:
 
 
 def join(ours: bytes, tritons: bytes) -> bytes:
-    """Put Triton's page behind ours; what it should have under our names is left out."""
+    """Append Triton's page to ours, without metrics of Triton that have our names."""
     lines = [line for line in tritons.splitlines() if not OURS.match(line)]
     return ours + b"".join(line + b"\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Calls of models that the operator named, checked against what each model says of itself."""
+"""Checks calls of the operator's own models against the metadata of each model."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANY = -1
 def check_by_metadata(call: Call, metadata: Any) -> Call:
     """Return a call if its tensors are those of its model.
 
-    Triton itself refuses a call without an input that the model needs.
+    Triton itself refuses a call that lacks an input of the model.
 
     Args:
-        call: Of any model.
+        call: Call of any model.
         metadata: Triton's `ModelMetadataResponse` for the model.
 
     Raises:
-        RequestError: A tensor is not known, or is not of the type, shape and size that it says.
+        RequestError: A tensor is not known, or its type, shape or size is wrong.
     """
     inputs = {one.name: one for one in metadata.inputs}
     _check_known("inputs", [tensor.name for tensor in call.inputs], inputs)

@@ -1,4 +1,4 @@
-"""The pictures of a `multipart/form-data` body, in memory alone: they show people's plates."""
+"""Parser for pictures in a `multipart/form-data` body. Pictures are private: never on disk."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from python_multipart.multipart import parse_options_header
 from orchestrator.errors import RequestError
 
 FIELD = "picture"
-LONGEST_NAME = 100  # of a file, as the answer shows it
+LONGEST_NAME = 100  # characters of a file's name in the answer
 LONGEST_BOUNDARY = 70  # RFC 2046, section 5.1.1
-MOST_HEADERS = 8  # of a part; browsers and curl send two
+MOST_HEADERS = 8  # in each part; browsers and curl send two
 LONGEST_HEADER = 4096  # bytes
 
 
@@ -29,8 +29,8 @@ class Part:
     """One field of a form.
 
     Attributes:
-        name: Of the field.
-        filename: Its sender's name of the file, fit to be shown; empty for none.
+        name: Name of the field.
+        filename: The sender's name of the file, safe to show; empty for none.
         content: The file's bytes.
     """
 
@@ -43,12 +43,12 @@ def parse(body: bytes, content_type: str, most: int) -> list[Part]:
     """Return the pictures of a form, in its order.
 
     Args:
-        body: The whole of it.
-        content_type: The header, which names the boundary.
-        most: Parts that it may have.
+        body: The whole body.
+        content_type: The header Content-Type, which names the boundary.
+        most: Most parts that the form may have.
 
     Raises:
-        FormError: The form is damaged, has no part or too many, or one that is no picture's.
+        FormError: The form is damaged, or has no part, too many, or a part that is no picture.
     """
     boundary = _boundary_of(content_type)
     _check_delimiters(body, b"--" + boundary, most)
@@ -84,10 +84,10 @@ def _boundary_of(content_type: str) -> bytes:
 
 
 def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
-    """Refuse what the parser would go through byte by byte: 32 MB of it hold it for 8 seconds.
+    """Refuse bodies that the parser would read byte by byte: 32 MB would take it 8 seconds.
 
-    RFC 2046 lets a delimiter stand nowhere else than around parts, and lets blanks follow it,
-    which nobody sends.
+    RFC 2046 allows delimiters only around parts. It also allows blanks after a delimiter, but no
+    client sends them.
     """
     count, start = 0, body.find(delimiter)
     while start >= 0:
@@ -101,7 +101,7 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
 
 
 class _Reader:
-    """Takes what the parser finds."""
+    """Collects the parts that the parser finds."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -155,5 +155,5 @@ def _check_encoding(encoding: str) -> None:
 
 
 def shown(name: str) -> str:
-    """Return a caller's name as it may be shown: no control characters, not too long."""
+    """Return a caller's name in a safe form: no control characters, not too long."""
     return "".join(char if char.isprintable() else "?" for char in name[:LONGEST_NAME])

@@ -1,4 +1,4 @@
-"""How the gateway is to be started."""
+"""Options of the gateway: its addresses, its files and its limits."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from orchestrator.toml_files import check_range
 
 MIB = 1024 * 1024
 WORKED_OUT = ("calls", "picture_mb")
-"""Limits that depend on the machine where they are 0."""
+"""Limits that are worked out from the machine if they are 0."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What callers may ask for, of everybody together and of each client; a small camera site's.
+    """The limits for all callers together and for each client. Defaults fit a small camera site.
 
     Attributes:
         body_mb: Largest body of a call, MiB.
-        pixels: Largest picture, width x height; the model's own limit holds, too.
+        pixels: Largest picture, width x height. The model's own limit also applies.
         crop_pixels: Largest crop of a plate for `plate_reader`.
         pictures: Most pictures in one multipart body.
         header_kb: Longest request line and headers together, KiB.
-        header_s: How long they may take.
-        body_s: How long a body may take.
-        write_s: How long a caller may take to read an answer.
-        idle_s: How long a connection may do nothing.
-        connections: Of HTTP open at once; of more the one that has done nothing for longest is
-            closed. As many calls may be under way over gRPC.
-        client_connections: The same of one address.
-        calls: Handed to Triton at once; 0: four times the pictures that it has in work.
-        waiting: Calls that wait for their turn.
-        wait_s: How long a call may wait for its turn.
-        call_s: How long Triton may take.
-        away_s: How long a call is sent again that met no Triton, or a worker that died.
-        memory_mb: Bodies of all calls together, MiB.
-        picture_mb: Memory of all calls in work together, MiB, most of it their unpacked pictures;
-            0: no limit, and `plates serve` works one out from the memory that there is.
-        client_calls: Calls of one client at once, those that wait included.
-        client_rate: Calls of one client a second; as many may come at once after a pause.
+        header_s: Timeout for the request line and headers.
+        body_s: Timeout for a body.
+        write_s: Timeout for a caller to read an answer.
+        idle_s: Longest time that a connection may be idle.
+        connections: Most open HTTP connections. If there are more, the longest idle one is closed.
+            gRPC may have as many calls at once.
+        client_connections: Most open HTTP connections from one address.
+        calls: Most calls at Triton at once. If 0, four times the pictures that it has in work.
+        waiting: Most calls in the queue.
+        wait_s: Longest time that a call may wait in the queue.
+        call_s: Timeout for Triton's answer.
+        away_s: Longest time for retries of a call that met no Triton, or whose worker died.
+        memory_mb: Most memory for the bodies of all calls together, MiB.
+        picture_mb: Most memory for all calls in work together, MiB. Most of it holds decoded
+            pictures. If 0, there is no limit, and `plates serve` sets one from the memory.
+        client_calls: Most calls of one client at once, including calls that wait.
+        client_rate: Most calls of one client a second. As many may come at once after a pause.
     """
 
     body_mb: int = 32
@@ -88,9 +88,9 @@ class Limits:
         return self.picture_mb * MIB or sys.maxsize
 
     def share(self, processes: int) -> Limits:
-        """Return what each of so many processes may have; a client's share is not divided.
+        """Return the limits of each process. The limits of one client are not divided.
 
-        A client's connections may all come to one process.
+        All connections of a client may reach the same process.
         """
         whole = ["calls", "waiting", "memory_mb", "connections"]
         whole += ["picture_mb"] if self.picture_mb else []
@@ -99,7 +99,7 @@ class Limits:
         return replace(self, **parts)
 
     def updated(self, texts: tuple[str, ...]) -> Limits:
-        """Return these limits with others, each as `name=value`.
+        """Return these limits with changes, each change as `name=value`.
 
         Raises:
             SettingsError: An unknown name, or a value that does not parse or is out of range.
@@ -119,7 +119,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Address:
-    """Where to listen.
+    """An address to listen at.
 
     Attributes:
         host: An IP address of this machine; `::` for all of IPv4 and IPv6.
@@ -136,29 +136,29 @@ class Address:
 
 @dataclass(frozen=True)
 class GatewayOptions:
-    """How to start the gateway.
+    """The options of the gateway.
 
     Attributes:
         triton_http: `host:port` of Triton's HTTP, on this machine.
-        triton_grpc: `host:port` of its gRPC.
-        triton_metrics: URL of its metrics.
-        triton_headers: Headers that it wants of each call, over HTTP or gRPC.
-        has_plates: Triton has our models: REST and the page are served.
+        triton_grpc: `host:port` of Triton's gRPC.
+        triton_metrics: URL of Triton's metrics.
+        triton_headers: Headers that Triton requires with each call, over HTTP or gRPC.
+        has_plates: Triton has our models, so REST and the page are served.
         models: Further models that callers may reach, over KServe v2.
-        http: Where to listen for HTTP: KServe v2, REST, metrics and the documentation.
-        grpc: Where to listen for gRPC; nowhere when None.
-        metrics: Where metrics have a port of their own, for Prometheus; nowhere when None.
+        http: Address for HTTP: KServe v2, REST, metrics and the documentation.
+        grpc: Address for gRPC. If None, there is no gRPC.
+        metrics: Separate address of the metrics for Prometheus. If None, there is none.
         allowed_hosts: Further names that a Host header may have.
         cors_origins: Other sites whose pages may call, `https://shop.example`.
         keys: File of the API keys.
         wants_keys: Every call needs a key.
-        certificate: File of the TLS certificate and those that sign it; no TLS when None.
+        certificate: File of the TLS certificate and its chain. If None, there is no TLS.
         private_key: File of the certificate's key.
-        audit: File for the line of each call; standard output when None.
-        processes: How many share the work.
-        canary: Folder of the picture that must be read now and then, see `orchestrator.canary`;
-            without one any answer will do.
-        limits: What callers may ask for.
+        audit: File of the audit log. If None, standard output.
+        processes: Number of processes that share the work.
+        canary: Folder of the picture for health checks, see `orchestrator.canary`. Without one,
+            any answer is good.
+        limits: Limits for callers.
     """
 
     triton_http: str = ""

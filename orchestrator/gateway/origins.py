@@ -1,7 +1,7 @@
-"""Keeps pages of other sites away, which run in the browsers of this service's users.
+"""Middleware against pages of other sites, which run in the browsers of this service's users.
 
-A browser sends the name that it looked up as Host, and the site of the page that calls as Origin. A
-name of another's that leads here (DNS rebinding) and a page of another's are refused.
+A browser sends the looked-up name as Host, and the site of the calling page as Origin. A foreign
+name that resolves to this service (DNS rebinding) is refused, and so is a foreign page.
 
 Source: RFC 9110, 7.2 (Host); W3C Fetch Metadata; Fetch standard, "CORS protocol".
 """
@@ -21,7 +21,7 @@ from orchestrator.gateway.refusals import BadHost, ForeignHost, ForeignOrigin, R
 from orchestrator.loopback import is_own
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-"""Names of this machine that nobody else can have looked up for another address."""
+"""Names of this machine. Nobody else can make them resolve to another address."""
 METHODS = ("GET", "HEAD", "POST")
 SENT_HEADERS = (
     "authorization",
@@ -34,7 +34,7 @@ SENT_HEADERS = (
 )
 SHOWN_HEADERS = ("inference-header-content-length", "retry-after", "x-request-id")
 ELSEWHERE = ("cross-site", "same-site")
-"""Values of Sec-Fetch-Site of a request that a page of another origin makes."""
+"""Values of Sec-Fetch-Site in requests from pages of other origins."""
 
 Refuse = Callable[[Scope, Receive, Send, Refusal], Awaitable[None]]
 """Answers a request with a refusal."""
@@ -45,8 +45,8 @@ class Origins:
     """The names and pages that may call.
 
     Attributes:
-        hosts: Names that a Host header may have, in small letters, without ports; any when None.
-        origins: Of pages of other sites that may call, `scheme://host[:port]`.
+        hosts: Names that a Host header may have, in lower case, without ports. If None, any name.
+        origins: Origins of other sites whose pages may call, `scheme://host[:port]`.
     """
 
     hosts: frozenset[str] | None
@@ -54,13 +54,13 @@ class Origins:
 
     @classmethod
     def at(cls, address: Address, allowed: Iterable[str], origins: Iterable[str]) -> Origins:
-        """Return what holds where a gateway listens at an address.
+        """Return the names and origins for a gateway that listens at an address.
 
         Args:
-            address: On loopback only names of this machine may be used; elsewhere any, unless some
-                are allowed.
+            address: Address of the gateway. On loopback, only names of this machine may be used.
+                Elsewhere any name may be used, unless `allowed` has some.
             allowed: Further names.
-            origins: See the attribute.
+            origins: The attribute `origins`.
         """
         allowed = {name.lower() for name in allowed}
         names = None
@@ -70,10 +70,10 @@ class Origins:
         return cls(names, frozenset(origins))
 
     def check(self, scope: Scope) -> None:
-        """See that a request comes to a name of this service, and from no page of another site.
+        """Check that a request is for a name of this service, and not from a foreign page.
 
         Raises:
-            Refusal: It does not.
+            Refusal: The name or the page is foreign.
         """
         headers = Headers(scope=scope)
         self._check_host(headers.getlist("host"), scope["http_version"])
@@ -87,7 +87,7 @@ class Origins:
 
     def _check_host(self, given: list[str], http_version: str) -> None:
         if not given and self.hosts is None and http_version == "1.0":
-            return  # which knows none
+            return  # HTTP/1.0 has no Host header
         if len(given) != 1 or not given[0]:
             raise BadHost(f"host: wanted one, got {len(given) if any(given) else 'none'}")
         name = _name_of(given[0])
@@ -116,14 +116,14 @@ def _name_of(host: str) -> str:
 
 
 def _is_navigation(scope: Scope, headers: Headers) -> bool:
-    """Tell whether a reader follows a link: what comes of it, the other site does not see."""
+    """Tell whether a reader follows a link. The other site does not see the answer."""
     is_reading = scope["method"] in {"GET", "HEAD"}
     wanted = ("navigate", "document")
     return is_reading and wanted == (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
 
 
 def guard(app: ASGIApp, origins: Origins, refuse: Refuse) -> ASGIApp:
-    """Return an application that only names and pages reach that may; it answers preflights."""
+    """Return an application that checks host and origin first. It also answers preflights."""
     inner = app
     if origins.origins:
         inner = CORSMiddleware(

@@ -1,4 +1,4 @@
-"""Large JSON is parsed in a process of its own: meanwhile everybody else is served."""
+"""Parser of large JSON in a separate process, so that other callers are served meanwhile."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from orchestrator.errors import ServerError
 T = TypeVar("T")
 
 SMALL = 256 * 1024
-"""Bytes of JSON that take less than a millisecond."""
+"""Most bytes of JSON that are parsed in this process; they take less than a millisecond."""
 
 
 class Parser:
-    """Runs functions on bodies, in place or in one process beside, by their size."""
+    """Runs functions on bodies: here if the JSON is small, else in one separate process."""
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
 
     async def run(self, function: Callable[..., T], size: int, *arguments: object) -> T:
-        """Return what a function of a module makes of the arguments.
+        """Return a function's result for the arguments.
 
         Args:
-            function: It and its arguments can be pickled.
+            function: A function of a module. It and its arguments can be pickled.
             size: Bytes of JSON among the arguments.
-            arguments: Of the function.
+            arguments: Arguments of the function.
 
         Raises:
-            ServerError: The process died, for want of memory maybe; the next call gets a new one.
+            ServerError: The process died, perhaps for lack of memory. The next call starts a new
+                process.
         """
         if size <= SMALL:
             return function(*arguments)

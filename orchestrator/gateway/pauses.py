@@ -1,4 +1,4 @@
-"""Pauses before calls that failed are tried again, all of them together."""
+"""Backoff before failed calls are retried, shared by all of them."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ FIRST_S, LONGEST_S = 0.02, 0.2
 
 
 class Pauses:
-    """Spaces the tries of calls that fail at the same time.
+    """Spaces the retries of calls that fail at the same time.
 
-    What they wait for starts on the cores that each try takes. So many calls together are tried no
-    oftener than one alone, each in its turn, until one of them is answered: then all go.
+    Each retry takes CPU time from the server that is starting. So many calls together are retried
+    no more often than a single call, one after another. Once one of them is answered, all retry.
 
     Args:
-        clock: Seconds.
-        sleep: Waits so many of them.
+        clock: Returns the time in seconds.
+        sleep: Waits for a number of seconds.
     """
 
     def __init__(
         self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
         self._clock, self._sleep = clock, sleep
-        self._last_turn = 0.0  # on the clock, of those that were given
+        self._last_turn = 0.0  # latest time that a call was given
         self._releases = 0
 
     def release(self) -> None:
-        """Let all that wait try within `LONGEST_S`."""
+        """Let all waiting calls retry within `LONGEST_S`."""
         self._releases += 1
         self._last_turn = self._clock()
 
     async def wait(self, pause_s: float, until: float) -> None:
-        """Wait for a call's turn.
+        """Wait until a call may be retried.
 
         Args:
-            pause_s: Between this try and the one before.
-            until: On the clock; a turn that comes later is not waited for.
+            pause_s: Pause between this retry and the previous one.
+            until: Deadline on the clock. The wait ends then at the latest.
         """
         releases = self._releases
         turn = self._last_turn = max(self._last_turn, self._clock()) + pause_s
@@ -44,7 +44,7 @@ class Pauses:
 
 
 def growing_s() -> Iterator[float]:
-    """Yield pauses for ever, each twice the one before, up to the longest."""
+    """Yield pauses for ever. Each is twice the previous one, up to `LONGEST_S`."""
     pause_s = FIRST_S
     while True:
         yield pause_s

@@ -1,4 +1,4 @@
-"""Places for calls and memory for their bodies, some of both kept for gates."""
+"""Slots for admitted calls and memory for their bodies. Some of both is reserved for gates."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from orchestrator.gateway.options import Limits
 from orchestrator.gateway.refusals import RETRY_AFTER_S, Evicted, Full, TooMany
 
 KEPT = 8
-"""One part of so many is kept for gates, of places and of memory."""
+"""This fraction (1/8) of slots and memory is reserved for gates."""
 
 
 def open_to(priority: int, whole: int) -> int:
-    """Return how much of a resource calls of a priority may fill: all of it for gates alone."""
+    """Return how much of a resource a priority may use. Only gates may use all of it."""
     return whole if priority == GATE else whole - whole // KEPT
 
 
 @dataclass(eq=False)
 class Place:
-    """A call that is inside, from its headers to the end of its answer.
+    """The slot of an admitted call, from its headers to the end of its answer.
 
     Attributes:
-        client: Whose call.
-        size: Of its body, bytes; 0 until room was made for it.
-        evict: Ends the call's upload or its wait; None while it does neither.
-        is_receiving: Its body is being read.
-        paid: Calls that were counted for it and not used by a turn.
+        client: Client of the call.
+        size: Reserved memory for the body, bytes; 0 before the reservation.
+        evict: Ends the call's upload or its wait. If None, it does neither now.
+        is_receiving: The call's body is being read.
+        paid: Calls that were counted for it in advance, and not yet used.
     """
 
     client: Client
@@ -39,7 +39,7 @@ class Place:
 
 
 class Places:
-    """The calls that are inside, in the order in which they came."""
+    """The admitted calls, in order of arrival."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -54,7 +54,7 @@ class Places:
         return place in self._inside
 
     def add(self, place: Place) -> None:
-        """Let a call in.
+        """Admit a call.
 
         Raises:
             Full: There is no room.
@@ -64,10 +64,10 @@ class Places:
         self._calls[place.client.name] += 1
 
     def check_calls(self, client: Client) -> None:
-        """See that a client may have one call more.
+        """Check that a client may have one more call.
 
         Raises:
-            TooMany: It may not.
+            TooMany: The client already has as many calls as it may.
         """
         if self._calls[client.name] >= client.calls:
             raise TooMany(
@@ -75,7 +75,7 @@ class Places:
             )
 
     def reserve(self, place: Place, size: int) -> None:
-        """Make room for the body of a call, in bytes.
+        """Reserve memory for the body of a call, in bytes.
 
         Raises:
             TooMany: The bodies of this client fill half of the memory.
@@ -89,7 +89,7 @@ class Places:
         self.bytes += size
 
     def remove(self, place: Place) -> None:
-        """Free what a call has; nothing where it lost its place."""
+        """Free the slot and the memory of a call, unless it was evicted already."""
         if place not in self._inside:
             return
         del self._inside[place]
@@ -99,7 +99,7 @@ class Places:
             del self._calls[place.client.name]
 
     def _make_room(self, place: Place, calls: int = 0, size: int = 0) -> None:
-        """Evict calls of worse priority as far as that makes room."""
+        """Evict calls of worse priority until there is room; evict none if that is not enough."""
         limits, priority = self._limits, place.client.priority
         memory = max(limits.body_bytes, open_to(priority, limits.memory_bytes))
         if calls:
@@ -121,9 +121,10 @@ class Places:
             self._evict(one)
 
     def _evictable(self, priority: int) -> list[Place]:
-        """Return the calls of worse priority that may lose their places, in that order.
+        """Return the calls of worse priority that may be evicted, in that order.
 
-        The worst priority comes first, in it uploads before calls that wait, the latest first.
+        The worst priority comes first. In it, uploads come before waiting calls, and the latest
+        call comes first.
         """
         worse = [one for one in self._inside if one.evict and one.client.priority > priority]
         worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
@@ -132,9 +133,9 @@ class Places:
     def _evict(self, place: Place) -> None:
         assert place.evict is not None
         place.evict()
-        self.remove(place)  # at once, so that the other call can have the place
+        self.remove(place)  # at once, so that the other call gets the slot
 
 
 def evicted() -> Evicted:
-    """Return the refusal of a call that lost its place."""
+    """Return the refusal of a call that was evicted."""
     return Evicted("a call of better priority took the place; try again later", RETRY_AFTER_S)

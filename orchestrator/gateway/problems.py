@@ -1,4 +1,4 @@
-"""How a call that ended without an answer is told over HTTP: RFC 9457 and the headers beside it."""
+"""Errors over HTTP: problem objects of RFC 9457, and their headers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Kind:
     """One kind of problem.
 
     Attributes:
-        title: Its name for people.
-        statuses: HTTP's, with which it comes.
-        meaning: What has happened, and what its reader can do.
+        title: Name of the kind, for people.
+        statuses: HTTP statuses of the kind.
+        meaning: The event, and advice for the reader.
     """
 
     title: str
@@ -137,11 +137,11 @@ KINDS = {
         "The call was given up. The same call may succeed when there is less to do.",
     ),
 }
-"""By the reason of an outcome."""
+"""Kinds of problems by the reason of an outcome."""
 
 
 def anchor_of(reason: str) -> str:
-    """Return the fragment of the documentation that says what a reason means."""
+    """Return the fragment of the documentation's URL that explains a reason."""
     return f"problem-{reason.replace(' ', '-')}"
 
 
@@ -149,8 +149,8 @@ def problem(outcome: Outcome, instance: str = "") -> dict[str, str | int]:
     """Return a failed call's outcome as a problem object.
 
     Args:
-        outcome: How the call ended.
-        instance: What names this one occurrence, say the call's id as a URI; left out when empty.
+        outcome: Outcome of the call.
+        instance: URI of this occurrence, for example the call's id; left out when empty.
 
     Source: RFC 9457, section 3.1.
     """
@@ -167,7 +167,7 @@ def problem(outcome: Outcome, instance: str = "") -> dict[str, str | int]:
 
 
 def headers_of(outcome: Outcome) -> dict[str, str]:
-    """Return the headers that go with a failed call's outcome, beside its content type."""
+    """Return the headers for a failed call's outcome, without the content type."""
     headers = {}
     if outcome.retry_after_s is not None:
         headers["Retry-After"] = str(math.ceil(outcome.retry_after_s))
@@ -177,5 +177,5 @@ def headers_of(outcome: Outcome) -> dict[str, str]:
 
 
 def _phrase_of(status: int) -> str:
-    """HTTP's own title of a status; some in use, like 499, are not HTTP's."""
+    """Return HTTP's own title of a status. Some statuses, like 499, have none."""
     return HTTPStatus(status).phrase if status in set(HTTPStatus) else "The call failed"

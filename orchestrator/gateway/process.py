@@ -1,4 +1,4 @@
-"""The gateway's processes: start them, see that they listen, stop them."""
+"""The gateway's processes: starts them, checks that they listen, and stops them."""
 
 from __future__ import annotations
 
@@ -34,26 +34,27 @@ from orchestrator.owned import OwnedFolder
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
 PACKAGES = Path(__file__).resolve().parents[2]
-"""Where `-m` finds the package first, wherever the operator stands."""
+"""Folder of the package. `-m` searches it first, in any working directory."""
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder in which processes count together; their library looks when it is imported."""
+"""Environment variable for the folder of shared metrics. The Prometheus library reads it at
+import."""
 UNLESS_SET = {
-    # gRPC writes of every connection that ends; what matters is told by us.
+    # gRPC would log the end of every connection; we log the important events ourselves.
     "GRPC_VERBOSITY": "NONE",
 }
-"""Environment of a process where the operator has not set it."""
+"""Environment of a process, for variables that the operator has not set."""
 START_TIMEOUT_S = 60.0
 STOPPED_S = 1.0
-LAST_LINES = 3  # of a process that ended: its reason
+LAST_LINES = 3  # lines from a process that ended, as its reason
 SENTENCE = "gateway: "
-"""How the last line begins where a process says itself why it ends."""
+"""Start of the last line, if a process itself reports why it ends."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass
 class Worker:
-    """One process of the gateway, and the end of what it wrote to its standard error."""
+    """One process of the gateway, with the last lines of its standard error."""
 
     process: subprocess.Popen[str]
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
@@ -68,35 +69,35 @@ class Worker:
         return self.process.poll() is None
 
     def is_well(self) -> bool:
-        """Tell whether it runs, and is not stopped by somebody for more than a second."""
+        """Tell whether the process runs, and was not suspended for more than a second."""
         now = time.monotonic()
         if not _is_stopped(self.process.pid):
             self._ran = now
         return self.is_running() and now - self._ran < STOPPED_S
 
     def reason(self) -> str:
-        """Return on one line why it ended."""
-        self._listener.join(1)  # what it said last may be on the way still
+        """Return on one line why the process ended."""
+        self._listener.join(1)  # its last lines may not have been read yet
         said = [*filter(None, map(str.strip, self.lines))]
         if said and said[-1].startswith(SENTENCE):
             return said[-1].removeprefix(SENTENCE)
         return " ".join(said) or f"it left no message (exit status {self.process.returncode})"
 
     def tell(self, line: str) -> None:
-        """Write a line to its standard input, for as long as it reads there."""
+        """Write a line to the process's standard input, if the process still reads it."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):  # it may have ended
             self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
 
     def close(self) -> None:
-        """Tell it nothing more."""
+        """Close the process's standard input."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):
             self.process.stdin.close()
 
     def release(self) -> None:
-        """Show what it writes, and what it wrote so far: had it failed, the error would say it."""
+        """Log the lines held so far, and all later ones. A failed start shows them as its error."""
         held, self._held = self._held or [], None
         for line in held:
             logger.warning("%s", line)
@@ -114,12 +115,12 @@ class Worker:
 
 @dataclass
 class Gateway:
-    """A running gateway; use `start`.
+    """A running gateway. `start` makes one.
 
     Attributes:
-        options: It was started with.
-        workers: Its processes.
-        counts: The folder in which they count together.
+        options: Options of the gateway.
+        workers: Processes of the gateway.
+        counts: Folder of the processes' shared metrics.
     """
 
     options: GatewayOptions
@@ -127,14 +128,14 @@ class Gateway:
     counts: OwnedFolder
 
     def tend(self) -> bool:
-        """Tell whether all of its processes run; where not, it must be started again."""
+        """Tell whether all processes run. If not, the gateway must be restarted."""
         return all(worker.is_well() for worker in self.workers)
 
     def wait_until_listening(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return when it can be connected to, wherever it is to listen.
+        """Wait until every address of the gateway accepts connections.
 
         Raises:
-            ServerError: A process ended, or they do not listen in time.
+            ServerError: A process ended, or the gateway does not listen in time.
         """
         deadline = time.monotonic() + timeout_s
         for address in _addresses(self.options):
@@ -150,7 +151,7 @@ class Gateway:
             worker.release()
 
     def tell(self, event: Event) -> None:
-        """Let all of its processes know what has happened."""
+        """Send an event to all processes."""
         for place, worker in enumerate(self.workers):
             told = replace(event, is_counted=not place) if isinstance(event, Died) else event
             worker.tell(event_to_json(told))
@@ -161,7 +162,7 @@ class Gateway:
                 raise ServerError(f"gateway: ended while starting: {worker.reason()}")
 
     def stop(self, timeout_s: float = 20.0) -> None:
-        """End it: calls in work are answered, but what takes longer is cut off."""
+        """Stop the gateway. Calls in work are answered first, as far as the timeout allows."""
         deadline = time.monotonic() + timeout_s
         with ignore_stops():
             for worker in filter(Worker.is_running, self.workers):
@@ -176,11 +177,11 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     """Start the gateway and wait until it listens.
 
     Args:
-        options: How to start it.
-        command: What runs as one of its processes, and reads the options from standard input.
+        options: Options of the gateway.
+        command: Command of one process, which reads the options from standard input.
 
     Raises:
-        ServerError: It cannot be started; the message says why.
+        ServerError: The gateway cannot be started; the message says why.
     """
     counts = OwnedFolder.make("gateway-")
     gateway = Gateway(options, [], counts)
@@ -189,16 +190,16 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
             gateway.workers.append(launch(command, options, counts))
         gateway.wait_until_listening()
     except BaseException:
-        gateway.stop(timeout_s=1)  # nobody's call is in work yet
+        gateway.stop(timeout_s=1)  # no call is in work yet
         raise
     return gateway
 
 
 def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder) -> Worker:
-    """Start one process and tell it its options.
+    """Start one process and send it its options.
 
     Raises:
-        ServerError: It cannot be run.
+        ServerError: The process cannot be started.
     """
     worker = Worker(_run(command, options, counts))
     worker.tell(to_json(options))
@@ -229,7 +230,7 @@ def _run(
 def _is_stopped(pid: int) -> bool:
     try:
         return read_stat(pid)[STATE] == STOPPED
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return False
 
 

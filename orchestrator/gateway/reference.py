@@ -1,4 +1,4 @@
-"""The API's description as a page for people: no script, nothing loaded from elsewhere."""
+"""The API's documentation as an HTML page, without scripts or files of other sites."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _problems() -> str:
 
 
 def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
-    """Return a table; the first cell of a row is text, the others are HTML."""
+    """Return a table. The first cell of a row is text; the others are HTML."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     lines = [
         f'<tr><th scope="row"><code>{escape(first)}</code></th>'
@@ -236,7 +236,7 @@ def _block(text: str, label: str) -> str:
 
 
 def _type_of(schema: Json) -> str:
-    """Say in a few words what a JSON schema takes, as HTML."""
+    """Describe the values of a JSON schema in a few words of HTML."""
     if "$ref" in schema:
         name = escape(schema["$ref"].rpartition("/")[2])
         return f'<a href="#schema-{name}">{name}</a>'
@@ -262,7 +262,7 @@ def _range_of(schema: Json, what: str) -> str:
 
 
 def _resolved(document: Json, part: Json) -> Json:
-    """Return what a part of the document stands for, where it refers to one of the components."""
+    """Return a part of the document. A reference is replaced by its component."""
     if "$ref" not in part:
         return part
     _, _, kind, name = part["$ref"].split("/")

@@ -1,4 +1,4 @@
-"""How the gateway ends a call that it does not answer, told alike over every protocol."""
+"""Refusals: the errors of calls that the gateway does not answer, the same for every protocol."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError,
 
 
 class Refusal(PlateError):  # noqa: N818 - what the gateway does, not a fault
-    """A call that ends at the gateway.
+    """The refusal of a call by the gateway.
 
     Attributes:
-        status: HTTP's.
-        code: The name of gRPC's.
-        retry_after_s: When to try again; never when None.
+        status: HTTP status.
+        code: Name of the gRPC status.
+        retry_after_s: Seconds until a retry may help. If None, no retry helps.
     """
 
     status = 400
@@ -25,7 +25,7 @@ class Refusal(PlateError):  # noqa: N818 - what the gateway does, not a fault
 
 
 class NotServed(Refusal):
-    """There is no such path, model or method for callers."""
+    """The path, model or method does not exist, or not for callers."""
 
     status, code, reason = 404, "NOT_FOUND", "not served"
 
@@ -37,37 +37,37 @@ class NotAllowed(Refusal):
 
 
 class Unauthenticated(Refusal):
-    """The call came with no key that is known."""
+    """The call has no known key."""
 
     status, code, reason = 401, "UNAUTHENTICATED", "key"
 
 
 class KeysUnknown(Refusal):
-    """The service does not know its keys at the moment."""
+    """The service cannot read its keys at the moment."""
 
     status, code, reason = 503, "UNAVAILABLE", "no keys"
 
 
 class BadHost(Refusal):
-    """The request names no host, or several."""
+    """The request has no host, or several."""
 
     reason = "host"
 
 
 class ForeignHost(Refusal):
-    """The request came to a name that is not this service's."""
+    """The request is for a name that does not belong to this service."""
 
     status, reason = 421, "host"
 
 
 class ForeignOrigin(Refusal):
-    """A page of another site makes the request."""
+    """The request comes from a page of another site."""
 
     status, code, reason = 403, "PERMISSION_DENIED", "origin"
 
 
 class TooLarge(Refusal):
-    """The body is larger than this gateway takes."""
+    """The body is larger than the limit."""
 
     status, code, reason = 413, "RESOURCE_EXHAUSTED", "size"
 
@@ -91,25 +91,25 @@ class Unsupported(Refusal):
 
 
 class TooMany(Refusal):
-    """The client has used up what it may have; others are served."""
+    """The client has used up its quota. Other clients are served."""
 
     status, code, reason = 429, "RESOURCE_EXHAUSTED", "rate"
 
 
 class Harmful(Refusal):
-    """The call ends the workers that it is given to."""
+    """The call kills the workers that process it."""
 
     reason = "harmful"
 
 
 class Full(Refusal, Overloaded):
-    """No capacity for anybody's call now."""
+    """The service has no capacity for calls now."""
 
     status, code, reason = 503, "UNAVAILABLE", "full"
 
 
 class Evicted(Full):
-    """A call of better priority took the place of one that was sending or waiting."""
+    """A call of better priority evicted this one while it was sending or waiting."""
 
     reason = "evicted"
 
@@ -122,14 +122,14 @@ class Late(Refusal):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a call ended, for its caller, the metrics and the audit.
+    """The outcome of a call, for its caller, the metrics and the audit log.
 
     Attributes:
-        status: HTTP's.
-        code: The name of gRPC's.
-        reason: One word or two, of a small set; `ok` for an answer.
-        message: What the caller is told.
-        retry_after_s: When to try again; never when None.
+        status: HTTP status.
+        code: Name of the gRPC status.
+        reason: One or two words, from a small set; `ok` for an answer.
+        message: Message for the caller.
+        retry_after_s: Seconds until a retry may help. If None, no retry helps.
     """
 
     status: int = 200
@@ -148,9 +148,9 @@ LEAVING = Outcome(
 
 
 def outcome_of(error: Exception) -> Outcome:
-    """Return how a call ended that raised an error; one that is no PlateError is a fault of ours.
+    """Return the outcome of a call that raised an error.
 
-    The words of such a fault stay in the log.
+    An error that is no PlateError is a fault of ours. Its message only goes to the log.
     """
     said = str(error)
     match error:
@@ -158,7 +158,7 @@ def outcome_of(error: Exception) -> Outcome:
             return Outcome(error.status, error.code, error.reason, said, error.retry_after_s)
         case RequestError():
             return Outcome(400, "INVALID_ARGUMENT", error.reason, said)
-        case Overloaded() | ServerError():  # full, or away for the moment
+        case Overloaded() | ServerError():  # full, or briefly not available
             return Outcome(503, "UNAVAILABLE", error.reason, said, RETRY_AFTER_S)
         case Cancelled():
             return Outcome(499, "CANCELLED", error.reason, said)

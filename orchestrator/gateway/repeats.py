@@ -1,4 +1,4 @@
-"""Calls that are sent again because the worker that had them died, unless that was their fault."""
+"""Retries calls whose worker died. Rejects a call that killed two workers."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from orchestrator.gateway.pauses import Pauses, growing_s
 from orchestrator.gateway.refusals import Harmful, Late
 
 STRIKES = 2
-"""Workers that a call may cost: at the first another call may have been to blame."""
+"""Deaths of workers after which a call is rejected. The first may be due to another call."""
 MOST_KEPT = 1000
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 Send = Callable[[Call, float], Awaitable[Answer]]
-"""Sends a call to Triton, which may take so many seconds."""
+"""Sends a call to Triton, with a timeout in seconds."""
 
 
 class Print(NamedTuple):
     """A call's fingerprint.
 
     Attributes:
-        size: Of its tensors, bytes.
-        digest: Of them and its parameters, BLAKE2b.
+        size: Size of its tensors, bytes.
+        digest: BLAKE2b hash of its model, tensors and parameters.
     """
 
     size: int
@@ -45,16 +45,16 @@ class Print(NamedTuple):
 
 
 class Repeats:
-    """Sends calls to a Triton that may be away for a moment, whole or in part.
+    """Sends calls to Triton, with retries while Triton or a worker is briefly not available.
 
     Args:
-        send: Raises `ServerError` for a call that another try may bring through.
-        away_s: How long a call is tried.
-        clock: Seconds.
-        sleep: Waits so many of them.
+        send: Sends a call. It raises `ServerError` if a retry may help.
+        away_s: Longest time for retries of a call.
+        clock: Returns the time in seconds.
+        sleep: Waits for a number of seconds.
 
     Attributes:
-        count: Calls that were sent again, each time.
+        count: Number of retries of all calls.
     """
 
     def __init__(
@@ -67,20 +67,20 @@ class Repeats:
         self._send, self._away_s = send, away_s
         self._clock, self._pauses = clock, Pauses(clock, sleep)
         self._numbers = itertools.count(1)
-        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker ended, by the mark
+        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker died, by a call's mark
         self._strikes: OrderedDict[Print, int] = OrderedDict()
         self._harmful: OrderedDict[Print, str] = OrderedDict()
-        self._given_up: OrderedDict[str, Print] = OrderedDict()  # by callers who waited no longer
+        self._given_up: OrderedDict[str, Print] = OrderedDict()  # callers stopped waiting
         self._alone = asyncio.Lock()
         self._is_ending = False
         self.count = 0
 
     def blame(self, calls: Iterable[str], how: str) -> None:
-        """Note that a worker ended with these calls, which may be to blame.
+        """Note that a worker died while it had these calls. One of them may be the cause.
 
         Args:
-            calls: Ids as Triton got them.
-            how: The worker ended.
+            calls: Ids of the calls, as Triton got them.
+            how: Cause of the worker's death: a signal, an exit status, or a hang.
         """
         for call in filter(None, map(mark_of, calls)):
             _keep(self._blamed, call, how)
@@ -88,20 +88,20 @@ class Repeats:
                 self._strike(self._given_up.pop(call), how)
 
     def end(self) -> None:
-        """Try nothing again from now on."""
+        """Stop all retries from now on."""
         self._is_ending = True
         self._pauses.release()
 
     async def infer(self, call: Call, within_s: float) -> Answer:
-        """Return Triton's answer to a call, however often it takes.
+        """Return Triton's answer to a call, with as many retries as needed.
 
         Args:
-            call: It may be sent again: calls change nothing there.
-            within_s: How long it may take in all.
+            call: The call. It may be sent again, because calls change nothing at Triton.
+            within_s: Timeout for all tries together.
 
         Raises:
-            Harmful: It ended as many workers as a call may.
-            PlateError: Triton refused it, or stayed away.
+            Harmful: The call killed as many workers as `STRIKES`.
+            PlateError: Triton refused the call, or stayed unavailable.
         """
         self._check(call)
         begun, pauses = self._clock(), growing_s()
@@ -130,10 +130,10 @@ class Repeats:
                 self.count += 1
 
     async def _enter_alone(self, alone: AsyncExitStack, within_s: float) -> None:
-        """Wait until no other suspect is being tried.
+        """Wait until no other suspected call is being retried.
 
         Raises:
-            Late: One takes longer than the call has.
+            Late: Another suspected call takes longer than this call's timeout.
         """
         try:
             with anyio.fail_after(within_s):
@@ -150,7 +150,7 @@ class Repeats:
             raise
 
     def _judge(self, sent: Call) -> bool:
-        """Tell whether a call that failed is blamed for the end of a worker; refuse the culprit."""
+        """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
         how = self._blamed.pop(mark_of(sent.id), "")
         if how and self._strike(print_of(sent), how):
             raise _harmful(how)
@@ -160,7 +160,7 @@ class Repeats:
         return contract.mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
 
     def _strike(self, culprit: Print, how: str) -> bool:
-        """Count a worker that ended with a call; tell whether there were too many."""
+        """Count a worker that died with a call. Tell whether there were too many."""
         strikes = self._strikes.get(culprit, 0) + 1
         _keep(self._strikes, culprit, strikes)
         if strikes >= STRIKES:
@@ -169,13 +169,13 @@ class Repeats:
 
     def _check(self, call: Call) -> None:
         size = _size_of(call)
-        has_such_size = any(one.size == size for one in self._harmful)  # most need no digest
+        has_such_size = any(one.size == size for one in self._harmful)  # a digest is rarely needed
         if has_such_size and (how := self._harmful.get(print_of(call))):
             raise _harmful(how)
 
 
 def print_of(call: Call) -> Print:
-    """Return what tells a call from others with another picture or other parameters."""
+    """Return a call's fingerprint. It differs for other models, pictures and parameters."""
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
@@ -195,7 +195,7 @@ def _harmful(how: str) -> Harmful:
 
 
 def _keep(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
-    """Note something, and forget the oldest where there is too much."""
+    """Store an entry. Drop the oldest entry if there are too many."""
     kept[key] = value
     kept.move_to_end(key)
     if len(kept) > MOST_KEPT:

@@ -1,4 +1,4 @@
-"""REST: pictures in a body, what is in them as JSON. Knows neither the server nor its routes."""
+"""REST calls: pictures in a body, and their plates as JSON. It does not depend on the server."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ Infer = Callable[[Call], Awaitable[Answer]]
 FORM = "multipart/form-data"
 FILE = "application/octet-stream"
 UNSAID = ("", FILE, "application/x-www-form-urlencoded")
-"""Content types that say nothing; the last is what curl sends with any bytes."""
+"""Content types that carry no information. curl sends the last one with any bytes."""
 OF_THE_SERVICE = (Overloaded, TooMany, ServerError)
-"""Failures that say nothing of a picture."""
+"""Errors that are not about a picture, but about the service or the quota."""
 LONGEST_ID = 128
 
 A = TypeVar("A", bound=Model)
@@ -67,13 +67,13 @@ A = TypeVar("A", bound=Model)
 
 @dataclass(frozen=True)
 class Sent:
-    """What a caller sent.
+    """A caller's request.
 
     Attributes:
         body: A picture file, or a form with several.
-        content_type: The header; empty for none.
-        query: Names and values, decoded, in their order.
-        id: Names the call.
+        content_type: The header Content-Type; empty for none.
+        query: Names and values of the query, decoded, in their order.
+        id: Request id.
         trace: W3C trace headers.
     """
 
@@ -85,7 +85,7 @@ class Sent:
 
 
 def request_id(given: str | None) -> str:
-    """Return a caller's name of a call, or a new one; a health check's is not for callers."""
+    """Return a caller's request id, or a new one. Callers may not use the id of health checks."""
     is_usable = given and given.isprintable() and len(given) <= LONGEST_ID and given != PROBE
     return given if given and is_usable else uuid.uuid4().hex
 
@@ -94,9 +94,9 @@ async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
     """Find and read the plates in pictures, one after the other.
 
     Raises:
-        RequestError: A parameter or the form is wrong; or there is one picture, and it is.
+        RequestError: A parameter or the form is wrong, or the only picture is.
         Refusal: The content type is not understood, or the service has no room.
-        PlateError: The one picture that there is has no answer.
+        PlateError: The only picture has no answer.
     """
     parameters = _parameters_of(sent.query, REQUEST_PARAMETERS)
 
@@ -118,9 +118,9 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
     """Read tight crops of plates, one after the other.
 
     Raises:
-        RequestError: A parameter or the form is wrong; or there is one crop, and it is.
+        RequestError: A parameter or the form is wrong, or the only crop is.
         Refusal: The content type is not understood, or the service has no room.
-        PlateError: The one crop that there is has no answer.
+        PlateError: The only crop has no answer.
     """
     parameters = _parameters_of(sent.query, READER_PARAMETERS)
 
@@ -140,7 +140,7 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
 
 
 def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:
-    """Return the request parameters, judged by the rules of the model."""
+    """Return the request parameters, checked by the rules of the model."""
     for name, count in Counter(name for name, _ in query).items():
         if count > 1:
             raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
@@ -164,7 +164,7 @@ async def _each(
     answer: Callable[[Part, str], Awaitable[A]],
     within_s: float,
 ) -> tuple[A | FailedPicture, ...]:
-    """Answer pictures one after the other; of several each may fail alone, and all share a time."""
+    """Answer pictures one by one. One of several may fail alone. All share one timeout."""
     if len(pictures) == 1:
         return (await answer(_not_empty(pictures[0]), id),)
     answers: list[A | FailedPicture] = []
@@ -183,10 +183,10 @@ async def _each(
 
 
 async def _by(deadline: float, answer: Awaitable[A]) -> A:
-    """Return an answer that comes by a time of the loop's clock.
+    """Return an answer that comes before a deadline on the loop's clock.
 
     Raises:
-        Late: It does not.
+        Late: The answer does not come before the deadline.
     """
     with anyio.CancelScope(deadline=deadline):
         return await answer
@@ -204,7 +204,7 @@ def _arrays_of(answer: Answer) -> Arrays:
 
 
 def _judged(kind: type[A], **values: Any) -> A:
-    """Return an answer that is what the API says it is."""
+    """Return an answer that was checked against the API's schema."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The REST API as routes, and the pages that describe it."""
+"""Routes of the REST API, and of its documentation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
 
 
 def tell(outcome: Outcome) -> Response:
-    """Return an error as RFC 9457 has it."""
+    """Return an error in the form of RFC 9457."""
     return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""The gateway's process: its servers in one loop, from their sockets to their end."""
+"""The servers of one gateway process, in one event loop: start, serve and stop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.service import Service
 
 CLOSING_S = 2.0
-"""For a peer to agree to the end of a TLS connection."""
+"""Seconds for a client to confirm the end of a TLS connection."""
 GIVE_UP_S = round(WORK_S + CLOSING_S)
 BACKLOG = 1024
 
@@ -34,14 +34,14 @@ logger = logging.getLogger(__name__)
 
 
 class HttpServer(uvicorn.Server):
-    """uvicorn in a loop that is not its own: signals are for whoever runs the loop."""
+    """A uvicorn server in a shared event loop. The owner of the loop handles signals."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen on sockets; a TLS handshake takes no longer than headers may, nor does its end."""
+        """Listen on sockets. The timeout of headers also applies to the TLS handshake."""
         config, loop = self.config, asyncio.get_running_loop()
         protocol: Any = config.http_protocol_class
         make = partial(
@@ -60,11 +60,11 @@ class HttpServer(uvicorn.Server):
 
 
 async def serve(options: GatewayOptions) -> None:
-    """Serve until SIGTERM or Ctrl-C; calls in work are answered first.
+    """Serve until SIGTERM or Ctrl-C. Calls in work are answered first.
 
     Raises:
-        ServerError: An address cannot be listened on, a certificate not be read, or what is done
-            beside calls failed.
+        ServerError: An address cannot be used, a certificate cannot be read, or a background task
+            failed.
     """
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -93,7 +93,7 @@ async def serve(options: GatewayOptions) -> None:
 
 
 async def _keep(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
-    """Do what is to be done beside calls; without it the process must end, and another begin."""
+    """Run a background task. If it fails, the process must end, and another must replace it."""
     try:
         await duty
     except Exception as error:
@@ -126,7 +126,7 @@ def _http_server(
         timeout_graceful_shutdown=GIVE_UP_S,
         ssl_certfile=certificate,
         ssl_keyfile=options.private_key if certificate else None,
-        proxy_headers=False,  # whoever calls would be whoever it says
+        proxy_headers=False,  # callers could forge their addresses
         server_header=False,
         access_log=False,  # the audit has a line for each call
         log_config=None,
@@ -139,9 +139,9 @@ def _http_server(
 
 
 def _listen(address: Address, options: GatewayOptions) -> socket.socket:
-    """Return a socket; other processes of this user can share its port, if they are to.
+    """Return a listening socket. If there are several processes, they share its port.
 
-    The kernel ends its connections, too, whose peers take nothing of what they were sent.
+    The kernel also closes connections whose clients do not receive the sent data.
     """
     try:
         listening = socket.create_server(

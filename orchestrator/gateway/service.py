@@ -1,4 +1,4 @@
-"""What a call means, whatever it came over: who may, whose turn it is, what became of it."""
+"""The data plane. Checks, admits and forwards every inference call, from HTTP and gRPC alike."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from orchestrator.gateway.refusals import (
 from orchestrator.gateway.triton import Triton
 
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
-"""Of KServe v2 and Triton's, those that callers reach."""
+"""Extensions of KServe v2 and Triton that callers may use."""
 REFRESH_S = 1.0
 PROBES = 100
-"""Connections to the port of metrics and probes, which callers cannot use up."""
+"""Most connections to the port of metrics and probes. Callers cannot use them up."""
 
 HELD = (Full, TooMany, Unauthenticated)
-"""Refusals that are delayed where they are many."""
+"""Refusals that are delayed if there are many."""
 Headers = Sequence[tuple[str, str]]
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class About:
-    """What the service says of itself, not of the Triton behind it."""
+    """The metadata of the gateway itself, not of the Triton behind it."""
 
     name: str
     version: str
@@ -62,14 +62,14 @@ class About:
 
 @dataclass
 class Visit:
-    """One caller's stay, from its headers to its answer.
+    """One admitted call, from its headers to its answer.
 
     Attributes:
-        service: Whom it visits.
-        place: It has there.
-        model: It called; empty before it did.
-        id: Of its call.
-        plates: Rows of the answers.
+        service: The service that admitted it.
+        place: Slot of the call.
+        model: Name of the model; empty before the call is parsed.
+        id: Request id of the call.
+        plates: Number of plates in the answers.
     """
 
     service: Service
@@ -79,22 +79,22 @@ class Visit:
     plates: int = 0
 
     def expect(self, size: int) -> None:
-        """Make room for a body of a size in bytes, before it is read where that can be.
+        """Reserve memory for a body of a size in bytes, before it is read if possible.
 
         Raises:
-            Full: There is none.
+            Full: There is no room.
         """
         self.service.admission.reserve(self.place, size)
 
     def receive(self) -> AbstractContextManager[None]:
-        """Let the block read the call's body, for as long as the call has its place."""
+        """Let the block read the call's body, until the call is evicted."""
         return self.service.admission.receive(self.place)
 
     async def infer(self, call: Call) -> Answer:
-        """Check a call, wait for its turn, and forward it.
+        """Check a call, wait for a slot, and forward it.
 
         Raises:
-            PlateError: It was refused, or not answered.
+            PlateError: The call was refused, or not answered.
         """
         self.model, self.id = call.model, call.id
         answer = await self.service.forward(call, self.place)
@@ -103,17 +103,17 @@ class Visit:
 
 
 def count_plates(answer: Answer) -> int:
-    """Return the rows of an output that has one for each plate; 0 for a model of one's own."""
+    """Return the number of plates in an answer; 0 for an operator's own model."""
     of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
     is_ours = answer.model in (MODEL, PLATE_READER)
     return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
 
 
 class Service:
-    """The data plane: every front translates to it and from it. Made inside its loop."""
+    """The data plane behind all protocols. It must be created inside its event loop."""
 
     def __init__(self, options: GatewayOptions) -> None:
-        """Begin with nobody inside.
+        """Begin without any calls.
 
         Raises:
             SettingsError: The file of keys or of the audit cannot be used.
@@ -133,7 +133,7 @@ class Service:
         return Connections(connections, self.limits.client_connections)
 
     def leave(self) -> None:
-        """Send callers elsewhere from now on, and try nothing again."""
+        """Reject new calls and stop retries, because the process is to end."""
         self.triton.repeats.end()
         for connections in (self.connections, self.probes):
             connections.is_leaving = True
@@ -148,16 +148,16 @@ class Service:
     async def visit(
         self, front: str, what: str, address: str, headers: Headers
     ) -> AsyncIterator[Visit]:
-        """Let a caller in before its body is read, and note at the end what became of it.
+        """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
-            front: Which protocol it came over, one of `metrics.FRONTS`.
-            what: It asks for, of a small set.
-            address: Its IP address; empty where it is not known.
-            headers: Names in small letters, and what they say.
+            front: Protocol of the call, one of `metrics.FRONTS`.
+            what: Kind of the request, from a small set.
+            address: IP address of the caller; empty if it is not known.
+            headers: Lower-case names and values of the headers.
 
         Raises:
-            PlateError: It is refused, or its call.
+            PlateError: The caller or its call is refused.
         """
         begun = time.monotonic()
         visit = Visit(self, Place(client_at(address, self.limits)))
@@ -186,7 +186,7 @@ class Service:
 
     def _explain(self, what: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
-        if outcome.status == 500:  # a fault of ours: nobody else can tell what it was
+        if outcome.status == 500:  # our own fault; only this log describes it
             logger.error("%s failed", what, exc_info=error)
         return outcome
 
@@ -207,10 +207,10 @@ class Service:
             self.metrics.audit_lost.inc()
 
     async def forward(self, call: Call, place: Place) -> Answer:
-        """Return Triton's answer to a call, when it is its turn.
+        """Wait for a slot, and return Triton's answer to a call.
 
         Raises:
-            PlateError: It is refused, or not answered.
+            PlateError: The call is refused, or not answered.
         """
         if call.is_probe:
             raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
@@ -225,21 +225,21 @@ class Service:
         return check_by_metadata(call, await self.triton.metadata_of(call.model, call.version))
 
     def check_served(self, model: str, version: str) -> None:
-        """See that callers may reach a model.
+        """Check that callers may reach a model.
 
         Raises:
-            NotServed: They may not.
+            NotServed: Callers may not reach it.
         """
         check_served(model, version, self.options.served)
 
     def move(self, addresses: Moved) -> None:
-        """Send the next calls to another Triton; those under way are answered by the old one."""
+        """Send the next calls to another Triton. The old one answers the calls that it has."""
         task = asyncio.create_task(self.triton.move(addresses))
         self._moves.add(task)
         task.add_done_callback(self._moves.discard)
 
     async def watch(self) -> None:
-        """Keep the metrics true for ever."""
+        """Keep the metrics up to date for ever."""
         dropped = repeated = 0
         while True:
             self.metrics.refresh()
@@ -265,7 +265,7 @@ class Service:
         return self.canary.is_alive()
 
     async def is_ready(self) -> bool:
-        """Tell whether callers should come here: a canary was read lately, and models are there."""
+        """Tell whether the service is ready: a recent health check passed, and models are ready."""
         if not self.canary.is_ready():
             return False
         models = (MODEL,) if self.options.has_plates else self.options.models
@@ -284,7 +284,7 @@ class Service:
         return await self.triton.config_of(model, version)
 
     async def page_of(self, model: str, version: str, page: str = "") -> bytes:
-        """Return a model's metadata, or its `/config`, as Triton says it over HTTP."""
+        """Return a model's metadata, or its `/config`, as Triton sends it over HTTP."""
         self.check_served(model, version)
         below = f"/versions/{version}" if version else ""
         return await self.triton.page(f"/v2/models/{model}{below}{page}")

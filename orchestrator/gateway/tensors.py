@@ -1,4 +1,4 @@
-"""Tensors of a call as NumPy arrays and back, and what their types are."""
+"""Conversion between tensors of a call and NumPy arrays, and the types of tensors."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ DTYPES = {
     "FP32": "<f4",
     "FP64": "<f8",
 }
-"""KServe's types that NumPy has, texts apart."""
+"""KServe's types that NumPy has, except texts."""
 SIZES = {"BF16": 2, **{name: np.dtype(dtype).itemsize for name, dtype in DTYPES.items()}}
-"""Bytes of an element, of every type but BYTES."""
+"""Bytes of an element, for every type except BYTES."""
 CODES = dict(zip((name for name in DTYPES if name != "FP16"), "BBHIQbhiqfd", strict=True))
-"""Types whose elements may come as numbers, by the letter that `array.array` has for each."""
+"""Types whose elements may come as numbers, with their type codes of `array.array`."""
 DATATYPES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
 
 def to_tensor(name: str, array: npt.NDArray[Any]) -> Tensor:
-    """Return an array as a tensor; one of objects holds bytes."""
+    """Return an array as a tensor. An array of objects must hold bytes."""
     if array.dtype == np.object_:
         return Tensor(name, BYTES, array.shape, elements.encode(array.flat))
     return Tensor(name, DATATYPES[array.dtype], array.shape, array.tobytes())
 
 
 def to_array(tensor: Tensor) -> Array:
-    """Return a tensor that a model answered as an array, texts as objects that are bytes.
+    """Return an output tensor as an array. Texts become an array of bytes objects.
 
     Raises:
-        ModelError: Its type is not known here, or its bytes are not what its shape says.
+        ModelError: The type is not known, or the number of bytes does not fit the shape.
     """
     if tensor.datatype == BYTES:
         texts = elements.decode(tensor, ModelError)
@@ -65,15 +65,15 @@ def to_array(tensor: Tensor) -> Array:
 
 
 def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
-    """Return elements that came as numbers or texts as the data of a tensor.
+    """Convert numbers or texts to the data of a tensor.
 
     Args:
-        what: The tensor, in messages.
-        datatype: KServe's name.
-        values: Python's numbers, `bool`, `str` or `bytes`, row-major.
+        what: Name of the tensor in messages.
+        datatype: KServe's name of the type.
+        values: Python numbers, `bool`, `str` or `bytes`, row-major.
 
     Raises:
-        RequestError: They are not of the type, or do not fit into it.
+        RequestError: A value is not of the type, or does not fit into it.
     """
     kinds = {*map(type, values)}
     if datatype == BYTES and kinds <= {str, bytes}:
@@ -82,7 +82,7 @@ def pack(what: str, datatype: str, values: Sequence[Any]) -> bytes:
         wanted = " or ".join([", ".join(CODES), BYTES])
         raise RequestError(f"{what}: wanted {wanted}, got {reprlib.repr(datatype)}")
     if datatype in CODES and kinds <= _kinds_of(datatype):
-        with suppress(OverflowError):  # one is out of range
+        with suppress(OverflowError):  # a value is out of range
             return array(CODES[datatype], values).tobytes()
     raise RequestError(f"{what}: wanted data that fits {datatype}, got other values")
 

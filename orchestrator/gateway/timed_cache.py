@@ -1,4 +1,4 @@
-"""Answers that stay good for a while, so that many callers cost Triton one question."""
+"""A cache of answers for a limited time, so that many callers cause one request to Triton."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class TimedCache:
-    """Keeps the latest answers, each for a time of its own.
+    """A cache of the latest answers, each with its own lifetime.
 
     Args:
-        most: Answers that are kept; the oldest is dropped.
-        clock: Seconds, monotonic.
+        most: Most answers in the cache. The oldest is dropped.
+        clock: Returns monotonic time in seconds.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -24,7 +24,7 @@ class TimedCache:
         return len(self._kept)
 
     async def get(self, key: Hashable, ask: Callable[[], Awaitable[Any]], ttl_s: float) -> Any:
-        """Return the answer kept under a key, or ask for it where it is older than `ttl_s`."""
+        """Return the cached answer of a key. Ask again if it is missing or older than `ttl_s`."""
         asked, answer = self._kept.get(key, (float("-inf"), None))
         if self._clock() - asked > ttl_s:
             answer = await ask()

@@ -1,4 +1,4 @@
-"""Trace headers of callers: forwarded where they are what the standard says, dropped otherwise.
+"""Trace headers of callers: forwarded if they follow the standard, else dropped.
 
 Source: W3C "Trace Context".
 """
@@ -15,6 +15,6 @@ FORMS = {
 
 
 def trace_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the trace headers among those of a call, by lower-case name."""
+    """Return the trace headers of a call, by lower-case name."""
     sent = {name: headers.get(name, "") for name in FORMS}
     return {name: value for name, value in sent.items() if FORMS[name].fullmatch(value)}

@@ -1,4 +1,4 @@
-"""The Triton behind the gateway, on this machine: one gRPC channel for calls of every front."""
+"""The Triton behind the gateway, on this machine. One gRPC channel carries all calls."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from orchestrator.gateway.timed_cache import TimedCache
 from orchestrator.loopback import PAST_PROXY, open_url
 
 CHANNEL = [
-    ("grpc.max_send_message_length", -1),  # the fronts have limits
+    ("grpc.max_send_message_length", -1),  # the gateway's own ports have limits
     ("grpc.max_receive_message_length", -1),
-    # A Triton that is started again is met within a second, not after gRPC's two minutes.
+    # A restarted Triton is found within a second, not after gRPC's two minutes.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
@@ -37,18 +37,18 @@ CHANNEL = [
 ]
 FULL = "maximum queue size"
 DEAD = ("is not healthy", "server not ready", "no available versions", "shared memory pool")
-"""Words of Triton while it has lost a worker, starts, stops, or has no room for tensors."""
+"""Triton's messages when it lost a worker, starts, stops, or has no memory for tensors."""
 AWAY = "the service is away for a moment; try again"
 logger = logging.getLogger(__name__)
 
 QUESTION_S = 5.0
 KEPT_S, SOON_S = 10.0, 0.5
-"""How long what Triton says of a model, and whether it is ready, is taken for true."""
+"""Lifetimes in the cache, seconds: of information about a model, and of its readiness."""
 MOST_KEPT = 200
 
 
 class Triton:
-    """The server behind the gateway; made inside the loop that uses it."""
+    """The Triton behind the gateway. It must be created inside the event loop that uses it."""
 
     def __init__(self, options: GatewayOptions) -> None:
         self._options = options
@@ -64,22 +64,22 @@ class Triton:
         self._answers = TimedCache(MOST_KEPT)
 
     async def move(self, addresses: Moved) -> None:
-        """Send the next calls to another Triton; return when those under way are answered."""
+        """Send the next calls to another Triton. Return when the old one answered its calls."""
         before = self._channel
         self._connect(addresses)
         self.easing.end_all()
         await before.close(self._options.limits.call_s)
 
     def lose(self, death: Died) -> None:
-        """Note that a worker died, and that its model gets another."""
+        """Note that a worker died, and that its model gets a new one."""
         self.repeats.blame(death.calls, death.how)
         self.easing.begin(death.model, is_last=death.is_last)
 
     async def infer(self, call: Call) -> Answer:
-        """Forward a call that was checked, again where a worker dies with it.
+        """Forward a checked call, with retries if a worker dies.
 
         Raises:
-            PlateError: It was not answered.
+            PlateError: The call was not answered.
         """
         asked_s = float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
         return await self.repeats.infer(call, min(self._options.limits.call_s, asked_s))
@@ -97,16 +97,16 @@ class Triton:
         return to_answer(response)
 
     async def greet(self) -> tuple[str, ...]:
-        """Return when Triton answers at all, with nothing.
+        """Ask Triton whether it is live, and return an empty tuple.
 
         Raises:
-            ServerError: It is away.
+            ServerError: Triton is not available.
         """
         await self._question("ServerLive", pb.ServerLiveRequest())
         return ()
 
     async def is_model_ready(self, model: str, version: str) -> bool:
-        """Tell whether a model can answer, or could half a second ago."""
+        """Tell whether a model is ready. The answer may be half a second old."""
         request = pb.ModelReadyRequest(name=model, version=version)
         try:
             response = await self._ask("ModelReady", request, SOON_S)
@@ -115,17 +115,17 @@ class Triton:
         return bool(response.ready)
 
     async def metadata_of(self, model: str, version: str) -> Any:
-        """Return what a model takes and gives, as Triton says it over gRPC."""
+        """Return a model's inputs and outputs, as Triton sends them over gRPC."""
         request = pb.ModelMetadataRequest(name=model, version=version)
         return await self._ask("ModelMetadata", request, KEPT_S)
 
     async def config_of(self, model: str, version: str) -> Any:
-        """Return a model's configuration, as Triton says it over gRPC."""
+        """Return a model's configuration, as Triton sends it over gRPC."""
         request = pb.ModelConfigRequest(name=model, version=version)
         return await self._ask("ModelConfig", request, KEPT_S)
 
     async def page(self, path: str) -> bytes:
-        """Return what Triton says over HTTP, JSON, under a path that was checked."""
+        """Return Triton's JSON at a checked path, over HTTP."""
         url = f"http://{self._addresses.triton_http}{path}"
         request = Request(url, headers=dict(self._headers))
         content: bytes = await self._answers.get(
@@ -134,10 +134,10 @@ class Triton:
         return content
 
     async def metrics(self) -> bytes:
-        """Return Triton's metrics as Prometheus reads them.
+        """Return Triton's metrics in the Prometheus format.
 
         Raises:
-            ServerError: It is away.
+            ServerError: Triton is not available.
         """
         return await asyncio.to_thread(_fetch, self._addresses.triton_metrics)
 
@@ -145,7 +145,7 @@ class Triton:
         await self._channel.close()
 
     async def _ask(self, method: str, request: Any, ttl_s: float) -> Any:
-        """Ask about a model, unless the same was asked lately."""
+        """Ask Triton about a model, unless a recent answer is in the cache."""
         key = (method, request.name, request.version)
         return await self._answers.get(key, lambda: self._question(method, request), ttl_s)
 
@@ -158,7 +158,7 @@ class Triton:
 
 
 def to_request(call: Call) -> Any:
-    """Return a call as Triton takes it over gRPC."""
+    """Return a call as Triton's gRPC request."""
     request = pb.ModelInferRequest(
         model_name=call.model,
         model_version=call.version,
@@ -179,12 +179,12 @@ def to_request(call: Call) -> Any:
 def _set_parameters(target: Any, parameters: Mapping[str, Plain]) -> None:
     kinds = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}
     for name, value in parameters.items():
-        if name not in OF_TRITON:  # the deadline is the call's, and streams are not served
+        if name not in OF_TRITON:  # the call has a deadline of its own; streams are not served
             setattr(target[name], kinds[type(value)], value)
 
 
 def to_answer(response: Any) -> Answer:
-    """Return Triton's answer.
+    """Convert Triton's gRPC response to an answer.
 
     Raises:
         ModelError: An output came without its bytes.
@@ -200,7 +200,7 @@ def to_answer(response: Any) -> Answer:
 
 
 def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
-    """Return Triton's refusal of a call as one of our errors; its own words where they are ours."""
+    """Return Triton's gRPC error as one of our errors, without Triton's internal messages."""
     words = error.details() or ""
     if any(said in words for said in DEAD):
         return ServerError(AWAY)
@@ -216,7 +216,7 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:
             return Full(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
     logger.error("Triton failed: %s %s", error.code(), words)
-    return ModelError(FAILED)  # Triton's own words may be about this machine
+    return ModelError(FAILED)  # Triton's own message may describe this machine
 
 
 def _fetch(request: Request | str) -> bytes:

@@ -1,4 +1,4 @@
-"""Turns with Triton: by priority, in each by client, and as far as pictures fit the memory."""
+"""The queue for slots at Triton: by priority, fair between clients, limited by memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST_TO_SWEEP = 1000
 
 @dataclass(frozen=True, order=True)
 class _Waiter:
-    """A call in the queue; its future says that its turn came, or why it never will."""
+    """A call in the queue. Its future holds None for a slot, or the refusal."""
 
     priority: int
     start: float
@@ -30,7 +30,7 @@ class _Waiter:
     told: asyncio.Future[Full | None] = field(compare=False)
 
     def tell(self, refusal: Full | None = None) -> bool:
-        """Wake the call up; False if it is gone already."""
+        """Wake up the call. Return False if it no longer waits."""
         if self.told.done():
             return False
         self.told.set_result(refusal)
@@ -38,10 +38,10 @@ class _Waiter:
 
 
 class Order:
-    """The order of calls of one priority: each client's go one after the other, none before all.
+    """The order of calls of one priority: fair queuing between clients, by virtual time.
 
-    A call starts, on a clock of its own, when the one before of the same client has ended; the
-    clock stands where the last call started that had its turn. Calls that cost more end later.
+    A call starts, in virtual time, when the previous call of its client ends. Virtual time is the
+    start of the latest call that got a slot. Calls that cost more end later.
 
     Source: Goyal, Vin, Cheng 1996, "Start-time Fair Queuing".
     """
@@ -55,7 +55,7 @@ class Order:
         return len(self._ends)
 
     def start(self, client: Client, calls: float) -> float:
-        """Return when a client's next call starts; forget clients that have no call any more."""
+        """Return the virtual start of a client's next call. Drop clients without calls."""
         if len(self._ends) >= self._sweep_at:
             self._ends = {name: end for name, end in self._ends.items() if end > self._now}
             self._sweep_at = max(FEWEST_TO_SWEEP, 2 * len(self._ends))
@@ -64,36 +64,36 @@ class Order:
         return start
 
     def move_to(self, start: float) -> None:
-        """Note that a call has its turn."""
+        """Note that a call with this start got a slot."""
         self._now = max(self._now, start)
 
 
 class Turns:
-    """Calls that Triton has, and those that wait for a turn.
+    """The slots of calls at Triton, and the queue of waiting calls.
 
     Attributes:
-        in_work: Calls that have a turn.
-        bytes: Memory that these take at most.
+        in_work: Number of calls that have a slot.
+        bytes: Memory that these calls take at most.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._queue: list[_Waiter] = []  # who is next comes first
+        self._queue: list[_Waiter] = []  # the next call comes first
         self._orders: defaultdict[int, Order] = defaultdict(Order)  # by priority
         self._arrivals = 0
         self.in_work = self.bytes = 0
 
     @property
     def waiting(self) -> int:
-        """Calls that wait."""
+        """Number of calls in the queue."""
         return len(self._queue)
 
     @asynccontextmanager
     async def turn(self, place: Place, cost: Cost) -> AsyncIterator[None]:
-        """Wait for a turn, and have it while Triton works.
+        """Wait for a slot, and keep it while Triton works.
 
         Raises:
-            Full: It did not come in time, or a call of better priority has the place.
+            Full: No slot came free in time, or a call of better priority evicted this one.
         """
         waiter = self._join(place, cost)
         if not waiter.told.done():
@@ -121,7 +121,7 @@ class Turns:
             refusal = await waiter.told
         except asyncio.CancelledError:
             if not waiter.told.cancelled() and waiter.told.result() is None:
-                self._release(waiter.cost)  # the turn came with the cancellation
+                self._release(waiter.cost)  # the slot came together with the cancellation
             raise
         finally:
             place.evict = None
@@ -137,10 +137,10 @@ class Turns:
     def _leave(self, waiter: _Waiter) -> None:
         if waiter in self._queue:
             self._queue.remove(waiter)
-            self._serve()  # a call behind it may fit where it did not
+            self._serve()  # a later call may fit into the memory
 
     def _serve(self) -> None:
-        """Give turns to those who are next, as far as there are slots and memory."""
+        """Give slots to the next calls, as far as there are slots and memory."""
         while self._queue and self._fits(self._queue[0]):
             waiter = self._queue.pop(0)
             if waiter.tell():
@@ -149,7 +149,7 @@ class Turns:
                 self.bytes += waiter.cost.bytes
 
     def _fits(self, waiter: _Waiter) -> bool:
-        """Tell whether a call can be in work beside the others; alone each one can."""
+        """Tell whether slots and memory allow a call. Memory always allows a single call."""
         most = open_to(waiter.priority, self._limits.picture_bytes)
         has_memory = not self.bytes or self.bytes + waiter.cost.bytes <= most
         return self.in_work < self._limits.calls and has_memory

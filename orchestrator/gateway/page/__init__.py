@@ -1,1 +1,1 @@
-"""The page at `/`: pictures in, plates drawn over them, for people with a browser."""
+"""The web page at `/`: it takes pictures and draws the plates over them."""

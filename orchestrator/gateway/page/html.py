@@ -1,4 +1,4 @@
-"""The page as HTML: one template, filled with the texts of a language."""
+"""The page's HTML, from one template and the texts of a language."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-"""The page's Content-Security-Policy: its own files, and pictures that its reader gives it."""
+"""The page's Content-Security-Policy. It allows the page's own files and the reader's pictures."""
 
 
 def render(texts: Texts, options: GatewayOptions) -> str:
     """Return the page in one language.
 
     Args:
-        texts: Of the language.
-        options: Say whether callers have keys, and how large pictures may be.
+        texts: Texts in the language.
+        options: Options of the gateway, for the use of keys and the largest picture.
 
     Raises:
-        KeyError: The template wants a text that there is not.
+        KeyError: A text of the template is missing.
     """
     template = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
     told = dict(texts.page)

@@ -1,7 +1,7 @@
-"""The page and its files as routes: public text that holds nothing of anybody's.
+"""Routes of the page and its files, which are public and hold no private data.
 
-They are no calls: no key is looked at, no quota used, nothing counted. Pictures go to
-`/v1/recognize`, like those of any other caller.
+Their requests are not calls: they need no key, use no quota and are not counted. The page sends
+pictures to `/v1/recognize`, like any other caller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILES = {
     "icon.svg": "image/svg+xml",
     "sample.jpg": "image/jpeg",
 }
-"""Content types by name."""
+"""Content types by file name."""
 GUARDED = {
     "content-security-policy": CSP,
     "cross-origin-resource-policy": "same-origin",
@@ -33,14 +33,14 @@ GUARDED = {
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
 }
-"""Headers of every answer here. The server may have been updated since a browser was here last."""
+"""Headers of every answer here. The server may be newer than the files in a browser's cache."""
 
 
 def routes(options: GatewayOptions) -> list[Route]:
     """Return the routes of the page.
 
     Raises:
-        SettingsError: The page's texts do not have what they should.
+        SettingsError: A text of the page is missing or wrong.
     """
     pages = {name: render(texts, options) for name, texts in read_texts().items()}
 

@@ -1,4 +1,4 @@
-"""What the page says, in each language it knows, and which of them a reader gets."""
+"""The page's texts in each language, and the choice of a reader's language."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from orchestrator.toml_files import read_table
 
 LANGUAGES = ("en", "ru")
-"""The first is for whoever asks for none of them."""
+"""Languages of the page. The first is the default."""
 MOST_RANGES = 20
-"""Of an Accept-Language header that are looked at."""
+"""Most language ranges of an Accept-Language header that are read."""
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,11 @@ class Texts:
     """The page's sentences in one language.
 
     Attributes:
-        language: As HTML names it.
-        page: What the HTML says.
-        script: What the script says; a `{name}` in it is filled in there.
-        problems: What the page says of a call without an answer, by the reason of the problem.
-        stages: Names of what a picture's time goes to.
+        language: Language code, as in HTML.
+        page: Texts of the HTML.
+        script: Texts of the script. The script replaces each `{name}` in them.
+        problems: Texts about failed calls, by the reason of the problem.
+        stages: Names of the stages of processing.
     """
 
     language: str
@@ -37,7 +37,7 @@ def read_texts() -> dict[str, Texts]:
     """Return the texts by language.
 
     Raises:
-        SettingsError: A file does not have what it should.
+        SettingsError: A text in a file is missing or wrong.
     """
     folder = Path(__file__).parent
     return {name: read_table(Texts, folder / f"{name}.toml") for name in LANGUAGES}
@@ -47,7 +47,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
     """Return the language of a reader.
 
     Args:
-        asked: By a link; None for none. One that is not known is passed over.
+        asked: Language that a link asks for; None for none. An unknown one is ignored.
         accepted: The header Accept-Language, "" for none.
 
     Source: RFC 9110, section 12.5.4; RFC 4647, section 3.3.1 (`ru-RU` is served by `ru`).
@@ -59,7 +59,7 @@ def choose_language(asked: str | None, accepted: str) -> str:
 
 
 def _known_ranges(accepted: str) -> Iterator[tuple[str, float]]:
-    """Give each language of a header that there is, and how much it is wanted, in (0, 1]."""
+    """Yield each known language of a header, with its weight in (0, 1]."""
     for one in accepted.split(",")[:MOST_RANGES]:
         tag, _, parameter = one.partition(";")
         language = tag.strip().lower().partition("-")[0]
