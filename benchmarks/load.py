@@ -14,7 +14,7 @@ from benchmarks.processes import Peaks
 from orchestrator.errors import Overloaded, PlateError
 
 Caller = AbstractContextManager[Callable[[], int]]
-"""Opens a connection; gives a function that makes one call and returns the number of plates."""
+"""A connection of one caller; it gives a function that makes one call and counts the plates."""
 
 LOOK_S = 0.2
 """Seconds between two measurements of memory under load."""
@@ -86,8 +86,9 @@ def run_closed_loop(
 
     The measured time begins when every caller has made a call. It lasts for `seconds`, or longer
     if fewer calls than callers have ended by then. It ends with the end of a call, while the other
-    calls continue. So the filling and the draining of a queue are not measured. `usage` reads the
-    CPU seconds so far, at both ends. `look` is called every `LOOK_S` under load and must be fast.
+    calls continue. So the filling and the draining of a queue are not measured. At both ends,
+    `usage` reads the CPU seconds so far. Under load, `look` is called every `LOOK_S`; it must be
+    fast.
     """
     crowd = _Crowd(concurrency)
     with crowd.at_work(caller):

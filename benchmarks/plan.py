@@ -47,7 +47,7 @@ class Conditions:
 
     Attributes:
         plates: The numbers of plates in the rendered pictures, one picture for each number.
-        thin: Whether the least useful cells are left out.
+        thin: True when the least useful cells are left out.
         seconds: The duration of each cell in each round, without warm-up.
         address: The address of a running server; the run starts its own server when None.
         pictures: Pictures in progress at once in our own server; 0 fits the machine.

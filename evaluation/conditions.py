@@ -1,7 +1,7 @@
 """Camera conditions of a scene: smaller, turned, seen from the side, dark, compressed, smeared.
 
 Each condition changes a picture and returns the affine map of its pixels. So labels do not move:
-the boxes of an answer are mapped back to the labelled picture.
+points of an answer are mapped back to the labelled picture.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def read_scenes(
 
     Args:
         folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1, and
-            format where it is known).
+            format if it is known).
         selection: The selection of pictures.
         alphabet: The characters of the texts; those of Russian plates when None.
 

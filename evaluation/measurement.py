@@ -162,7 +162,7 @@ def _measure_showing(found: Sequence[Outcome]) -> Showing:
 
 
 def measure_calibration(found: Sequence[Outcome]) -> Calibration:
-    """Measure the calibration of the text scores of found plates."""
+    """Measure the calibration of the text scores of found plates: scores against accuracy."""
     scores, right = scores_of(found)
     bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
     return Calibration(

@@ -1,6 +1,6 @@
 """Measures the distance between a text that was read and the true text.
 
-Source: Levenshtein 1966 (edit distance). The character error rate is defined as in speech and
+Source: Levenshtein 1966 (edit distance); the character error rate is the one of speech and
 handwriting recognition: edits over true characters.
 """
 

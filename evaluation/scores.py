@@ -53,7 +53,7 @@ def equal_mass_reliability(
     """Sort readings by score into bins of equal counts, whose accuracies are equally reliable.
 
     Readings with the same score share a bin. So with many ties there are fewer bins, of different
-    sizes. `low` and `high` are the lowest and the highest score of the bin.
+    sizes. The lowest and the highest score of a bin are `low` and `high`.
 
     Source: Nguyen & O'Connor 2015, "Posterior calibration and exploratory analysis for natural
     language processing models"; Nixon et al. 2019, "Measuring calibration in deep learning" (the

@@ -35,13 +35,13 @@ class CannotBeMadeError(PlateError):
 
 @contextmanager
 def plain() -> Iterator[Way]:
-    """Start the service as an operator does."""
+    """Give the way in which an operator starts a service."""
     yield Way()
 
 
 @contextmanager
 def private() -> Iterator[Way]:
-    """Start the service with a private /dev/shm of 512 MB and a small private TMPDIR.
+    """Give a way to start it with a private /dev/shm of 512 MB and a small private TMPDIR.
 
     Raises:
         CannotBeMadeError: This user has no right to mount.
@@ -75,14 +75,14 @@ def _mounts(tmp: str) -> Iterator[int]:
 
 @contextmanager
 def hanging() -> Iterator[Way]:
-    """Start the service with a model that loops without end on one picture."""
+    """Give a way to start it with a model that loops without end on one picture."""
     with hanging_repository() as models:
         yield Way(flags=("--model-repository", models))
 
 
 @contextmanager
 def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
-    """Start the service with a wall clock that can be made to jump.
+    """Give a way to start it with a wall clock that can be made to jump.
 
     Raises:
         CannotBeMadeError: There is no C compiler.

@@ -32,8 +32,8 @@ def configure(
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
-    In each back end, a copy of the first server for each replica replaces all servers. `ports` are
-    the balancer's own ports by front end. `admin` is the socket of its runtime API.
+    In each back end, copies of the first server, one for each replica, replace all servers. The
+    balancer listens on `ports`, by front end. Its runtime API has the socket `admin`.
     """
 
     def frontend(found: re.Match[str]) -> str:

@@ -33,7 +33,7 @@ def plot_samples(samples: Sequence[Sample], path: Path, *, is_by_time: bool) -> 
     Args:
         samples: The samples of a run, at least two.
         path: The PNG file.
-        is_by_time: Whether the x axis shows minutes; otherwise it shows calls.
+        is_by_time: True when the x axis shows minutes; otherwise it shows calls.
     """
     calls = [sample.calls.ended for sample in samples]
     x = [sample.seconds / 60 for sample in samples] if is_by_time else calls

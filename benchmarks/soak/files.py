@@ -42,7 +42,7 @@ def _round(value: float | None) -> float | None:
 
 
 def publish(report: SoakReport, plan: Plan) -> None:
-    """Copy the plot, and write the figures into the page beside it.
+    """Copy the plot, and write the figures into the page in the same folder.
 
     Raises:
         DataError: The page cannot be read or written.

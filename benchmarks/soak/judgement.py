@@ -5,7 +5,7 @@ judged. Four effects look like growth for a while, and must not count as growth:
 
 - **The warm-up.** Pools of threads and connections fill. An allocator keeps room for the largest
   picture in each of its arenas, eight for each core. It takes hundreds of calls until each arena
-  has had one. `WARM_UP` calls are not judged, but at most half of a run and at least a third.
+  has had one. So `WARM_UP` calls are not judged, but at most half of a run and at least a third.
 - **A saw-tooth.** Garbage collectors and pools make values rise and fall. The rest of the run is
   split into `MARKS` equal parts. Only the lowest value of each part counts, the low-water mark.
   The marks of a saw-tooth stay level, those of a leak rise.
@@ -14,8 +14,8 @@ judged. Four effects look like growth for a while, and must not count as growth:
   grows once is not a leak, and neither is a machine that is busy for a moment.
 - **Noise in a short run.** A slope of few calls says little: one megabyte within 600 calls looks
   like 1.6 MB per 1,000. So the limit of a slope is `per_1000 + noise / (thousands of calls
-  judged)`. `noise` may come and go in any run and is spread over its length. `per_1000` may
-  remain beside it. The longer a run, the smaller the leak that it finds.
+  judged)`. The growth `noise` may come and go in any run, and is spread over its length. The
+  slope `per_1000` may remain in addition. The longer a run, the smaller the leak that it finds.
 
 Source: Sen 1968, "Estimates of the regression coefficient based on Kendall's tau" (the slope and
 what it withstands).

@@ -22,7 +22,7 @@ class Plan:
         minutes: The length of the run; None in a run by count.
         callers: The number of callers at once.
         every_s: Seconds between samples.
-        publish: The PNG file of the plot, beside its page; None when it is not published.
+        publish: The PNG file of the plot, in the folder of its page; None: not published.
     """
 
     out: Path

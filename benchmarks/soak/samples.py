@@ -101,7 +101,7 @@ class Measured:
 
     Attributes:
         pid: The process ID of its supervisor, `plates serve`.
-        temporary: Its temporary folder, which nobody else uses.
+        temporary: Its temporary folder, which no other program uses.
     """
 
     pid: int
