@@ -1,1 +1,1 @@
-"""Measurements beside the product: load on a server, its compositions, many servers, a GPU."""
+"""Benchmarks of the product: a server under load, compositions, several servers, a GPU."""

@@ -1,4 +1,4 @@
-"""A stored run beside a new one."""
+"""Compares a new run with a stored one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ COMPARED: tuple[Row[CellFigures], ...] = (
     Row("p50", lambda cell: cell.load.p50_ms),
     Row("CPU", lambda cell: cell.load.cpu_ms.server),
 )
-"""Figures of a cell that are divided, in the order of a `Change`."""
+"""The figures of a cell that are divided, in the order of the fields of `Change`."""
 SELECTION = ("plates", "transports", "concurrencies", "thin")
-"""Conditions that say which cells there are, and nothing about a cell."""
+"""The conditions that only select the cells, and do not change their figures."""
 
 
 def set_against(new: BenchReport, old: BenchReport) -> Comparison:
@@ -30,7 +30,7 @@ def set_against(new: BenchReport, old: BenchReport) -> Comparison:
 
 
 def take_medians(cells: Sequence[CellChange]) -> dict[str, Change]:
-    """Return each ratio's median by way."""
+    """Return the median of each ratio, by way."""
     return {
         way: Change(*map(_median, zip(*changes, strict=True)))
         for way in dict.fromkeys(cell.key.transport for cell in cells)
@@ -44,7 +44,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def tell_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:
-    """Say in what machine, conditions, server and pictures two runs differ."""
+    """Yield each difference between two runs: machine, conditions, server and pictures."""
     for part in ("machine", "conditions", "server"):
         before, now = _flatten(asdict(old)[part]), _flatten(asdict(new)[part])
         for name in dict.fromkeys((*before, *now)):
@@ -57,7 +57,7 @@ def tell_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:
 
 
 def _flatten(part: Mapping[str, Any] | None, prefix: str = "") -> dict[str, Any]:
-    """Return the figures of a part and of what it holds."""
+    """Return the values of a part and of its nested parts, by name."""
     found: dict[str, Any] = {}
     for name, value in (part or {}).items():
         nested = isinstance(value, Mapping)

@@ -1,4 +1,4 @@
-"""The bound: the same pipeline under the same load, without a server."""
+"""Measures the upper bound: the same pipeline under the same load, without a server."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Parameters = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What the pictures are recognised with: networks, the server's settings, a device."""
+    """The pipeline that recognises the pictures: networks, the server's settings, a device."""
 
     infer: Infer
     settings: Settings
@@ -52,12 +52,12 @@ def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
 
 
 def fit(options: ServerOptions) -> Capacity:
-    """Return how the CPU is shared; on a GPU there is one of each."""
+    """Return how the CPU is shared; on a GPU there is one instance of each network."""
     return options.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
 
 
 def share(several: Sequence[Infer]) -> Infer:
-    """Return an `Infer` that runs each call on instances that are free, as the server does."""
+    """Return an `Infer` that runs each call on a free instance, as the server does."""
     free: LifoQueue[Infer] = LifoQueue()
     for infer in several:
         free.put(infer)
@@ -73,12 +73,12 @@ def share(several: Sequence[Infer]) -> Infer:
 
 
 def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
-    """Measure the pipeline, from the bytes of a file to plates, in so many threads."""
+    """Measure the pipeline, from the bytes of a file to plates, in a number of threads."""
     counted: list[Counters] = []
 
     @contextmanager
     def caller() -> Iterator[Callable[[], int]]:
-        torch.set_flush_denormal(True)  # a flag of the thread
+        torch.set_flush_denormal(True)  # a flag per thread
         yield lambda: _recognize(pipeline, encoded, counted)
 
     watch = Watch(frozenset({os.getpid()}))
@@ -94,7 +94,7 @@ def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: 
 
 @torch.inference_mode()
 def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
-    """Return how many plates there are; the stages go to `counted`, as in the server."""
+    """Return the number of plates; append the times of the stages to `counted`."""
     watch = Stopwatch()
     picture = decode(encoded, max_pixels=pipeline.settings.max_pixels).to(pipeline.device)
     watch.lap(PICTURE)

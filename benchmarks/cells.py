@@ -14,12 +14,12 @@ from benchmarks.processes import Peaks
 
 @dataclass(frozen=True)
 class CellFigures:
-    """A cell, all its rounds together.
+    """The figures of a cell over all its rounds.
 
     Attributes:
-        plates: In the answers; None where there was none.
-        peaks: The most memory of any round.
-        inside: Where the time of a picture goes; None where nobody counted.
+        plates: The number of plates in the answers; None without an answer.
+        peaks: The highest memory use of any round.
+        inside: The parts of the time of a picture; None when they were not measured.
     """
 
     key: Key
@@ -30,7 +30,7 @@ class CellFigures:
 
 
 def sum_up(key: Key, rounds: Sequence[Round]) -> CellFigures:
-    """Return a cell's figures."""
+    """Return the figures of a cell."""
     return CellFigures(
         key=key,
         plates=_most(one.plates for one in rounds),

@@ -1,4 +1,4 @@
-"""Throughput and latency over the calls at once, as one PNG file."""
+"""Draws throughput and latency by number of calls at once, as one PNG file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from reporting.plots import Diagram, Line, plot
 COLOURS = (
     "#5b9bd5", "#1f4e79", "#548235", "#bf9000", "#c0504d", "#7030a0", "#404040", "#00b0a0",
 )  # fmt: skip
-"""Of the ways, in the order of the grid."""
+"""The colours of the ways, in the order of the grid."""
 
 
 def draw(cells: Sequence[CellFigures], path: Path) -> None:
@@ -32,7 +32,7 @@ def _row(cells: Sequence[CellFigures], colours: dict[str, str]) -> tuple[Diagram
             (cell for cell in cells if cell.key.transport == way and cell.load.calls),
             key=lambda cell: cell.key.concurrency,
         )
-        if not mine:  # nothing would spoil a logarithmic axis
+        if not mine:  # zeros would spoil a logarithmic axis
             continue
         x = [cell.key.concurrency for cell in mine]
         throughput.append(Line(x, [cell.load.throughput for cell in mine], way, colour, "o-"))

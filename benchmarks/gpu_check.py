@@ -1,9 +1,9 @@
-"""Is the way over a GPU right, and is it all on the GPU? Run by `make gpu-check`.
+"""Checks that answers from a GPU are right and that tensors stay on it. See `make gpu-check`.
 
-It asks a server on the GPU and one on the CPU for the plates of the same pictures, compares the
-answers, says where every tensor between the models was, and measures for a minute.
+It sends the same pictures to a server on the GPU and to one on the CPU, and compares the answers.
+It prints the device of every tensor between the models, and runs a benchmark for a minute.
 
-Exit codes: 0 all is well, 1 something is not, 2 there is no NVIDIA GPU.
+Exit codes: 0 all checks passed, 1 a check failed, 2 there is no NVIDIA GPU.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STREET = PROJECT / "tests" / "data" / "street.jpg"
 PLATES = (0, 1, 4, 20)
 LARGE_WH = (2561, 1921)
 BOX_PX, SCORE = 1.0, 0.02
-"""So far answers of the two may differ: another order of adding, another way of resizing."""
+"""The tolerance between both answers: the order of sums and the way of resizing differ."""
 BENCH = (
     "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
     "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "reports/bench-gpu",
@@ -42,7 +42,7 @@ BENCH = (
 
 
 def differ(wanted: Plates, got: Plates) -> list[str]:
-    """Say in what two answers to a picture differ by more than the tolerance; order is free."""
+    """Describe each difference of two answers above the tolerance; the order does not matter."""
     if len(wanted) != len(got):
         return [f"plates: wanted {len(wanted)}, got {len(got)}"]
     left = list(got)
@@ -71,10 +71,10 @@ def _distance_px(one: Plate, other: Plate) -> float:
 
 
 def find_astray(placements: Sequence[Placement]) -> list[Placement]:
-    """Return the tensors that had to be on the GPU and were not.
+    """Return the tensors that had to be on the GPU but were not.
 
-    These are every input, as its caller sent it and as the worker got it, and the straightened
-    crops. Boxes, logits and thetas are small and wanted on the CPU.
+    Every input must be there, as its caller sent it and as the worker got it, and so must the
+    straightened crops. Boxes, logits and thetas are small, and needed on the CPU.
     """
     return [
         one
@@ -85,21 +85,21 @@ def find_astray(placements: Sequence[Placement]) -> list[Placement]:
 
 
 def draw_large() -> Picture:
-    """Return a picture that is halved before it is letterboxed, its sides odd on purpose."""
+    """Return a picture that is halved before it is letterboxed; its sides are odd on purpose."""
     bgr = cv2.resize(render(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
     _, jpeg = cv2.imencode(".jpg", bgr)
     return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
 
 
 def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
-    """Start a server, send it the pictures, and return its answers and where tensors were.
+    """Start a server and send it the pictures; return its answers and its tensors' devices.
 
     Args:
         device: `cpu` or `gpu`.
-        pictures: At most ten: the server's log keeps no more lines.
+        pictures: At most ten, because of the limited lines in the server's log.
 
     Raises:
-        ServerError: It cannot be started, or fails.
+        ServerError: The server cannot be started, or fails.
     """
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
     with (
@@ -107,13 +107,13 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
         run_server(options) as server,
         PlateClient(options.http_url) as client,
     ):
-        server.log.clear()  # of the warm-up
+        server.log.clear()  # drop the lines of the warm-up
         answers = [client.recognize(picture.encoded) for picture in pictures]
     return answers, parse([*server.log])
 
 
 def check(device: str = "gpu") -> bool:
-    """Compare a server on the device with one on the CPU and print what was found."""
+    """Compare a server on the device with one on the CPU and print the results."""
     pictures = [*map(render, PLATES), *read([STREET]), draw_large()]
     answers, placements = ask(device, pictures)
     wanted, _ = ask("cpu", pictures)
@@ -132,7 +132,7 @@ def check(device: str = "gpu") -> bool:
 
 
 def main() -> int:
-    """Run everything; return the exit code."""
+    """Run all checks; return the exit code."""
     import torch
 
     if not torch.cuda.is_available():

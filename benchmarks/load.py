@@ -1,4 +1,4 @@
-"""A closed loop: so many callers, each of which calls again as soon as it has its answer."""
+"""A closed loop of callers, each of which calls again as soon as it has its answer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from benchmarks.processes import Peaks
 from orchestrator.errors import Overloaded, PlateError
 
 Caller = AbstractContextManager[Callable[[], int]]
-"""Gives a function that makes one call and returns the plates; closes the connection behind it."""
+"""A connection of one caller; it gives a function that makes one call and counts the plates."""
 
 LOOK_S = 0.2
-"""How often memory is looked at while callers are at work."""
+"""Seconds between two measurements of memory under load."""
 BACK_OFF_S = 0.01
-"""A caller waits as long after a call that failed or was refused, instead of hammering."""
+"""The backoff of a caller after a call that failed or was refused, in seconds."""
 
 
 class _Mark(NamedTuple):
@@ -31,9 +31,9 @@ class _Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Cpu:
-    """CPU time of each side, in the unit of the field that holds it; None where it is not measured.
+    """CPU time of each side, in the unit of the field that holds it; None if it is not measured.
 
-    The client is the load itself, the balancer what stands between.
+    The client is the process of the callers. The balancer is between the client and the servers.
     """
 
     server: float | None = None
@@ -41,22 +41,22 @@ class Cpu:
     balancer: float | None = None
 
     def minus(self, before: Cpu) -> Cpu:
-        """Return what was used up since an earlier reading."""
+        """Return the CPU time used since an earlier reading."""
         sides = zip(astuple(self), astuple(before), strict=True)
         return Cpu(*(None if None in (now, then) else now - then for now, then in sides))
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one round saw of a cell.
+    """The results of one round of a cell.
 
     Attributes:
-        seconds: From the first moment that counts to the last; CPU time is that used up between.
-        latencies_ms: Of the calls that ended in this time.
+        seconds: The length of the measured time; the CPU time belongs to the same time.
+        latencies_ms: The latencies of the calls that ended in the measured time.
         refused: Calls that the server had no capacity for.
-        errors: Calls that failed, those of the warm-up too.
-        plates: In the last answer; None where there was none.
-        counters: The server's own, over the whole load.
+        errors: Calls that failed, including those of the warm-up.
+        plates: The number of plates in the last answer; None without an answer.
+        counters: The server's counters over the whole load.
     """
 
     seconds: float
@@ -82,12 +82,13 @@ def run_closed_loop(
     usage: Callable[[], Cpu] = Cpu,
     look: Callable[[], object] = lambda: None,
 ) -> Round:
-    """Call for a while and measure in the middle of it.
+    """Run the callers, and measure while all of them call.
 
-    Time begins when every caller has made a call and runs for `seconds`, longer where fewer calls
-    than callers have ended by then. It ends with the end of a call, while the others go on: a queue
-    that fills or drains is not part of it. `usage` reads the CPU seconds so far, at both ends;
-    `look` is called every `LOOK_S` under load and must be quick.
+    The measured time begins when every caller has made a call. It lasts for `seconds`, or longer
+    if fewer calls than callers have ended by then. It ends with the end of a call, while the other
+    calls continue. So the filling and the draining of a queue are not measured. At both ends,
+    `usage` reads the CPU seconds so far. Under load, `look` is called every `LOOK_S`; it must be
+    fast.
     """
     crowd = _Crowd(concurrency)
     with crowd.at_work(caller):
@@ -107,7 +108,7 @@ def run_closed_loop(
 
 @dataclass
 class _Crowd:
-    """The callers' common book; every change is made and told under `changed`."""
+    """The common record of the callers; every change holds and notifies `changed`."""
 
     callers: int
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -120,11 +121,11 @@ class _Crowd:
     errors: int = 0
     first_error: str = ""
     attempts: int = 0
-    moment: float = field(default_factory=time.perf_counter)  # of the last attempt's end
+    moment: float = field(default_factory=time.perf_counter)  # when the last attempt ended
 
     @contextmanager
     def at_work(self, caller: Callable[[], Caller]) -> Iterator[None]:
-        """Let every caller call for the length of a `with` block."""
+        """Run every caller for the length of a `with` block."""
         with ThreadPoolExecutor(self.callers) as pool:
             try:
                 for _ in range(self.callers):
@@ -134,7 +135,7 @@ class _Crowd:
                 self.is_over = True
 
     def drive(self, caller: Callable[[], Caller]) -> None:
-        """Be one caller until told to stop."""
+        """Run one caller until it has to stop."""
         is_warm = False
         try:
             with caller() as call:
@@ -163,7 +164,7 @@ class _Crowd:
             self.ended(plates, began)
 
     def ended(self, answer: int | Exception, began: float = 0.0) -> None:
-        """Note the end of an attempt: the plates, or why there are none."""
+        """Record the end of an attempt: the number of plates, or the error."""
         with self.changed:
             self.attempts += 1
             self.moment = time.perf_counter()
@@ -177,7 +178,7 @@ class _Crowd:
                 self.first_error = self.first_error or str(answer) or type(answer).__name__
 
     def wait(self, is_reached: Callable[[], bool], look: Callable[[], object]) -> _Mark:
-        """Return when it is so, or when every caller is gone."""
+        """Wait until a condition is true, or until every caller has ended."""
         while True:
             with self.changed:
                 if self.changed.wait_for(lambda: self.gone == self.callers or is_reached(), LOOK_S):

@@ -1,4 +1,4 @@
-"""Where the time of a picture goes inside: what the server counts, and the pipeline's stopwatch."""
+"""Finds the parts of the time of a picture, from the server's counters and the stopwatch."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ COMPUTE = ("compute_input_duration_us", "compute_infer_duration_us", "compute_ou
 T = TypeVar("T")
 
 Counters = Mapping[str, float]
-"""By a model and Triton's name of the counter, without its `nv_inference_` or `nv_cache_`: `yolo
-exec_count`. By a stage, its seconds `yolo stage_sum` and how often it was come to, `yolo
-stage_count`."""
+"""Counters by name.
+
+The name of a model's counter is the model and Triton's name without `nv_inference_` or `nv_cache_`:
+`yolo exec_count`. A stage has its seconds, `yolo stage_sum`, and its number of runs, `yolo
+stage_count`.
+"""
 
 
 @dataclass(frozen=True)
 class ModelTimes:
-    """A model's part in each picture; a request counts the whole time of its batch.
+    """The part of a model in each picture; a request counts the whole time of its batch.
 
     Attributes:
-        batch: Requests that ran together, on mean.
-        rows: Pictures or plates that ran together, on mean.
+        batch: The mean number of requests that ran together.
+        rows: The mean number of pictures or plates that ran together.
     """
 
     calls: float
@@ -47,12 +50,12 @@ class ModelTimes:
 
 @dataclass(frozen=True)
 class Inside:
-    """Where the time of a picture goes.
+    """The parts of the time of a picture.
 
     Attributes:
-        whole: The model that is called; None in process.
-        networks: By name; none in process.
-        stages_ms: By `orchestrator.stages`; none where nobody held the stopwatch.
+        whole: The times of the called model; None in process.
+        networks: The times of the networks, by name; empty in process.
+        stages_ms: The times of `orchestrator.stages`; empty when they were not measured.
     """
 
     whole: ModelTimes | None
@@ -61,19 +64,19 @@ class Inside:
 
 
 def scrape(url: str) -> Counters:
-    """Read a server's counters; none without a URL.
+    """Read the counters of a server; empty without a URL.
 
     Raises:
-        ServerError: Nobody answers there.
+        ServerError: No server answers at the URL.
     """
     return read_url(url, parse) if url else {}
 
 
 def read_url(url: str, parse: Callable[[str], T]) -> T:
-    """Read what a server tells about itself.
+    """Read a text from a URL of a server and parse it.
 
     Raises:
-        ServerError: Nobody answers there, or something else.
+        ServerError: No server answers at the URL, or the answer cannot be parsed.
     """
     try:
         with open_url(url, timeout_s=10) as answer:
@@ -83,20 +86,20 @@ def read_url(url: str, parse: Callable[[str], T]) -> T:
 
 
 def parse(text: str) -> Counters:
-    """Read Prometheus text; versions and devices of a model are added up."""
+    """Parse Prometheus text; the versions and devices of a model are added up."""
     of_models = [(f"{model} {name}", value) for name, model, value in MODEL_LINE.findall(text)]
     of_stages = [(f"{name} stage_{of}", value) for of, name, value in STAGE_LINE.findall(text)]
     return add_up({key: float(value)} for key, value in (*of_models, *of_stages))
 
 
 def read_stopwatch(watch: Stopwatch) -> Counters:
-    """Return one picture's counters, as a server would have them."""
+    """Return the counters of one picture, in the form of a server's counters."""
     counts = {f"{stage} stage_count": 1.0 for stage in watch.seconds}
     return counts | {f"{stage} stage_sum": seconds for stage, seconds in watch.seconds.items()}
 
 
 def add_up(many: Iterable[Counters]) -> Counters:
-    """Add readings up."""
+    """Return the sum of several readings."""
     counters: dict[str, float] = {}
     for one in many:
         for key, value in one.items():
@@ -105,17 +108,18 @@ def add_up(many: Iterable[Counters]) -> Counters:
 
 
 def subtract(after: Counters, before: Counters) -> Counters:
-    """Return what was counted between two readings."""
+    """Return the increase of the counters between two readings."""
     return {key: value - before.get(key, 0.0) for key, value in after.items()}
 
 
 def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
-    """Return where the time of a picture goes; None when no picture was counted.
+    """Return the parts of the time of a picture; None when no picture was counted.
 
     Args:
-        counted: From before the first call of a load until after the last one: between two moments
-            of it, calls under way would be counted without their parts, or the parts without them.
-        model: The one that was called.
+        counted: The increase from before the first call of a load until after its last call. In a
+            shorter time, calls in progress would be counted without their parts, or parts without
+            their calls.
+        model: The called model.
     """
     pictures = counted.get(f"{model} request_success", 0.0)
     watched = counted.get(f"{PICTURE} stage_count", 0.0)
@@ -130,7 +134,7 @@ def look_inside(counted: Counters, model: str = MODEL) -> Inside | None:
 
 
 def times_of(model: str, counted: Counters, pictures: float) -> ModelTimes:
-    """Return a model's part in each of so many pictures."""
+    """Return the mean part of a model in each picture."""
 
     def of(name: str) -> float:
         return counted.get(f"{model} {name}", 0.0)

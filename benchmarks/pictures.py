@@ -1,4 +1,4 @@
-"""The pictures that are sent: rendered ones with a known number of plates, or files."""
+"""The pictures to send: rendered ones with a known number of plates, or files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JPEG_QUALITY = 90
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture's file, and the picture; `plates` is None where nobody counted."""
+    """A picture and its file; `plates` is None when their number is not known."""
 
     name: str
     encoded: bytes
@@ -32,9 +32,9 @@ class Picture:
 
 
 def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
-    """Draw a street with so many ordinary plates, the same one every time.
+    """Draw a street with a number of ordinary plates, the same one every time.
 
-    Their number is its name without one.
+    Without a name, the picture is named by the number of plates.
     """
     rng = np.random.default_rng((SEED, count))
     texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(count)]
@@ -44,7 +44,7 @@ def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Pi
 
 
 def encode(name: str, bgr: NDArray[np.uint8]) -> Picture:
-    """Return a picture as a JPEG file."""
+    """Encode a picture as a JPEG file; its pixels are decoded from that file."""
     _, jpeg = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return Picture(name, jpeg.tobytes(), decode(jpeg.tobytes()).numpy())
 

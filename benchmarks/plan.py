@@ -1,4 +1,4 @@
-"""What is to be measured, and in which order."""
+"""The plan of a benchmark: the cells to measure, and their order."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PLATES = (0, 1, 4, 20)
 CONCURRENCIES = (1, 2, 4, 8, 16)
 SECONDS, ROUNDS = 1.5, 3
 THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
-"""What a thin grid keeps: these transports at every concurrency, the others at these two."""
+"""The cells of a thin grid: these transports at every concurrency, the others at these two."""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One cell of the grid: a picture's name, how the service is called, calls at once."""
+    """The key of a cell of the grid: the name of a picture, the transport, the calls at once."""
 
     picture: str
     transport: str
@@ -34,7 +34,7 @@ class Key:
 
 @dataclass(frozen=True)
 class Address:
-    """Where a running server listens: twice host:port, and a URL; empty where it is not known."""
+    """The addresses of a running server: two host:port, and a URL; empty when not known."""
 
     http: str
     grpc: str = ""
@@ -43,14 +43,14 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What a report tells of a plan.
+    """The part of a plan that its report contains.
 
     Attributes:
-        plates: Plates of the rendered pictures, one picture each.
-        thin: Leave out the cells that tell least.
-        seconds: Of each cell in each round, without warm-up.
-        address: A running server; one of our own when None.
-        pictures: Pictures in work at once in the own server; what fits the machine when 0.
+        plates: The numbers of plates in the rendered pictures, one picture for each number.
+        thin: True when the least useful cells are left out.
+        seconds: The duration of each cell in each round, without warm-up.
+        address: The address of a running server; the run starts its own server when None.
+        pictures: Pictures in progress at once in our own server; 0 fits the machine.
     """
 
     plates: tuple[int, ...] = PLATES
@@ -68,10 +68,10 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Conditions):
-    """What to measure, how long and where to write; the command's help explains the rest.
+    """The plan of a run: cells, duration and output; the command's help explains the rest.
 
     Attributes:
-        admin_key: Of the running server, for shared memory.
+        admin_key: The administrators' key of the running server, for shared memory.
     """
 
     out: Path
@@ -101,15 +101,15 @@ class Plan(Conditions):
 
     @property
     def is_served(self) -> bool:
-        """Tell whether any cell needs a server."""
+        """True when any cell needs a server."""
         return any(transport != IN_PROCESS for transport in self.transports)
 
 
 def parse_numbers(text: str, name: str) -> tuple[int, ...]:
-    """Parse `1,2,4`.
+    """Parse a list of whole numbers such as `1,2,4`.
 
     Raises:
-        SettingsError: It is something else.
+        SettingsError: The text is not such a list.
     """
     try:
         return tuple(int(part) for part in text.split(","))
@@ -143,9 +143,9 @@ K = TypeVar("K", bound=Placed)
 def shuffle(cells: Sequence[K], round_: int) -> list[K]:
     """Return the cells in the order of one round.
 
-    Pictures and concurrencies come in another order each round, so that a slow spell of the machine
-    hits all alike. Their ways stay next to each other, in another order too, because it is these
-    that are divided by one another.
+    Each round has another order of pictures and concurrencies, so that a slow phase of the machine
+    affects all equally. The ways of one picture and concurrency stay together, in another order
+    too, because they are divided by one another.
     """
     rng = random.Random(round_)
     blocks = list(dict.fromkeys((key.picture, key.concurrency) for key in cells))
@@ -164,10 +164,10 @@ def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> N
 
 
 def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
-    """See that all that was asked for is known, and that it is something.
+    """Check that all names are known, and that there is at least one.
 
     Raises:
-        SettingsError: It is not.
+        SettingsError: A name is not known, or there is none.
     """
     unknown = [value for value in values if value not in known]
     if unknown or not values:
@@ -177,10 +177,10 @@ def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
 
 
 def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
-    """Return where the running server listens; None when there is no `--url`.
+    """Return the addresses of the running server; None when there is no `--url`.
 
     Raises:
-        SettingsError: The URL has a scheme, or the others are there without it.
+        SettingsError: A URL has a scheme, or the others are given without `--url`.
     """
     if not url and (grpc_url or metrics_url):
         raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
@@ -191,7 +191,7 @@ def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Ad
 
 
 def choose_transports(address: Address | None, admin_key: str = "") -> tuple[str, ...]:
-    """Return every transport that the address allows, and the key of a running server."""
+    """Return every transport that the addresses and the key of a running server allow."""
     has_grpc = address is None or bool(address.grpc)
     may_share = address is None or bool(admin_key)
     return tuple(

@@ -1,4 +1,4 @@
-"""From the rounds of a load to its figures."""
+"""Computes the figures of a load from its rounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reporting.comparison import ratio
 
 @dataclass(frozen=True)
 class RoundFigures:
-    """One round's; None where nothing was answered or measured."""
+    """The figures of one round; None when nothing was answered or measured."""
 
     throughput: float
     p50_ms: float | None
@@ -23,14 +23,14 @@ class RoundFigures:
 
 @dataclass(frozen=True)
 class LoadFigures:
-    """What the rounds of a load come to.
+    """The figures of a load over all its rounds.
 
     Attributes:
-        calls: That were answered.
-        refused: Calls that the server had no capacity for; no errors.
-        throughput: Pictures a second, the median of the rounds.
-        p50_ms: Of the latencies of all rounds together, like `p99_ms`.
-        cpu_ms: For each call.
+        calls: The number of answered calls.
+        refused: Calls that the server had no capacity for; they are not errors.
+        throughput: Pictures a second: the median of the rounds.
+        p50_ms: The median latency of all rounds together; likewise `p99_ms`.
+        cpu_ms: The CPU time per call.
     """
 
     calls: int
@@ -45,12 +45,12 @@ class LoadFigures:
 
     @property
     def lost(self) -> int:
-        """Calls that were not answered, for whatever reason."""
+        """The number of calls without an answer, for any reason."""
         return self.errors + self.refused
 
 
 def pool(rounds: Sequence[Round]) -> LoadFigures:
-    """Put the rounds of a load together; there is at least one."""
+    """Combine the rounds of a load; there must be at least one."""
     latencies = [ms for one in rounds for ms in one.latencies_ms]
     by_round = tuple(map(_of_a_round, rounds))
     return LoadFigures(
@@ -67,14 +67,14 @@ def pool(rounds: Sequence[Round]) -> LoadFigures:
 
 
 def percentile(values: Sequence[float], percent: float) -> float | None:
-    """Return a percentile, None of nothing."""
+    """Return a percentile; None without values."""
     return float(np.percentile(values, percent)) if values else None
 
 
 def divide_by_round(
     above: LoadFigures, below: LoadFigures, figure: Callable[[RoundFigures], float | None]
 ) -> float | None:
-    """Divide what was measured next to each other; the median of the rounds that both have."""
+    """Return the median, over common rounds, of the ratio of a figure within a round."""
     pairs = zip(above.by_round, below.by_round, strict=False)
     found = [ratio(figure(one), figure(other)) for one, other in pairs]
     values = [value for value in found if value is not None]

@@ -1,4 +1,4 @@
-"""CPU time and memory of a process and everything below it; one that has ended adds nothing."""
+"""Measures CPU time and memory of a process and its descendants; ended processes count as 0."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ def read_cpu_s(pids: Iterable[int]) -> float:
 
 
 def count_private_bytes(pids: Iterable[int]) -> int:
-    """Return the resident pages that belong to one process alone; reading them costs nothing."""
+    """Return the size of resident pages of one process alone; this is cheap to read."""
     return sum(info.rss - info.shared for info in _ask(pids, lambda one: one.memory_info()))
 
 
 def count_bytes(pids: Iterable[int]) -> int:
-    """Return all resident pages; of one that several have, each counts its part (PSS).
+    """Return the size of all resident pages; each process counts its part of shared pages (PSS).
 
-    Takes milliseconds.
+    This takes milliseconds.
     """
     return sum(_ask(pids, lambda one: one.memory_full_info().pss))
 
 
 def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterator[T]:
     for pid in pids:
-        with suppress(psutil.NoSuchProcess):  # it may end while we look
+        with suppress(psutil.NoSuchProcess):  # the process may end meanwhile
             yield question(psutil.Process(pid))
 
 
 @contextmanager
 def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables for what is started in a `with` block."""
+    """Set environment variables for processes that are started in a `with` block."""
     before = dict(os.environ)
     os.environ.update(variables)
     try:
@@ -68,11 +68,11 @@ def set_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Peaks:
-    """The most memory that was seen; None where none was watched.
+    """The highest memory use that was seen; None when it was not watched.
 
     Attributes:
-        memory_bytes: Of the processes.
-        shm_bytes: Of their files in shared memory; largely part of the other.
+        memory_bytes: The memory of the processes.
+        shm_bytes: The size of their files in shared memory; `memory_bytes` includes most of it.
     """
 
     memory_bytes: int | None = None
@@ -80,7 +80,7 @@ class Peaks:
 
 
 class Watch:
-    """The most memory that processes have while it looks."""
+    """Watches processes and keeps their highest memory use."""
 
     def __init__(self, pids: frozenset[int], shm_prefixes: tuple[str, ...] = ()) -> None:
         self.pids = pids
@@ -92,7 +92,7 @@ class Watch:
         self._shm = max(self._shm, count_file_bytes(SHM, self._shm_prefixes))
 
     def peaks(self) -> Peaks:
-        """Return the peaks so far; shared pages are those that there are now."""
+        """Return the peaks so far; shared pages are counted as they are now."""
         if not self.pids:
             return Peaks()
         memory_bytes = self._private + count_bytes(self.pids) - count_private_bytes(self.pids)
@@ -100,10 +100,10 @@ class Watch:
 
 
 def count_file_bytes(folder: Path, prefixes: tuple[str, ...]) -> int:
-    """Return what the files of a folder whose names begin so take up."""
+    """Return the disk space of those files in a folder whose names have these prefixes."""
     total = 0
     for path in folder.glob("*"):
         if path.name.startswith(prefixes):
-            with suppress(OSError):  # it may go while we look
+            with suppress(OSError):  # the file may be removed meanwhile
                 total += path.stat().st_blocks * 512
     return total

@@ -1,4 +1,4 @@
-"""Ratios of what was measured within one run, which a noisy machine hits alike."""
+"""Ratios of figures within one run; noise of the machine affects both figures equally."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reporting.comparison import ratio
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
 TAX = f"one call - ({PICTURE} + {DETECTOR}), ms"
 BUSY = 4
-"""Calls at once at which a server is under load, but not flooded."""
+"""The number of calls at once at which a server is busy, but not flooded."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The report of a run: what was measured, on what, and every figure."""
+"""The report of a run: the conditions, the machine, the server, and every figure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reporting.machine import Machine, describe_machine
 
 @dataclass(frozen=True)
 class PictureFacts:
-    """What was sent; `plates` is how many it shows, None where nobody counted."""
+    """A picture that was sent; `plates` is their number, or None when it is not known."""
 
     name: str
     width_px: int
@@ -31,7 +31,7 @@ class PictureFacts:
 
 @dataclass(frozen=True)
 class Change:
-    """A cell's figures, or the medians of many cells', new / old; None where one is missing."""
+    """Ratios new / old of a cell, or medians over cells; None when a figure is missing."""
 
     throughput: float | None
     p50_ms: float | None
@@ -40,7 +40,7 @@ class Change:
 
 @dataclass(frozen=True)
 class CellChange:
-    """What became of a cell."""
+    """The change of one cell from the old run to the new one."""
 
     key: Key
     change: Change
@@ -48,7 +48,7 @@ class CellChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A run beside a stored one, of this date: the cells of both, and their medians by way."""
+    """A comparison with a stored run of this date: changes of common cells, and medians by way."""
 
     date: str
     differences: tuple[str, ...]
@@ -58,14 +58,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """A run.
+    """The report of a run.
 
     Attributes:
-        date: When it ended.
-        conditions: What was asked for.
-        server: What was measured; None where no cell needed one.
-        ended_early: Why; empty when it did not.
-        notes: What a reader of the tables must know.
+        date: The time when it ended.
+        conditions: The requested conditions.
+        server: The measured server; None when no cell needed one.
+        ended_early: The reason why it ended early; empty when it did not.
+        notes: Notes that a reader of the tables needs.
     """
 
     date: str
@@ -110,7 +110,7 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
 def find_notes(
     plan: Plan, pictures: Sequence[Picture], cells: Sequence[CellFigures], ended: str
 ) -> Iterator[str]:
-    """Give what a reader of the tables must know."""
+    """Yield the notes that a reader of the tables needs."""
     if ended:
         yield f"the run ended early: {ended}"
     for name, plates in ((one.name, one.plates) for one in pictures):

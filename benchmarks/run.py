@@ -1,4 +1,4 @@
-"""One benchmark from the pictures to the report."""
+"""Runs one benchmark, from the pictures to the report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from reporting.files import explain_write_errors, prepare_folder, read_report, w
 
 
 def run(plan: Plan) -> tuple[BenchReport, str]:
-    """Measure and write the report; return it, and as text.
+    """Measure and write the report; return the report, and its text.
 
     Raises:
-        DataError: A picture, the report to compare with or the folder cannot be used.
+        DataError: A picture, the stored report or the output folder cannot be used.
         WeightsError: Weights cannot be used.
         ServerError: The server or the pipeline cannot be started or reached.
     """

@@ -1,4 +1,4 @@
-"""The server that is measured: one of our own, or a running one."""
+"""The measured server: one that the run starts, or a running one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from orchestrator.server.process import Server, run_server
 
 @dataclass(frozen=True)
 class ServerFacts:
-    """What a report says about the server.
+    """The facts about the server in a report.
 
     Attributes:
-        version: Triton's.
-        parameters: Of the model `plate_recognition`: its settings, as config.pbtxt has them.
-        device: That it was started for; empty, like the engine, when it is not ours.
-        capacity: How it shares the CPU; None on a GPU, or when it is not ours.
+        version: The version of Triton.
+        parameters: The settings of the model `plate_recognition`, as in its config.pbtxt.
+        device: The device that it was started for; empty, like the engine, when it is not ours.
+        capacity: The way it shares the CPU; None on a GPU, or when it is not ours.
     """
 
     version: str
@@ -46,7 +46,7 @@ class MeasuredServer:
     admin_key: str = field(default="", repr=False)
 
     def tell_end(self) -> str:
-        """Say why it no longer runs; empty while it does or when it is not ours."""
+        """Say why the server no longer runs; empty while it runs or when it is not ours."""
         if self.own is None or self.own.tend():
             return ""
         if self.own.is_running():
@@ -56,10 +56,10 @@ class MeasuredServer:
 
 @contextmanager
 def open_server(plan: Plan) -> Iterator[MeasuredServer]:
-    """Give the server for the length of a `with` block.
+    """Start our server, or use the running one, for the length of a `with` block.
 
     Raises:
-        ServerError: It cannot be started or reached.
+        ServerError: The server cannot be started or reached.
         WeightsError: Weights cannot be used.
     """
     if plan.address:
@@ -79,7 +79,7 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
 
 
 def choose_options(plan: Plan) -> ServerOptions:
-    """Return how a server of our own is started, on the default ports."""
+    """Return the options of our own server, on the default ports."""
     return ServerOptions.given(
         repository=plan.repository,
         weights=plan.weights,

@@ -1,4 +1,4 @@
-"""All rounds of a run: every cell in turn."""
+"""Measures all rounds of a run, cell by cell."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from benchmarks.worker import Worker, run_worker
 from orchestrator.errors import PlateError, ServerError
 
 SETTLED_S = 0.05
-"""After an answer, until the server has counted it."""
+"""The delay after an answer until the server has counted it, in seconds."""
 
 
 @dataclass
 class Results:
-    """What was measured so far; `ended` says why that is not all."""
+    """The results so far; `ended` says why a run ended early."""
 
     rounds: dict[Key, list[Round]] = field(default_factory=dict)
     server: ServerFacts | None = None
@@ -35,10 +35,10 @@ class Results:
 
 @dataclass(frozen=True)
 class Session:
-    """What runs while a run lasts.
+    """The processes and the pictures of a run.
 
     Attributes:
-        server: The server under load; None where no cell needs one.
+        server: The server under load; None when no cell needs one.
     """
 
     server: MeasuredServer | None
@@ -49,7 +49,7 @@ class Session:
         """Measure one cell once.
 
         Raises:
-            ServerError: What is measured has ended.
+            ServerError: The server or the worker has ended.
         """
         picture = self.pictures[key.picture]
         if key.transport == IN_PROCESS:
@@ -62,7 +62,7 @@ class Session:
 
 
 def measure_served(key: Key, question: Question, server: MeasuredServer, seconds: float) -> Round:
-    """Measure one cell of a server; of one that is not ours only what it tells.
+    """Measure one cell of a server; CPU and memory only if the server is ours.
 
     Raises:
         ServerError: The server's metrics cannot be read.
@@ -85,10 +85,10 @@ def measure_served(key: Key, question: Question, server: MeasuredServer, seconds
 
 @contextmanager
 def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
-    """Start everything that is measured, for the length of a `with` block.
+    """Start the server and the worker, for the length of a `with` block.
 
     Raises:
-        PlateError: Something of it cannot be started.
+        PlateError: The server or the worker cannot be started.
     """
     with ExitStack() as stack:
         server = stack.enter_context(open_server(plan)) if plan.is_served else None
@@ -102,10 +102,10 @@ Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
 
 
 def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session) -> Results:
-    """Measure every round; Ctrl-C or a server's end stops it and keeps what there is.
+    """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far.
 
     Raises:
-        PlateError: What is measured cannot be started, or ended before anything was measured.
+        PlateError: The server or worker cannot be started, or ended before any result.
     """
     results = Results()
     try:

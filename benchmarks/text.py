@@ -1,4 +1,4 @@
-"""A run as text: ratios first, then the cells and the stages."""
+"""Formats a run as text: ratios first, then the cells and the stages."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.networks.registry import NETWORKS
 from reporting.tables import format_figure, format_table
 
 STAGED = (1, 4)
-"""Calls at once whose stages are printed; all are in `report.json`."""
+"""The numbers of calls at once with printed stages; `report.json` has all."""
 MB = 1e6
 
 
 def format_report(report: BenchReport) -> str:
-    """Return everything that is printed about a run."""
+    """Return the text that is printed about a run."""
     parts = (
         _head(report),
         _ratios(report.ratios),
@@ -35,7 +35,7 @@ def format_report(report: BenchReport) -> str:
 
 
 def format_rows(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
-    """Return a table, or nothing where it has no rows; what is no whole number is a figure."""
+    """Return a table, or an empty text without rows; floats are shown as figures."""
     lines = [
         [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
     ]
@@ -104,7 +104,7 @@ def _cell(cell: CellFigures) -> tuple[str | float | None, ...]:
 
 
 def _shown(cells: Sequence[CellFigures]) -> list[CellFigures]:
-    """Return the cells that have stages printed: `http-encoded`, or what was served instead."""
+    """Return the cells with printed stages: `http-encoded`, or else the first served transport."""
     served = [cell.key.transport for cell in cells if cell.key.transport != IN_PROCESS]
     shown = HTTP_ENCODED if HTTP_ENCODED in served else next(iter(served), "")
     return [

@@ -1,6 +1,6 @@
-"""Calls that cost the client as little as can be: it runs on the cores that it measures.
+"""Calls with little work for the client, because it shares the cores with the measured server.
 
-Each request is built once; of an answer only the status and the number of plates are looked at.
+Each request is built once. Only the status and the number of plates of an answer are read.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ GRPC_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.max_receive_message_length", -1),
     PAST_PROXY,
-    ("grpc.use_local_subchannel_pool", 1),  # a connection of its own for each caller
+    ("grpc.use_local_subchannel_pool", 1),  # a separate connection for each caller
 )
 REGION = f"plates_bench_{os.getpid()}_"
-"""Names of our shared memory regions begin so."""
+"""The prefix of the names of our shared memory regions."""
 
 Asking = Callable[[], int]
-"""Makes one call and returns how many plates there are."""
+"""Makes one call and returns the number of plates."""
 
 COUNTER_BYTES = 3
-"""A pixel's."""
+"""The number of bytes of one pixel, which count the calls when `is_new`."""
 
 _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What every call asks.
+    """The content of every call.
 
     Attributes:
-        outputs: The first has a row a plate.
-        is_new: Over HTTP, each call counts on in the last bytes of the picture.
+        outputs: The outputs to ask for; the first has one row per plate.
+        is_new: Over HTTP, each call writes a new count into the last bytes of the picture.
     """
 
     picture: Picture
@@ -67,16 +67,16 @@ class Question:
 
 
 def connect(transport: str, question: Question, address: Address, admin_key: str = "") -> Caller:
-    """Open a connection of one caller; gives what makes one call and returns how many plates.
+    """Open one caller's connection; gives a function that makes one call and counts the plates.
 
     Args:
-        transport: One of those of a plan.
-        question: What every call asks.
-        address: Of the server.
-        admin_key: The server's, without which it takes no shared memory region.
+        transport: One of the transports of a plan.
+        question: The content of every call.
+        address: The addresses of the server.
+        admin_key: The administrators' key, which the server needs for shared memory regions.
 
     Raises:
-        ServerError: The server cannot take a shared memory region.
+        ServerError: The server cannot use a shared memory region.
     """
     if transport in OVER_GRPC:
         key = admin_key if transport == GRPC_SHM else None
@@ -103,7 +103,7 @@ def _connect_http(transport: str, question: Question, address: Address) -> Itera
             answer = connection.getresponse()
             content = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            connection.close()  # the next call opens it again
+            connection.close()  # the next call reopens it
             raise ServerError(f"{connection.host}: wanted an answer, got {error!r}") from error
         if answer.status != 200:
             raise _http_error(answer.status, content)
@@ -115,7 +115,7 @@ def _connect_http(transport: str, question: Question, address: Address) -> Itera
 
 
 def http_input(transport: str, picture: Picture) -> Any:
-    """Return a picture as tritonclient's input, as a file or unpacked."""
+    """Return a picture as an input of tritonclient, as a file or as raw pixels."""
     if transport == HTTP_ENCODED:
         encoded = np.array([picture.encoded], dtype=np.object_)
         return tritonclient.http.InferInput(ENCODED, [1], "BYTES").set_data_from_numpy(encoded)
@@ -133,7 +133,7 @@ def _http_error(status: int, content: bytes) -> PlateError:
 
 @contextmanager
 def _connect_grpc(question: Question, address: Address, key: str | None) -> Iterator[Asking]:
-    """Connect; through shared memory where there is an administrators' key, an empty one too."""
+    """Connect a caller; use shared memory if there is an administrators' key, even an empty one."""
     with ExitStack() as stack:
         channel = stack.enter_context(grpc.insecure_channel(address.grpc, GRPC_OPTIONS))
         picture = question.picture
@@ -152,7 +152,7 @@ def _connect_grpc(question: Question, address: Address, key: str | None) -> Iter
 
 
 def _grpc_request(question: Question, region: str) -> bytes:
-    """Return a ModelInferRequest whose picture is in the message, or in the region if named."""
+    """Return a ModelInferRequest with its picture in the region if named, else in the message."""
     picture = question.picture
     request = service_pb2.ModelInferRequest(model_name=question.model)
     tensor = request.inputs.add(name=PICTURE, datatype="UINT8", shape=picture.bgr.shape)
@@ -176,7 +176,7 @@ def _grpc_error(error: Any) -> PlateError:
 
 @contextmanager
 def _share(picture: Picture, address: Address, key: str) -> Iterator[str]:
-    """Put a picture into a shared memory region that the server knows; gives its name."""
+    """Put a picture into a shared memory region and register it with the server; give its name."""
     name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
     headers = {ADMIN_METADATA: key}
     with ExitStack() as stack:
@@ -196,5 +196,5 @@ def _share(picture: Picture, address: Address, key: str) -> Iterator[str]:
 
 
 def _unregister(client: Any, name: str, headers: Mapping[str, str]) -> None:
-    with suppress(InferenceServerException):  # a server that died has forgotten it already
+    with suppress(InferenceServerException):  # a dead server has forgotten it already
         client.unregister_system_shared_memory(name, headers=headers)

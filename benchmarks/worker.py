@@ -1,4 +1,4 @@
-"""A process of its own for the bound, which sleeps in a read while it is not asked."""
+"""Runs the upper bound in a separate process, which waits for jobs without CPU time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ GOODBYE_S = 5.0
 
 
 def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> None:
-    """Do jobs until nobody asks any more; the first answer says that all is loaded."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who asks to handle
+    """Do jobs until the connection closes; the first answer says that all is loaded."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     try:
         pipeline = open_pipeline(options, parameters)
         asked.send(None)
@@ -37,7 +37,7 @@ def serve(asked: Connection, options: ServerOptions, parameters: Parameters) -> 
 
 @dataclass(frozen=True)
 class Worker:
-    """The process, seen from outside; use `run_worker`."""
+    """The worker process as its parent sees it; use `run_worker`."""
 
     process: SpawnProcess
     answers: Connection
@@ -46,13 +46,13 @@ class Worker:
         """Measure the pipeline under load.
 
         Raises:
-            ServerError: The process ended.
+            ServerError: The worker process ended.
         """
         measured: Round = self.ask(encoded, concurrency, seconds)
         return measured
 
     def ask(self, *job: object) -> Any:
-        """Send a job, or nothing when it is about to start, and wait for the answer."""
+        """Send a job and wait for the answer; without a job, wait until the process is ready."""
         try:
             if job:
                 self.answers.send(job)
@@ -68,17 +68,17 @@ class Worker:
 
 @contextmanager
 def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worker]:
-    """Run the pipeline in a process of its own, as a server runs it, for a `with` block.
+    """Run the pipeline in a separate process, as a server runs it, for a `with` block.
 
     Raises:
         PlateError: The networks cannot be loaded.
     """
-    spawn = multiprocessing.get_context("spawn")  # what it imports sees the variables
+    spawn = multiprocessing.get_context("spawn")  # its imports see the variables
     ours, theirs = spawn.Pipe()
     process = spawn.Process(target=serve, args=(theirs, options, parameters), daemon=True)
     variables = {"OMP_NUM_THREADS": str(fit(options).threads)}
     if "OMP_WAIT_POLICY" not in os.environ:
-        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle means idle
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle threads use no CPU
     if options.device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
     with set_variables(variables):
@@ -89,7 +89,7 @@ def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worke
         worker.ask()
         yield worker
     finally:
-        ours.close()  # which ends it
+        ours.close()  # ends the process
         process.join(GOODBYE_S)
         process.kill()
         process.join()

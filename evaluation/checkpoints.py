@@ -1,6 +1,6 @@
-"""Checkpoints of others, put into a weights folder like ours: every way of serving takes them.
+"""Puts checkpoints from other projects into a weights folder like ours, ready to be served.
 
-The architectures are widespread, and their checkpoints differ from ours only in the wrapping.
+The architectures are widespread. Their checkpoints differ from ours only in the file structure.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from orchestrator.networks.weights import (
 
 
 def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> dict[str, Tensor]:
-    """Read the weights of `yolo`, `stn` or `lprnet`; nothing in the file is ever executed.
+    """Read the weights of `yolo`, `stn` or `lprnet`; no code in the file is ever executed.
 
-    A reader's weights say their alphabet themselves, or the file of formats beside them does; one
-    of which neither is known, and one of that alphabet, may lack the last characters.
+    The weights of a reader name their alphabet, or the file of formats beside them does. If neither
+    does, or if the weights name the alphabet `UNTOLD`, the last characters may be missing.
 
     Args:
-        name: The network.
+        name: The name of the network.
         path: A plain state dict, or a dict with one under `net_state_dict`.
-        formats: The plates that it was trained for; Russian ones when None.
+        formats: The formats that it was trained for; Russian formats when None.
 
     Raises:
-        WeightsError: The file is missing, is something else, does not fit the network, or reads
+        WeightsError: The file is missing, is not a checkpoint, does not fit the network, or reads
             another alphabet.
     """
     state, formats = read_state(path), formats or russian()
@@ -52,7 +52,7 @@ def read_checkpoint(name: str, path: Path, formats: Formats | None = None) -> di
 
 
 def _fit_alphabet(state: dict[str, Tensor], path: Path, formats: Formats) -> dict[str, Tensor]:
-    """Return a reader's weights in the formats' alphabet, without the tensor that tells it."""
+    """Return a reader's weights in the formats' alphabet, without the tensor that names it."""
     said = pop_alphabet(state)
     if said is None and (path.parent / FORMATS_FILE).is_file():
         check_alphabet(path.parent, formats)
@@ -81,19 +81,19 @@ def _check_fit(name: str, state: Mapping[str, Tensor], path: Path, formats: Form
 def assemble(
     checkpoints: Mapping[str, Path], base: Path, folder: Path, formats: Formats | None = None
 ) -> dict[str, str]:
-    """Fill a weights folder: the checkpoints given, and our own weights for the other networks.
+    """Fill a weights folder with the given checkpoints, and our weights for the other networks.
 
     Args:
-        checkpoints: Files of some of `yolo`, `stn` and `lprnet`.
-        base: The weights folder the others come from.
-        folder: Where to write the files and their SHA256SUMS.
-        formats: The plates that they were trained for; Russian ones when None.
+        checkpoints: The files of any of `yolo`, `stn` and `lprnet`, by name.
+        base: The weights folder that the others are copied from.
+        folder: The output folder for the files and their SHA256SUMS.
+        formats: The formats that they were trained for; Russian formats when None.
 
     Returns:
         The SHA-256 of each network's original file.
 
     Raises:
-        WeightsError: A checkpoint cannot be used, or a weight file is not the listed one.
+        WeightsError: A checkpoint cannot be used, or a weight file has another SHA-256 than listed.
     """
     digests, formats = {}, formats or russian()
     shutil.copyfile(choose_formats(base), folder / FORMATS_FILE)
@@ -113,7 +113,7 @@ def assemble(
 
 
 def _copy_small(name: str, base: Path, folder: Path) -> None:
-    """Copy a network's 8-bit form, the one of other weights too: serving tells of it."""
+    """Copy a network's 8-bit form, even if it belongs to other weights: serving reports that."""
     path = quantized.file_of(name, base)
     for file in (path, weights_of(path)):
         if file.is_file():

@@ -1,4 +1,4 @@
-"""What is written of conditions: tables as CSV, the curves, and whether scores stay honest."""
+"""Writes the results under conditions: CSV tables, curves, and the calibration of scores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from reporting.files import write_csv
 from reporting.plots import ACCENT, FAINT, INK, Bars, Diagram, Line, plot
 
 MOST_WRONG = 0.02
-"""Of the texts shown under a condition."""
+"""The part of the shown texts that may be wrong under a condition; drawn as a line."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class CurveRow:
 
 @dataclass(frozen=True)
 class ConditionPlateRow:
-    """A row of `condition_plates.csv`: a plate under a condition, of the curves' ones, too."""
+    """A row of `condition_plates.csv`: a plate under a condition of the table or the curves."""
 
     condition: str
     image: str
@@ -66,12 +66,12 @@ class ConditionPlateRow:
 
 
 def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Path) -> None:
-    """Write the conditions' CSV files and plots.
+    """Write the CSV files and the plots of the conditions.
 
     Args:
-        result: Measured on the outcomes.
-        outcomes: Of the standard plates under each condition.
-        folder: Where to write.
+        result: The result that was measured on the outcomes.
+        outcomes: The outcomes of the standard plates under each condition.
+        folder: The output folder.
     """
     plates = (_plate_row(one.name, o) for one, judged in outcomes.items() for o in judged)
     points = (_curve_row(title, one) for title, points_of in CURVES for one in points_of(result))
@@ -85,7 +85,7 @@ def write_conditions(result: ConditionsResult, outcomes: ByCondition, folder: Pa
 
 
 def _write_reliability(outcomes: ByCondition, folder: Path) -> None:
-    """Write whether scores mean what they say on the scenes, and on all conditions together."""
+    """Write the calibration of scores on the scenes, and on all conditions together."""
     scenes = measure_calibration(keep_found(outcomes[AS_IT_IS]))
     mixture = measure_calibration(keep_found(pool(outcomes)))
     drawn = [
@@ -130,7 +130,7 @@ def _plate_row(name: str, outcome: Outcome) -> ConditionPlateRow:
 
 
 def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:
-    """Draw what part of the plates is read over widths, turns or smears."""
+    """Draw the part of the plates that is read, over widths, turns or smears."""
     x = [point.x for point in points]
     marks = (
         Line(x, [point.low for point in points], "95 % interval", FAINT, "--"),
@@ -141,7 +141,7 @@ def draw_curve(title: str, points: Sequence[RatePoint]) -> Diagram:
 
 
 def draw_wrong(each: Sequence[ConditionResult]) -> Diagram:
-    """Draw what part of the texts shown is wrong, a bar for each condition."""
+    """Draw the part of the shown texts that is wrong, with a bar for each condition."""
     percent = [100 * (one.std.wrong_of_shown or 0.0) for one in each]
     places = [index - 0.4 for index in range(len(each))]
     ends = (-0.5, len(each) - 0.5)

@@ -1,4 +1,4 @@
-"""How plates are read under conditions: the rows of a table, and the points of curves."""
+"""Measures the reading of plates under conditions: table rows, and points of curves."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from evaluation.results import ConditionResult, ConditionsResult, RatePoint
 from orchestrator.errors import DataError
 
 WIDTH_EDGES_PX = (15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 50.0, 60.0, 80.0, 100.0, 130.0, 160.0, 200.0)
-"""Of the curve: finer than those of the ordinary report where plates are small."""
+"""The bin edges of the curve of widths. For small plates they are finer than in the report."""
 
 ByCondition = Mapping[Condition, Sequence[Outcome]]
-"""The standard plates' outcomes under each condition, the same plates in the same order."""
+"""The outcomes of the standard plates by condition: the same plates in the same order."""
 
 
 def judge_conditions(
@@ -41,8 +41,8 @@ def judge_conditions(
 
     Args:
         scenes: The labelled pictures.
-        read: Takes uint8 [H, W, 3] BGR.
-        watch: Takes the scenes and a condition's name, and gives the scenes one by one.
+        read: Reads the plates of a picture, uint8 [H, W, 3] BGR.
+        watch: Takes the scenes and a label for progress, and yields the scenes one by one.
 
     Returns:
         The outcomes of the standard plates.
@@ -74,7 +74,7 @@ def measure_conditions(outcomes: ByCondition) -> ConditionsResult:
 
 
 def pool(outcomes: ByCondition) -> list[Outcome]:
-    """Return the outcomes of all conditions of the table: the mixture."""
+    """Return the outcomes of all conditions of the table together."""
     return [outcome for condition in CONDITIONS for outcome in outcomes[condition]]
 
 
@@ -91,10 +91,11 @@ def _measure_sweep(outcomes: ByCondition, sweep: Sweep) -> tuple[RatePoint, ...]
 
 
 def _measure_widths(outcomes: ByCondition) -> tuple[RatePoint, ...]:
-    """Return a point for each bin of widths that holds plates, of all sizes together.
+    """Return a point for each bin of widths that holds plates, over all sizes together.
 
-    A plate's width is that of its box in the picture as it is, or of its region where nothing was
-    found, times the factor: a plate that is lost when it is small has a width all the same.
+    The width of a plate is the width of its box in the original picture times the scale factor. If
+    it was not found there, the width of its region is used. So a plate that is missed when it is
+    small still has a width.
     """
     widths = [_width_px(outcome) for outcome in outcomes[AS_IT_IS]]
     bins: dict[int, list[tuple[float, Outcome]]] = {}

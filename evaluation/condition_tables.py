@@ -1,4 +1,4 @@
-"""The conditions as tables: of one evaluation, or of several side by side."""
+"""Formats the results under conditions as tables, of one or several evaluations."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ CURVES: tuple[tuple[str, Callable[[ConditionsResult], Sequence[RatePoint]]], ...
     ("turn, degrees", lambda result: result.by_turn_deg),
     ("smear, px", lambda result: result.by_smear_px),
 )
-"""What each curve is over, and its points."""
+"""The curves: the title of the x axis, and the function that returns the points."""
 
 
 def summarize_conditions(result: ConditionsResult) -> list[str]:
-    """Write the table of conditions, and the points of the curves."""
+    """Return the table of conditions, and the points of the curves, as texts."""
     rows = [(one.name, *_row(one)) for one in (*result.each, result.mean)]
     title = f"conditions, {result.each[0].std.plates} standard plates in each"
     return [format_table((title, *COLUMNS), rows), *_tabulate_curves(result)]
@@ -49,10 +49,10 @@ def _tabulate_curves(result: ConditionsResult) -> list[str]:
 
 
 def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
-    """Write conditions of several evaluations side by side, in Markdown.
+    """Return the conditions of several evaluations side by side, in Markdown.
 
     Args:
-        results: By the evaluation's name; those of the first one's names stand in the rows.
+        results: By the name of the evaluation; the conditions of the first one are the rows.
     """
     tables = [{one.name: one for one in (*of.each, of.mean)} for of in results.values()]
     header = ("", *(f"{name}: {title}" for name in results for title in COMPARED))
@@ -75,10 +75,10 @@ def _compared(one: ConditionResult | None) -> tuple[Cell, ...]:
 
 
 def compare_curves(results: Mapping[str, ConditionsResult]) -> str:
-    """Write the part that is read over widths, turns and smears, in a table of Markdown each.
+    """Return the part that is read, in a Markdown table each for widths, turns and smears.
 
     Args:
-        results: By the evaluation's name; the bins of the first one stand in the columns.
+        results: By the name of the evaluation; the bins of the first one are the columns.
     """
     return "\n".join(
         _compare_curve(title, {name: points_of(one) for name, one in results.items()})

@@ -1,7 +1,7 @@
-"""What cameras make of a scene: smaller, turned, seen from the side, dark, compressed, smeared.
+"""Camera conditions of a scene: smaller, turned, seen from the side, dark, compressed, smeared.
 
-Each condition changes a picture and says where its pixels went, so that a label need not be moved:
-the answer's place is mapped back to the labelled picture.
+Each condition changes a picture and returns the affine map of its pixels. So labels do not move:
+points of an answer are mapped back to the labelled picture.
 """
 
 from __future__ import annotations
@@ -18,44 +18,44 @@ from evaluation.datasets import Point
 from orchestrator.picture_files import Bgr
 
 Affine = npt.NDArray[np.float64]
-"""[2, 3], from pixels of the labelled picture to those of the changed one."""
+"""A map [2, 3] from pixels of the labelled picture to those of the changed one."""
 
 GREY = (110, 110, 110)
 FRAME_WH = (1920, 1080)
 FRAME_XY = (700, 400)
-"""Where in the frame of a far car the picture's top left corner lies."""
+"""The position of the picture's top left corner in the frame, for a far car."""
 FORESHORTENED = 0.7
-"""Of its width is left of what is seen from the side."""
+"""The part of the width that remains in a view from the side."""
 NIGHT_GAMMA, NIGHT_GAIN, NIGHT_NOISE = 2.2, 0.35, 8.0
-"""The last one is the noise's deviation, in grey levels."""
+"""Parameters of the night; the noise is a standard deviation in grey levels."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A changed picture, and the way back.
+    """A changed picture, and the map to its pixels from the labelled picture.
 
     Attributes:
-        bgr: (H, W, 3) uint8.
-        affine: Where its pixels come from.
+        bgr: The changed picture, (H, W, 3) uint8.
+        affine: The map from pixels of the labelled picture to its pixels.
     """
 
     bgr: Bgr
     affine: Affine
 
     def to_source(self, point: Point) -> Point:
-        """Map a point from pixels of this picture to those of the labelled one."""
+        """Map a point from pixels of this picture to pixels of the labelled picture."""
         x, y = cv2.invertAffineTransform(self.affine) @ (*point, 1.0)
         return float(x), float(y)
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One way in which a camera sees a scene.
+    """A condition under which a camera sees a scene.
 
     Attributes:
-        name: In tables.
-        change: Takes a picture and the strength.
-        strength: How much of it: a factor, degrees, pixels or a quality.
+        name: The name in tables.
+        change: Takes a picture and the strength, and returns the view.
+        strength: The strength: a factor, degrees, pixels or a quality.
     """
 
     name: str
@@ -63,18 +63,18 @@ class Condition:
     strength: float = 0.0
 
     def view(self, bgr: Bgr) -> View:
-        """Return a picture as it is seen under this condition; the one given stays as it is."""
+        """Return the view of a picture under this condition; the picture itself is not changed."""
         return self.change(bgr, self.strength)
 
 
 def resize(bgr: Bgr, factor: float) -> View:
-    """Scale a picture down to a part of its size by area means."""
+    """Scale a picture down by a factor, with area interpolation."""
     small = cv2.resize(bgr, None, fx=factor, fy=factor, interpolation=cv2.INTER_AREA)
     return View(_picture(small), _scaling(factor, factor))
 
 
 def place_in_frame(bgr: Bgr, factor: float) -> View:
-    """Scale a picture down and put it into a grey frame, which cuts off what does not fit."""
+    """Scale a picture down and put it into a grey frame; parts that do not fit are cut off."""
     small = resize(bgr, factor)
     (left, top), (width, height) = FRAME_XY, FRAME_WH
     frame = np.full((height, width, 3), GREY, np.uint8)
@@ -84,32 +84,32 @@ def place_in_frame(bgr: Bgr, factor: float) -> View:
 
 
 def rotate(bgr: Bgr, degrees: float) -> View:
-    """Turn a picture, anticlockwise where positive, on grey that holds all of it."""
+    """Turn a picture, anticlockwise if positive, on a grey background that holds all of it."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     return _warp(bgr, np.array([[cosine, sine], [-sine, cosine]]))
 
 
 def shear(bgr: Bgr, degrees: float) -> View:
-    """Foreshorten a picture and let its rows fall by an angle, as seen from beside the lane."""
+    """Make a picture narrower and slope its rows by an angle, as seen from beside the lane."""
     fall = math.tan(math.radians(degrees))
     return _warp(bgr, np.array([[FORESHORTENED, 0], [FORESHORTENED * fall, 1]]))
 
 
 def darken(bgr: Bgr, _: float) -> View:
-    """Take most of the light away and add the noise of a sensor; always the same noise."""
+    """Darken a picture and add the noise of a sensor, always the same noise."""
     levels = 255 * NIGHT_GAIN * (np.arange(256) / 255) ** NIGHT_GAMMA
     dark = levels[bgr] + np.random.default_rng(0).normal(0, NIGHT_NOISE, bgr.shape)
     return View(dark.clip(0, 255).astype(np.uint8), _scaling(1, 1))
 
 
 def compress(bgr: Bgr, quality: float) -> View:
-    """Write a picture as a JPEG file of a quality, 1 to 100, and read it again."""
+    """Encode a picture as JPEG with a quality of 1 to 100, and decode it again."""
     _, encoded = cv2.imencode(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
     return View(_picture(cv2.imdecode(encoded, cv2.IMREAD_COLOR)), _scaling(1, 1))
 
 
 def smear(bgr: Bgr, length_px: float) -> View:
-    """Blur a picture along its rows, as where the car moves while the shutter is open."""
+    """Blur a picture along its rows, as when the car moves during the exposure."""
     blurred = cv2.blur(bgr, (int(length_px), 1))
     return View(_picture(blurred), _scaling(1, 1))
 
@@ -119,7 +119,7 @@ def _keep(bgr: Bgr, _: float) -> View:
 
 
 def _warp(bgr: Bgr, linear: Affine) -> View:
-    """Map a picture by a matrix [2, 2], centred on grey that holds all of it."""
+    """Map a picture by a matrix [2, 2], centred on a grey background that holds all of it."""
     height, width = bgr.shape[:2]
     wide, high = (int(side) for side in abs(linear) @ (width, height))
     offset = np.array([wide, high]) / 2 - linear @ (width / 2, height / 2)
@@ -168,10 +168,10 @@ CONDITIONS = (
     Condition("JPEG quality 15", compress, 15),
     *map(smeared, (9, 15)),
 )
-"""Those of the table, whose mean is published."""
+"""The conditions of the table; their mean is published."""
 
 Sweep = Mapping[float, Condition]
-"""Conditions of one kind by their strength, the picture as it is among them."""
+"""Conditions of one kind by their strength, including the original picture."""
 
 SIZES: Sweep = {1.0: AS_IT_IS} | {f: sized(f) for f in (0.75, 0.5, 0.4, 0.33, 0.25, 0.2)}
 TURNS_DEG: Sweep = {0.0: AS_IT_IS} | {
@@ -183,4 +183,4 @@ SMEARS_PX: Sweep = {0.0: AS_IT_IS} | {
 EVERY_CONDITION = tuple(
     dict.fromkeys([*CONDITIONS, *SIZES.values(), *TURNS_DEG.values(), *SMEARS_PX.values()])
 )
-"""Those of the table, and those of the curves that it lacks, each once."""
+"""All conditions of the table and of the curves, each once."""

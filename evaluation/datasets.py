@@ -1,4 +1,4 @@
-"""Labelled pictures in two formats: plates with their texts in `labels.csv`, and YOLO boxes."""
+"""Reads labelled pictures in two formats: plate texts in `labels.csv`, and YOLO boxes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 STANDARD, OTHER, BAD = TYPES = ("std", "other", "bad")
 SIDES = ("x0", "y0", "x1", "y1")
 Point = tuple[float, float]
-"""x, y in pixels."""
+"""A point x, y in pixels."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class LabelledPlate:
     """A plate whose text is known.
 
     Attributes:
-        text: In Latin look-alikes.
-        type: `std`, `other` or `bad`.
-        region: Where in the picture the plate is, xyxy pixels, with some margin.
-        format: Name of its plate format; empty where the labels do not say.
+        text: The text, in Latin look-alikes.
+        type: The type: `std`, `other` or `bad`.
+        region: The region of the plate in the picture, xyxy pixels, with some margin.
+        format: The name of its plate format; empty when the labels do not name it.
     """
 
     text: str
@@ -57,9 +57,9 @@ class BoxedPicture:
 
     Attributes:
         path: The picture file.
-        relative: Boxes as YOLO writes them: centre x, centre y, width, height, parts of the
+        relative: The boxes in YOLO format: centre x, centre y, width, height, as parts of the
             picture's size.
-        ignored: Plates without a label, xyxy pixels; a detection there counts neither way.
+        ignored: Plates without a label, xyxy pixels; a detection there is neither right nor wrong.
     """
 
     path: Path
@@ -67,24 +67,24 @@ class BoxedPicture:
     ignored: tuple[Box, ...] = ()
 
     def labels(self, size_wh: tuple[int, int]) -> list[Box]:
-        """Return the labelled boxes, xyxy pixels of a picture of that size."""
+        """Return the labelled boxes in xyxy pixels, for a picture of this size."""
         return [to_pixels(box, size_wh) for box in self.relative]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which pictures of a data set to take, by name.
+    """A selection of pictures from a data set, in the order of their names.
 
     Attributes:
-        every: Take only each so manieth one, the first included.
-        limit: At most so many of these, the first; all when None.
+        every: The step: 3 takes the first picture and every third one after it.
+        limit: The number of these to take, from the first; all when None.
     """
 
     every: int = 1
     limit: int | None = None
 
     def of(self, items: Sequence[T]) -> list[T]:
-        """Return the selected ones, in order."""
+        """Return the selected items, in order."""
         return list(items[:: self.every][: self.limit])
 
 
@@ -98,12 +98,12 @@ def read_scenes(
 
     Args:
         folder: Holds `images/` and `labels.csv` (image, text, type, x0, y0, x1, y1, and
-            format where it is known).
-        selection: Which of its pictures.
-        alphabet: Characters of the texts; those of Russian plates when None.
+            format if it is known).
+        selection: The selection of pictures.
+        alphabet: The characters of the texts; those of Russian plates when None.
 
     Raises:
-        DataError: Something is missing or malformed; the message names the file and the line.
+        DataError: Data is missing or malformed; the message names the file and the line.
     """
     alphabet = alphabet or russian().alphabet
     labels, images = folder / "labels.csv", _check_folder(folder / "images")
@@ -121,17 +121,17 @@ def read_scenes(
 def read_boxes(
     folder: Path, split: str, *, ignore: Path | None = None, selection: Selection = ALL
 ) -> list[BoxedPicture]:
-    """Read one split of a YOLO data set; a picture without a label file has no plates.
+    """Read one split of a YOLO data set. A picture without a label file has no plates.
 
     Args:
         folder: Holds `images/SPLIT` and `labels/SPLIT`.
-        split: For example `val`.
-        ignore: CSV of plates without a label (image, x0, y0, x1, y1); `ignore.csv` in the folder,
-            where there is one, when None.
-        selection: Which of its pictures.
+        split: The name of the split, for example `val`.
+        ignore: CSV of plates without a label (image, x0, y0, x1, y1). When None, `ignore.csv` of
+            the folder is used if it exists.
+        selection: The selection of pictures.
 
     Raises:
-        DataError: Something is missing or malformed; the message names the file and the line.
+        DataError: Data is missing or malformed; the message names the file and the line.
     """
     images = _check_folder(folder / "images" / split)
     labels = _check_folder(label_folder(images))
@@ -179,7 +179,7 @@ def _box(where: str, row: dict[str, str]) -> Box:
 
 
 def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield where each row of a CSV file stands and its values by column."""
+    """Yield the place of each row of a CSV file, `file:line`, and its values by column."""
     reader = csv.reader(_text(path).splitlines())
     header = next(reader, [])
     missing = [column for column in columns if column not in header]

@@ -1,4 +1,4 @@
-"""Matching detections with labelled boxes: precision, recall and average precision."""
+"""Matches detections with labelled boxes; computes precision, recall and average precision."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COCO_THRESHOLDS = tuple(round(0.5 + 0.05 * step, 2) for step in range(10))
 
 @dataclass(frozen=True)
 class Detected:
-    """One picture's detections and labels, boxes as xyxy pixels.
+    """The detections and labels of one picture; boxes are xyxy pixels.
 
     Attributes:
-        image: File name.
-        boxes: Detections.
+        image: The file name.
+        boxes: The detected boxes.
         scores: Their scores.
-        labels: Labelled boxes.
-        ignored: Plates without a label; what is found there counts neither way.
+        labels: The labelled boxes.
+        ignored: Plates without a label; a detection there is neither right nor wrong.
     """
 
     image: str
@@ -39,12 +39,12 @@ class Detected:
 
 @dataclass(frozen=True)
 class Match:
-    """Which detection of a picture found which label.
+    """A pair of a detection and a label in one picture; one of both may be missing.
 
     Attributes:
-        detection: Index of the detection, None for a label that nothing found.
-        label: Index of the label, None for a false alarm.
-        iou: Their IoU; the best with any label for a false alarm; 0 without.
+        detection: The index of the detection; None for a label that was not found.
+        label: The index of the label; None for a false alarm.
+        iou: Their IoU. For a false alarm, the best IoU with any label, or 0.
     """
 
     detection: int | None
@@ -55,11 +55,11 @@ class Match:
 def match(picture: Detected, iou_threshold: float = IOU_THRESHOLD) -> list[Match]:
     """Pair detections with labels greedily, best score first, each label at most once.
 
-    A detection takes the free label it overlaps most. One that finds no label but overlaps an
-    ignored box (IoU 0.5) is left out.
+    A detection gets the free label that it overlaps most. A detection that gets no label but
+    overlaps an ignored box (IoU 0.5) is left out.
 
     Returns:
-        One match for each detection that counts, best first, then for each label not found.
+        One match for each counted detection, best score first, then one for each missed label.
 
     Source: Everingham et al. 2010 (PASCAL VOC); Lin et al. 2014 (COCO).
     """
@@ -85,10 +85,10 @@ def _iou(boxes: Sequence[Box], others: Sequence[Box]) -> list[list[float]]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Precision and recall as the threshold falls; a point per distinct score.
+    """Precision and recall at falling thresholds, with a point for each distinct score.
 
     Attributes:
-        threshold: [N] scores, falling.
+        threshold: [N], the scores, falling.
         precision: [N].
         recall: [N], rising.
     """
@@ -105,24 +105,24 @@ class Curve:
 
 
 def precision_recall(scores: Sequence[float], hits: Sequence[bool], labels: int) -> Curve:
-    """Follow precision and recall over all detections of a data set.
+    """Compute the curve of precision and recall over all detections of a data set.
 
     Args:
-        scores: Of every detection that counts.
-        hits: Whether it found a label.
-        labels: Labelled boxes of the data set, at least one.
+        scores: The score of every counted detection.
+        hits: For each of these detections, true when it found a label.
+        labels: The number of labelled boxes in the data set, at least one.
     """
     order = np.argsort(-np.asarray(scores, float), kind="stable")
     score, hit = np.asarray(scores, float)[order], np.asarray(hits, bool)[order]
-    last = np.append(score[1:] != score[:-1], True)[: len(score)]  # of detections that tie
+    last = np.append(score[1:] != score[:-1], True)[: len(score)]  # of equal scores
     found, shown = hit.cumsum()[last], np.arange(1, len(hit) + 1)[last]
     return Curve(score[last], found / shown, found / labels)
 
 
 def average_precision(curve: Curve) -> float:
-    """Return the area under the interpolated precision-recall curve, all points.
+    """Return the area under the interpolated precision-recall curve, over all points.
 
-    The precision at a recall is the best one at that recall or a higher one.
+    The interpolated precision at a recall is the best precision at that recall or a higher one.
 
     Source: Everingham et al. 2010, "The PASCAL visual object classes challenge", as used from 2010.
     """
@@ -131,7 +131,7 @@ def average_precision(curve: Curve) -> float:
 
 
 def curve_of(pictures: Sequence[Detected], iou_threshold: float = IOU_THRESHOLD) -> Curve:
-    """Match every picture and return the data set's precision-recall curve."""
+    """Match the detections of every picture; return the precision-recall curve of all."""
     counted = [
         (picture.scores[one.detection], one.label is not None)
         for picture in pictures

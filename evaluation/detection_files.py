@@ -1,4 +1,4 @@
-"""What is written of detection: a row per label and false alarm, the curve, sheets of both."""
+"""Writes the results of detection: a row per label and false alarm, the curve, and sheets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HIT, MISS, FALSE_ALARM = "hit", "miss", "false alarm"
 
 @dataclass(frozen=True)
 class BoxRow:
-    """A row of `detections.csv`, with the label's box where there is one."""
+    """A row of `detections.csv`, with the box of the label if there is one, else the detection."""
 
     image: str
     kind: str
@@ -44,12 +44,12 @@ class CurveRow:
 
 @dataclass(frozen=True)
 class Judged:
-    """A match in its picture, and whether it is a hit, a miss or a false alarm.
+    """A match in its picture, judged as a hit, a miss or a false alarm.
 
     Attributes:
-        picture: What was detected and labelled there.
-        match: Of a detection, a label or both.
-        kind: `hit`, `miss` or `false alarm`; `""` for a false alarm below the threshold.
+        picture: The detections and labels of the picture.
+        match: The match of a detection, a label or both.
+        kind: The kind: `hit`, `miss`, `false alarm`, or `""` for one below the threshold.
     """
 
     picture: Detected
@@ -58,13 +58,13 @@ class Judged:
 
     @property
     def score(self) -> float:
-        """The detection's; 0 without one."""
+        """The score of the detection; 0 without one."""
         index = self.match.detection
         return 0.0 if index is None else self.picture.scores[index]
 
     @property
     def box(self) -> Box:
-        """The label, or the detection where that found none."""
+        """The box of the label, or of the detection if it found no label."""
         if self.match.label is not None:
             return self.picture.labels[self.match.label]
         assert self.match.detection is not None  # a match has one of both
@@ -74,7 +74,7 @@ class Judged:
 def write_detection(
     result: DetectionResult, pictures: Sequence[Detected], files: Sequence[Path], folder: Path
 ) -> None:
-    """Write `detections.csv`, the curve, and sheets in which wrong labels can be found."""
+    """Write `detections.csv`, the curve, and sheets that help to find wrong labels."""
     paths, threshold = {path.name: path for path in files}, result.at_threshold.threshold or 0.0
     judged = [judge_match(one, pair, threshold) for one in pictures for pair in match(one)]
     write_csv(BoxRow, [row_of(one) for one in judged if one.kind], folder / "detections.csv")
@@ -89,7 +89,7 @@ def write_detection(
 
 
 def judge_match(picture: Detected, pair: Match, threshold: float) -> Judged:
-    """Tell what a match is at a threshold."""
+    """Judge a match at a threshold."""
     sure = pair.detection is not None and picture.scores[pair.detection] >= threshold
     if pair.label is None:
         return Judged(picture, pair, FALSE_ALARM if sure else "")
@@ -103,7 +103,7 @@ def rows_of(curve: Curve) -> list[CurveRow]:
 
 
 def row_of(judged: Judged) -> BoxRow:
-    """Return a match's row of `detections.csv`."""
+    """Return the row of a match in `detections.csv`."""
     x0, y0, x1, y1 = (round(side, 1) for side in judged.box)
     return BoxRow(
         image=judged.picture.image,
@@ -119,7 +119,7 @@ def row_of(judged: Judged) -> BoxRow:
 
 
 def tile_of(judged: Judged, paths: Mapping[str, Path]) -> Tile:
-    """Show a miss or a false alarm with every label of the picture."""
+    """Return the tile of a miss or a false alarm, with every label of the picture."""
     picture, box = judged.picture, judged.box
     outlines = [Outline.of_box(label, LABEL) for label in picture.labels]
     if judged.match.detection is not None:

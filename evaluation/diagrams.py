@@ -1,4 +1,4 @@
-"""What an evaluation plots."""
+"""The diagrams of an evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PERCENT = (0.0, 101.0)
 
 
 def draw_precision_recall(curve: Curve, threshold: float, map50: float) -> Diagram:
-    """Draw precision over recall, with the point of the service's threshold."""
+    """Draw precision over recall, with the point at the service's threshold."""
     recall, precision = curve.recall.tolist(), curve.precision.tolist()
     steps = Line([0.0, *recall] if recall else [], [*precision[:1], *precision], steps=True)
     shown = int((curve.threshold >= threshold).sum()) - 1
@@ -24,7 +24,7 @@ def draw_precision_recall(curve: Curve, threshold: float, map50: float) -> Diagr
 
 
 def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram, Diagram]:
-    """Draw the error over the coverage as the text threshold falls, and both over the threshold."""
+    """Draw the error over the coverage at all text thresholds, and both over the threshold."""
     coverage = [100 * point.coverage for point in curve]
     error = [100 * point.error for point in curve]
     thresholds = [point.threshold for point in curve]
@@ -42,12 +42,12 @@ def draw_coverage(curve: Sequence[Coverage], threshold: float) -> tuple[Diagram,
 def draw_reliability(
     bins: Sequence[ScoreBin], ece: float | None, of: str = ""
 ) -> tuple[Diagram, Diagram]:
-    """Draw the accuracy of each bin of scores, and how many readings it holds.
+    """Draw the accuracy of each bin of scores, and the number of readings in it.
 
     Args:
-        bins: Of equal width.
+        bins: The bins, of equal width.
         ece: Their expected calibration error.
-        of: What was read, in the title.
+        of: The name of the readings, for the title.
     """
     width, lows = 1 / len(bins), [one.low for one in bins]
     full = [(one.score, one.accuracy) for one in bins if one.score is not None]

@@ -1,4 +1,4 @@
-"""From what became of each plate to the results of an evaluation."""
+"""Computes the results of an evaluation from the outcome of each plate."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def keep_found(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
-    """Measure how plates are read; apart from the counts, of standard plates only."""
+    """Measure the reading of plates. Apart from the counts, only standard plates are measured."""
     standard = of_type(outcomes, STANDARD)
     found = keep_found(standard)
     return ReadingResult(
@@ -87,7 +87,7 @@ def _verdict(outcome: Outcome) -> PlateVerdict:
 
 
 def count_verdicts(outcomes: Sequence[Outcome]) -> Verdicts:
-    """Count what became of plates."""
+    """Count the verdicts of plates."""
     of = Counter(outcome.verdict for outcome in outcomes)
     found, shown = len(outcomes) - of[MISSED], of[READ] + of[WRONG]
     return Verdicts(
@@ -116,7 +116,7 @@ def _compare_characters(found: Sequence[Outcome]) -> Characters:
 
 
 def _count_decoded(found: Sequence[Outcome]) -> Decoding:
-    """Count found plates that each way of decoding reads exactly, whatever the score."""
+    """Count the found plates that each way of decoding reads exactly, at any score."""
     known = all(outcome.free_text is not None for outcome in found)
     return Decoding(
         best_path=sum(o.answer is not None and o.answer.raw_text == o.label.text for o in found),
@@ -162,7 +162,7 @@ def _measure_showing(found: Sequence[Outcome]) -> Showing:
 
 
 def measure_calibration(found: Sequence[Outcome]) -> Calibration:
-    """Measure whether the text scores of found plates mean what they say."""
+    """Measure the calibration of the text scores of found plates: scores against accuracy."""
     scores, right = scores_of(found)
     bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
     return Calibration(
@@ -175,12 +175,12 @@ def measure_calibration(found: Sequence[Outcome]) -> Calibration:
 
 
 def scores_of(found: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
-    """Return the score of each best reading and whether it is right."""
+    """Return the score of each best reading, and true for each right one."""
     return [outcome.score for outcome in found], [outcome.is_right for outcome in found]
 
 
 def measure_detection(pictures: Sequence[Detected], threshold: float) -> DetectionResult:
-    """Measure detection, at the service's threshold and over all of them."""
+    """Measure detection, at the service's threshold and over all thresholds."""
     curves = {iou: curve_of(pictures, iou) for iou in COCO_THRESHOLDS}
     curve = curves[COCO_THRESHOLDS[0]]
     precisions = {iou: average_precision(one) for iou, one in curves.items()}
@@ -197,7 +197,7 @@ def measure_detection(pictures: Sequence[Detected], threshold: float) -> Detecti
 
 
 def _point(curve: Curve, index: int, threshold: float | None = None) -> OperatingPoint:
-    """Return one point of the curve; before its first point nothing is shown."""
+    """Return one point of the curve. Before its first point there is no detection."""
     if index < 0:
         return OperatingPoint(threshold, precision=None, recall=0.0, f1=0.0)
     return OperatingPoint(

@@ -1,4 +1,4 @@
-"""What became of each labelled plate, and each picture's detections."""
+"""Finds the outcome of each labelled plate, and the detections of each picture."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Outcome:
 
     Attributes:
         path: The picture file.
-        label: What was wanted.
-        answer: The plate found there, None when none was.
-        free_text: Its best reading without plate formats, None where that is not known.
+        label: The labelled plate, with the wanted text.
+        answer: The plate that was found there; None when none was found.
+        free_text: Its best reading without plate formats; None when not known.
     """
 
     path: Path
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """`read`, `wrong` (shown, but another text), `not shown` (not sure enough) or `missed`."""
+        """`read`, `wrong` (another text is shown), `not shown` (score too low) or `missed`."""
         if self.answer is None:
             return MISSED
         if not self.answer.text:
@@ -63,12 +63,12 @@ class Outcome:
 
     @property
     def width_px(self) -> float:
-        """Width of the detected box."""
+        """The width of the detected box."""
         return self.answer.xyxy[2] - self.answer.xyxy[0] if self.answer else 0.0
 
     @property
     def tilt_deg(self) -> float:
-        """How far the plate's horizontal edges are turned, clockwise, in [-180, 180]."""
+        """The angle of the plate's horizontal edges, clockwise, in [-180, 180]."""
         if self.answer is None or not self.answer.corners:
             return 0.0
         top_left, top_right, bottom_right, bottom_left = self.answer.corners
@@ -82,12 +82,12 @@ def judge(
 ) -> list[Outcome]:
     """Find the answer for each labelled plate of a picture.
 
-    Of several answers in one region, the one with the right text counts, else the best detection.
+    If a region has several answers, the one with the right text counts, else the best detection.
 
     Args:
         scene: The labelled picture.
-        answer: For the picture, or for what was made of it.
-        to_source: Maps points of what was recognised to those of the labelled picture.
+        answer: The answer for the picture, or for a changed view of it.
+        to_source: Maps points of the recognised view to points of the labelled picture.
     """
     free_texts = answer.free_texts or (None,) * len(answer.plates)
     plates = list(zip(answer.plates, free_texts, strict=True))
@@ -111,7 +111,7 @@ def judge_scenes(
     read: Callable[[Tensor], Answer],
     condition: Condition = AS_IT_IS,
 ) -> list[Outcome]:
-    """Read every scene as it is seen under a condition."""
+    """Read every scene under a condition; return the outcomes."""
     return [outcome for scene in scenes for outcome in _judge_view(scene, read, condition)]
 
 
@@ -144,7 +144,7 @@ def open_picture(path: Path) -> Tensor:
     """Read a picture of a data set.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: The picture cannot be read.
     """
     try:
         return read_picture(path)

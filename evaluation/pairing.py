@@ -1,4 +1,4 @@
-"""Two evaluations of the same plates: which plates only one of them reads, and may that be luck."""
+"""Compares two evaluations of the same plates, and tests whether the difference may be chance."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.results import PlateVerdict
 from evaluation.yolo_labels import Box
 
 SIGNIFICANT = 0.05
-"""A difference with a p-value from here on may be chance."""
+"""The significance level: a difference with this p-value or a higher one may be chance."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Change:
     """A labelled plate that one evaluation reads and the other does not.
 
     Attributes:
-        new: What became of it in the one.
-        old: What became of it in the other.
+        new: The verdict of the new evaluation.
+        old: The verdict of the old evaluation.
     """
 
     new: PlateVerdict
@@ -29,20 +29,20 @@ class Change:
 
     @property
     def is_won(self) -> bool:
-        """Tell whether it is the new one that reads it."""
+        """True when the new evaluation reads the plate."""
         return self.new.verdict == READ
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """How two evaluations differ on the plates of one type that both measured.
+    """The difference of two evaluations on the plates of one type that both measured.
 
     Attributes:
-        type: `std` or `other`.
-        plates: That both measured.
-        won: That only the new one reads.
-        lost: That only the old one reads.
-        p_value: Probability of a difference at least as large where neither reads better.
+        type: The type: `std` or `other`.
+        plates: The number of plates that both measured.
+        won: The plates that only the new evaluation reads.
+        lost: The plates that only the old evaluation reads.
+        p_value: The probability of a difference at least as large if neither reads better.
     """
 
     type: str
@@ -54,7 +54,7 @@ class PairedTest:
 
 @dataclass(frozen=True)
 class Pairing:
-    """Two evaluations plate by plate; plates that nobody can read are left out.
+    """A comparison of two evaluations plate by plate, without plates of type `bad`.
 
     Attributes:
         tests: One for each type of plates that both measured.
@@ -70,12 +70,13 @@ class Pairing:
 def mcnemar_exact(won: int, lost: int) -> float:
     """Return the two-sided p-value of McNemar's exact test.
 
-    If neither reads better, each plate that only one of them reads is a fair coin's throw. The
-    value is the probability of a result at least as one-sided as this one; 1 without such plates.
+    If neither reads better, each plate that only one of them reads is like a throw of a fair coin.
+    The p-value is the probability of a result at least as one-sided as this one. It is 1 without
+    such plates.
 
     Args:
-        won: Plates that only the one reads.
-        lost: Plates that only the other reads.
+        won: The number of plates that only the first evaluation reads.
+        lost: The number of plates that only the other evaluation reads.
 
     Source: McNemar 1947, "Note on the sampling error of the difference between correlated
     proportions or percentages"; exact by the binomial distribution, as in Fay 2010.
@@ -86,12 +87,12 @@ def mcnemar_exact(won: int, lost: int) -> float:
 
 
 def interpret(p_value: float) -> str:
-    """Say in plain words what a p-value means."""
+    """Return the meaning of a p-value in plain words."""
     return "hardly chance" if p_value < SIGNIFICANT else "may be chance"
 
 
 def pair(new: Sequence[PlateVerdict], old: Sequence[PlateVerdict]) -> Pairing:
-    """Compare what became of the same labelled plates: same picture, region and text."""
+    """Compare the verdicts of the same labelled plates: same picture, region and text."""
     of_new, of_old = _by_label(new), _by_label(old)
     shared = [Change(of_new[label], of_old[label]) for label in of_new if label in of_old]
     types = dict.fromkeys(change.new.type for change in shared)

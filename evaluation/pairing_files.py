@@ -1,4 +1,4 @@
-"""What is written of two evaluations plate by plate: sentences and tables, a CSV and sheets."""
+"""Writes the comparison of two evaluations plate by plate: text, a CSV file and sheets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reporting.sheets import write_sheets
 from reporting.tables import format_markdown
 
 LEAST_P = 0.001
-"""Smaller p-values are not told apart."""
+"""Smaller p-values are written as `< 0.001`."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class ChangeRow:
 
 
 def pair_reports(report: Report, other: Report) -> Pairing | None:
-    """Compare two reports plate by plate; None where one of them holds no readings."""
+    """Compare two reports plate by plate; None when one of them has no readings."""
     if report.reading is None or other.reading is None:
         return None
     return pair(report.reading.verdicts, other.reading.verdicts)
 
 
 def write_paired_test(report: Report, other: Report) -> str:
-    """Write the paired test of a report against another one, in Markdown."""
+    """Return the paired test of a report against another one, in Markdown."""
     pairing = pair_reports(report, other)
     title = f"{report.name} against {other.name}"
     if pairing is None:
@@ -57,7 +57,7 @@ def write_paired_test(report: Report, other: Report) -> str:
 
 
 def describe_test(test: PairedTest) -> str:
-    """Write a paired test in plain words: `214 std plates, won 5, lost 0: p = 0.062, ...`."""
+    """Describe a paired test in plain words: `214 std plates, won 5, lost 0: p = 0.062, ...`."""
     counts = f"{test.plates} {test.type} plates, won {len(test.won)}, lost {len(test.lost)}"
     if not test.won and not test.lost:
         return f"{counts}: the same plates are read"
@@ -86,7 +86,7 @@ def _direction(change: Change) -> str:
 
 
 def _reading(verdict: PlateVerdict) -> str:
-    """Write what became of a plate: `A123BC77 (read)`, `A123BC77 (not shown)`, `(missed)`."""
+    """Return a plate's text and verdict: `A123BC77 (read)`, `A123BC77 (not shown)`, `(missed)`."""
     return f"{verdict.text} ({verdict.verdict})".strip()
 
 
@@ -96,10 +96,10 @@ def write_changes(
     """Write `changed.csv` and `changed_1.png`, ...: the plates won and lost against each report.
 
     Args:
-        report: What was measured.
+        report: The new report.
         others: The reports to compare with.
-        outcomes: What the report was measured on.
-        folder: Where to write.
+        outcomes: The outcomes that the new report was measured on.
+        folder: The output folder.
     """
     changes = [
         (change, other.name)
@@ -130,7 +130,7 @@ def _csv_row(change: Change, against: str) -> ChangeRow:
 
 
 def _tile(outcome: Outcome, change: Change, against: str) -> Tile:
-    """Show the plate, what was wanted, and what the one that does not read it makes of it."""
+    """Return the tile of a plate: the wanted text, and the text of the evaluation that fails."""
     failed, how = (change.old, "won from") if change.is_won else (change.new, "lost to")
     where = "there" if change.is_won else "here"
     return replace(

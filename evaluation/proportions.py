@@ -1,4 +1,4 @@
-"""Parts of a whole, and how sure one can be of them."""
+"""Proportions: confidence intervals, and bins of values."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from itertools import pairwise
 
 Z_95 = 1.959964
-"""Two-sided 95 % quantile of the normal distribution."""
+"""The two-sided 95 % quantile of the normal distribution."""
 
 
 def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float, float] | None:
-    """Return the interval that holds the true proportion with 95 % confidence, None of nothing.
+    """Return the 95 % confidence interval of a proportion; None without trials.
 
     Source: Wilson 1927, "Probable inference, the law of succession, and statistical inference".
     """
@@ -23,11 +23,11 @@ def wilson_interval(successes: int, trials: int, z: float = Z_95) -> tuple[float
 
 
 def bin_of(value: float, edges: tuple[float, ...]) -> int:
-    """Return which of the len(edges) + 1 bins a value is in; an edge belongs to the bin above."""
+    """Return the index of a value's bin, of len(edges) + 1; an edge belongs to the bin above."""
     return sum(value >= edge for edge in edges)
 
 
 def bin_names(edges: tuple[float, ...]) -> list[str]:
-    """Name the bins between edges: `<40`, `40-60`, `>=60`."""
+    """Return the names of the bins between edges: `<40`, `40-60`, `>=60`."""
     between = [f"{low:g}-{high:g}" for low, high in pairwise(edges)]
     return [f"<{edges[0]:g}", *between, f">={edges[-1]:g}"]

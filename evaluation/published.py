@@ -1,4 +1,4 @@
-"""The figures that docs/accuracy.md and weights/README.md show: weights/figures.json."""
+"""The figures in weights/figures.json, which docs/accuracy.md and weights/README.md show."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from orchestrator.networks.weights import WEIGHTS
 
 FIGURES = WEIGHTS / "figures.json"
 UNLABELLED = Path(__file__).with_name("unlabelled_plates.csv")
-"""Plates of the validation photos that nobody labelled, found by eye among false alarms."""
+"""The list of unlabelled plates in the validation photos, found by eye among false alarms."""
 
 OURS, FLOAT32, TORCHSCRIPT, AS_LABELLED = ("ours", "float32", "torchscript", "as labelled")
 PREDECESSOR, PREDECESSOR_ALL = ("predecessor", "predecessor, every text shown")
 SIDES_PX = (640, 800)
-"""Longest sides of the detector's input that are measured beside the service's own."""
+"""The longest sides of the detector's input that are measured besides the service's own."""
 
 
 @dataclass(frozen=True)
 class PublishedReading:
-    """How plates are read, without the plates themselves."""
+    """The figures of reading, without data of single plates."""
 
     std: Verdicts
     other: Verdicts
@@ -42,7 +42,7 @@ class PublishedReading:
 
 @dataclass(frozen=True)
 class PublishedDetection:
-    """How plates are detected; IoU 0.5 unless the name says otherwise."""
+    """The figures of detection, at IoU 0.5 unless the name says otherwise."""
 
     pictures: int
     labels: int
@@ -55,16 +55,16 @@ class PublishedDetection:
 
 @dataclass(frozen=True)
 class PublishedRun:
-    """One evaluation.
+    """The figures of one evaluation.
 
     Attributes:
-        engines: What ran each network.
-        weights_sha256: Of each network.
-        detector_side_px: Longest side of the detector's input.
-        text_threshold: Least score of a text that was shown.
-        reading: Where the scenes were read.
-        detection: Where detection was measured.
-        conditions: Where the scenes were read under conditions.
+        engines: The engine of each network.
+        weights_sha256: The SHA-256 of each network's weights.
+        detector_side_px: The longest side of the detector's input.
+        text_threshold: The lowest score of a shown text.
+        reading: The figures of reading; None when no scenes were read.
+        detection: The figures of detection; None when it was not measured.
+        conditions: The results under conditions; None when they were not measured.
     """
 
     engines: Mapping[str, str]
@@ -78,7 +78,7 @@ class PublishedRun:
 
 @dataclass(frozen=True)
 class PublishedTest:
-    """Ours against the predecessor's pair on the standard plates; see `evaluation.pairing`."""
+    """Our networks against the predecessor's, on the standard plates; see `evaluation.pairing`."""
 
     plates: int
     won: int
@@ -88,7 +88,7 @@ class PublishedTest:
 
 @dataclass(frozen=True)
 class MeasuredOn:
-    """What the figures were measured on; versions by package."""
+    """The machine that the figures were measured on, and the versions by package."""
 
     cpu: str
     cores: int
@@ -100,12 +100,12 @@ class Published:
     """All figures of the pages, from one command.
 
     Attributes:
-        machine: What they were measured on.
-        weights_sha256: Of every file of weights, by its name.
-        unlabelled_sha256: Of the list of plates that detection sets aside.
-        parameters: Numbers that training fits, by network.
-        runs: The evaluations by name.
-        against_predecessor: How ours and the predecessor's pair differ, plate by plate.
+        machine: The machine that they were measured on.
+        weights_sha256: The SHA-256 of every weight file, by its name.
+        unlabelled_sha256: The SHA-256 of the list of plates that detection ignores.
+        parameters: The number of trained parameters, by network.
+        runs: The evaluations, by name.
+        against_predecessor: Our networks against the predecessor's pair, plate by plate.
     """
 
     machine: MeasuredOn
@@ -117,7 +117,7 @@ class Published:
 
 
 def publish_run(report: Report) -> PublishedRun:
-    """Keep the figures of a report: nothing of single plates, which are personal data."""
+    """Return the figures of a report, without data of single plates, which is personal data."""
     return PublishedRun(
         engines=report.engines,
         weights_sha256=report.weights_sha256,

@@ -1,4 +1,4 @@
-"""The pages that show published figures, and the parts of them that are written from these."""
+"""Writes the parts of the pages that show published figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def render(page: str, published: Published) -> str:
     """Return a page with each of its parts written from the figures.
 
     Raises:
-        DataError: The page has no part, or one that nobody writes.
+        DataError: The page has no part, or a part without a writer.
     """
     return rewrite(page, {name: partial(write, published) for name, write in PARTS.items()})
 
@@ -57,7 +57,7 @@ def _detection(published: Published, name: str) -> PublishedDetection:
 
 
 def write_headline(published: Published) -> str:
-    """Write how well plates are found and read, ours beside the predecessor's."""
+    """Write the rates of found and read plates, ours beside the predecessor's."""
     ours, theirs = _reading(published, OURS), _reading(published, PREDECESSOR)
     found, run = _detection(published, OURS), published.runs[OURS]
     rows = _headline_rows(ours, theirs, found)
@@ -91,7 +91,7 @@ def _headline_rows(
 
 
 def write_files(published: Published) -> str:
-    """Write what each file of weights is, and how many parameters its network has."""
+    """Write a table of the weight files and the number of parameters of their networks."""
     counts = {name: f"{count / 1e6:.2f} M" for name, count in published.parameters.items()}
     rows = [
         (f"`{NETWORKS[name].weights}`", title, counts[name], f"`orchestrator/networks/{name}.py`")
@@ -107,7 +107,7 @@ def write_files(published: Published) -> str:
 
 
 def write_data(published: Published) -> str:
-    """Write what was measured on and with."""
+    """Write the description of the data, the machine and the software."""
     reading, machine = _reading(published, OURS), published.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine.packages.items())
     scenes = (
@@ -120,7 +120,7 @@ def write_data(published: Published) -> str:
 
 
 def write_sides(published: Published) -> str:
-    """Write what the size of the detector's input does, in float32."""
+    """Write the effect of the size of the detector's input, in float32."""
     runs = [published.runs[str(side)] for side in SIDES_PX] + [published.runs[FLOAT32]]
     return format_markdown(
         ("side, px", "mAP50", "mAP50-95", "P / R at the service's threshold", "P / R at best F1",
@@ -141,7 +141,7 @@ def _side_row(run: PublishedRun) -> tuple[Cell, ...]:
 
 
 def write_labels(published: Published) -> str:
-    """Write what the labels of the validation photos do to the figures."""
+    """Write the effect of the labels of the validation photos on the figures."""
     clean, raw = _detection(published, OURS), _detection(published, AS_LABELLED)
     rows = [
         (title, *_detection_cells(found))
@@ -158,7 +158,7 @@ def write_labels(published: Published) -> str:
 
 
 def write_engines(published: Published) -> str:
-    """Write what each engine of the detector does to the figures."""
+    """Write the effect of each engine of the detector on the figures."""
     names = (OURS, FLOAT32, TORCHSCRIPT)
     found = [_detection(published, name) for name in names]
     read = [_reading(published, name).std for name in names]
@@ -172,7 +172,7 @@ def write_engines(published: Published) -> str:
 
 
 def write_reader(published: Published) -> str:
-    """Write how the reader compares with the predecessor's."""
+    """Write the comparison of our reader with the predecessor's."""
     names = (OURS, PREDECESSOR, PREDECESSOR_ALL)
     all_of = [_reading(published, name) for name in names]
     rows: list[tuple[Cell, ...]] = [
@@ -189,7 +189,7 @@ def write_reader(published: Published) -> str:
 
 
 def write_conditions(published: Published) -> str:
-    """Write how ours and the predecessor's pair read the scenes made worse."""
+    """Write the reading of scenes under conditions, by ours and by the predecessor's pair."""
     ours, theirs = (published.runs[name].conditions for name in (OURS, PREDECESSOR))
     if ours is None or theirs is None:
         return "Not measured yet with these weights.\n"
@@ -254,7 +254,7 @@ def _engines(run: PublishedRun) -> str:
 
 
 def _paragraphs(*parts: str) -> str:
-    """Join texts and tables; texts are wrapped as in the rest of the pages."""
+    """Join texts and tables; texts are wrapped like the rest of the pages."""
     wrapped = (part if part.startswith("|") else _wrap(part) for part in parts)
     return "\n\n".join(part.rstrip("\n") for part in wrapped) + "\n"
 
@@ -273,4 +273,4 @@ PARTS = {
     "reader": write_reader,
     "conditions": write_conditions,
 }
-"""Who writes each part."""
+"""The function that writes each part, by name."""

@@ -1,6 +1,6 @@
-"""`python -m evaluation.publishing`: measures all figures of the pages, and writes file and pages.
+"""`python -m evaluation.publishing`: measures all figures, and writes their file and the pages.
 
-Without data, the pages alone are written again, from the file.
+Without data, only the pages are written again, from the file.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from reporting.machine import describe_machine
 
 @dataclass(frozen=True)
 class Sources:
-    """What the figures are measured on; see docs/evaluation.md.
+    """The sources of the figures: data and weights; see docs/evaluation.md.
 
     Attributes:
-        scenes: Folder of pictures whose texts are known.
-        detection: YOLO data set.
-        ancestor: Folder with the predecessor's stn.pth and lprnet.pth.
-        reports: Where each run's whole report goes.
-        unlabelled: CSV of the data set's plates without a label.
+        scenes: The folder of pictures with known texts.
+        detection: The YOLO data set.
+        ancestor: The folder with the predecessor's stn.pth and lprnet.pth.
+        reports: The folder for the whole report of each run.
+        unlabelled: The CSV of the data set's plates without a label.
     """
 
     scenes: Path
@@ -64,14 +64,14 @@ class Sources:
 
 @dataclass(frozen=True)
 class Plan:
-    """One of the runs.
+    """The plan of one run.
 
     Attributes:
-        options: What recognises.
-        reads: Whether it reads the scenes.
-        detects: Whether detection is measured.
-        ignores: Whether detection sets plates aside that nobody labelled.
-        conditions: Whether it reads the scenes under conditions.
+        options: The options of the recognizer.
+        reads: True when it reads the scenes.
+        detects: True when it measures detection.
+        ignores: True when detection ignores the unlabelled plates.
+        conditions: True when it reads the scenes under conditions.
     """
 
     options: RecognizerOptions
@@ -82,8 +82,8 @@ class Plan:
 
 
 def plan_runs(ancestor: Path) -> dict[str, Plan]:
-    """Return every run of the pages by its name."""
-    # One thread: on busy cores more of them mostly wait for each other.
+    """Return the plan of every published run, by name."""
+    # One thread: on busy cores, more threads mostly wait for each other.
     small = RecognizerOptions(device="cpu", engine=Engine.OPENVINO_INT8, threads=1)
     floats = replace(small, engine=Engine.OPENVINO)
     theirs = replace(
@@ -109,8 +109,8 @@ def measure(sources: Sources) -> Published:
     """Run every evaluation and return the figures.
 
     Raises:
-        DataError: Data cannot be used.
-        WeightsError: Weights cannot be used.
+        DataError: The data cannot be used.
+        WeightsError: The weights cannot be used.
     """
     prepare_folder(sources.reports)
     plans = plan_runs(sources.ancestor)
@@ -143,17 +143,17 @@ def _run(name: str, plan: Plan, sources: Sources) -> Report:
 
 
 def list_weights() -> dict[str, str]:
-    """Return the SHA-256 of every file of weights, by its name.
+    """Return the SHA-256 of every weight file, by its name.
 
     Raises:
-        WeightsError: A file is not the one that SHA256SUMS lists.
+        WeightsError: A file has another SHA-256 than SHA256SUMS lists.
     """
     files = sorted(path for path in WEIGHTS.iterdir() if LISTED.search(path.name))
     return {path.name: check_listed(path) for path in files}
 
 
 def count_parameters() -> dict[str, int]:
-    """Return how many numbers training fits, by network."""
+    """Return the number of trained parameters, by network."""
     return {name: sum(tensor.numel() for tensor in load(name).parameters()) for name in NETWORKS}
 
 
@@ -170,7 +170,7 @@ def write_pages(published: Published) -> None:
     """Write the figures into the pages.
 
     Raises:
-        DataError: A page has no place for them.
+        DataError: A page has no part for them.
     """
     for page in PAGES:
         text = render(page.read_text(encoding="utf-8"), published)

@@ -1,4 +1,4 @@
-"""How far a text that was read is from the true one.
+"""Measures the distance between a text that was read and the true text.
 
 Source: Levenshtein 1966 (edit distance); the character error rate is the one of speech and
 handwriting recognition: edits over true characters.
@@ -14,12 +14,12 @@ from orchestrator.edits import edit_costs, edit_distance
 from reporting.comparison import ratio
 
 Pair = tuple[str, str]
-"""What was wanted, what was read."""
+"""A wanted text and a read text, or one character of each."""
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """A character that was read as another one, how often; `""` where there is none."""
+    """A character that was read as another one, with a count; `""` when one of them is missing."""
 
     wanted: str
     read: str
@@ -30,8 +30,8 @@ def align(wanted: str, read: str) -> list[Pair]:
     """Pair the characters of two texts with the fewest edits.
 
     Returns:
-        Character pairs in order; `""` on one side where a character was left out or added.
-        Where several alignments are as good, the one that replaces rather than leaves out.
+        Character pairs in order; `""` is on one side if a character was left out or added. If
+        several alignments are equally good, the one with replacements is chosen.
     """
     costs = edit_costs(wanted, read)
     pairs: list[Pair] = []
@@ -50,7 +50,7 @@ def align(wanted: str, read: str) -> list[Pair]:
 
 
 def character_error_rate(pairs: Iterable[Pair]) -> float | None:
-    """Return edits over wanted characters; may pass 1; None without any characters."""
+    """Return edits over wanted characters. It may be above 1, and is None without characters."""
     texts = list(pairs)
     edits = sum(edit_distance(wanted, read) for wanted, read in texts)
     return ratio(edits, sum(len(wanted) for wanted, _ in texts))

@@ -1,4 +1,4 @@
-"""What is written of reading: a row per plate, the curves of text scores, sheets of misses."""
+"""Writes the results of reading: a row per plate, curves of text scores, sheets of misses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reporting.sheets import write_sheets
 
 @dataclass(frozen=True)
 class PlateRow:
-    """A labelled plate's row of `plates.csv`; what follows the verdict is empty when missed."""
+    """The row of a labelled plate in `plates.csv`; fields after the verdict are empty if missed."""
 
     image: str
     type: str
@@ -47,10 +47,10 @@ def write_reading(
     """Write `plates.csv`, `misses.csv`, the curves of text scores and the sheets of misses.
 
     Args:
-        result: Measured on the outcomes.
-        outcomes: Of every labelled plate.
-        threshold: Least score of a text that was shown.
-        folder: Where to write.
+        result: The result that was measured on the outcomes.
+        outcomes: The outcome of every labelled plate.
+        threshold: The lowest score of a shown text.
+        folder: The output folder.
     """
     missed = [o for o in outcomes if o.verdict != READ and o.label.type != BAD]
     missed.sort(key=lambda outcome: outcome.label.type != STANDARD)
@@ -69,7 +69,7 @@ def write_reading(
 
 
 def row_of(outcome: Outcome) -> PlateRow:
-    """Return a labelled plate's row of `plates.csv`."""
+    """Return the row of a labelled plate in `plates.csv`."""
     label, answer = outcome.label, outcome.answer
     row = PlateRow(outcome.path.name, label.type, label.text, outcome.verdict)
     if answer is None:
@@ -93,7 +93,7 @@ def row_of(outcome: Outcome) -> PlateRow:
 
 
 def tile_of(outcome: Outcome) -> Tile:
-    """Show a plate that was not read, what was wanted and what was read instead."""
+    """Return the tile of a plate that was not read: the wanted text, and the read text."""
     label, answer = outcome.label, outcome.answer
     outlines = [Outline.of_box(label.region, LABEL)]
     if answer is not None:

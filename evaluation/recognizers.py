@@ -1,4 +1,4 @@
-"""What recognises the pictures: the networks in this process, or a Triton server."""
+"""Recognizers of pictures: the networks in this process, or a Triton server."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from orchestrator.server.repository import REPOSITORY
 from orchestrator.settings import Settings
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
-"""What detection is measured with: the whole precision-recall curve, as YOLOv5 validates."""
+"""Parameters for detection that give the whole precision-recall curve, as YOLOv5 validates."""
 
 Parameters = Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for a picture.
+    """The answer for a picture.
 
     Attributes:
-        plates: As a client sees them.
-        free_texts: Each plate's best reading by beam search without plate formats, of what its
-            text was read from; empty where the reader's logits cannot be had.
+        plates: The plates, as a client gets them.
+        free_texts: The best reading of each plate by beam search without plate formats, from the
+            same crops as its text. Empty when the logits of the reader are not available.
     """
 
     plates: Plates
@@ -55,15 +55,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Recognizer:
-    """The seam to what recognises; both functions take uint8 [H, W, 3] BGR.
+    """A recognizer of plates; both of its functions take uint8 [H, W, 3] BGR.
 
     Attributes:
-        kind: `in process` or `triton`.
-        settings: What the pictures are recognised with.
+        kind: The kind: `in process` or `triton`.
+        settings: The settings of the recognition.
         read: Finds and reads the plates with these settings.
         detect: Only finds them, down to the lowest scores.
-        weights: SHA-256 of each network's weights; empty where they are not known.
-        engines: What runs each network; empty where that is not known.
+        weights: The SHA-256 of each network's weights; empty when not known.
+        engines: The engine of each network; empty when not known.
     """
 
     kind: str
@@ -76,20 +76,20 @@ class Recognizer:
 
 @dataclass(frozen=True)
 class RecognizerOptions:
-    """Which recognizer to use.
+    """The options that choose a recognizer.
 
     Attributes:
-        url: A running server.
-        triton: Start a server for this.
-        weights: Folder of the weights, ours when None.
-        formats: File of what the plates may say; when None that of the weights, and with a
-            running server that of the project's own.
-        checkpoints: Files for single networks, by `yolo`, `stn` and `lprnet`.
-        device: `auto`, `cpu` or `gpu`.
-        engine: What runs the networks; `auto` fits the machine.
-        threads: CPU threads; all cores when 0.
+        url: The URL of a running server.
+        triton: True when a server is started for the evaluation.
+        weights: The folder of the weights; ours when None.
+        formats: The file of plate formats. When None, the file of the weights is used, or with a
+            running server the file of Russian formats.
+        checkpoints: The files for single networks, by `yolo`, `stn` and `lprnet`.
+        device: The device: `auto`, `cpu` or `gpu`.
+        engine: The engine of the networks; `auto` fits the machine.
+        threads: The number of CPU threads; all cores when 0.
         parameters: Request parameters that override the settings.
-        changed: Other settings than the shipped ones, in process only.
+        changed: Settings that differ from the shipped ones, in process only.
     """
 
     url: str | None = None
@@ -116,7 +116,7 @@ class RecognizerOptions:
             )
 
     def choose_formats(self) -> Path:
-        """Return the file of what the plates may say; of a running server's nothing is known here.
+        """Return the file of plate formats; the formats of a running server are not known here.
 
         Raises:
             WeightsError: The weights have none, or read another alphabet.
@@ -127,7 +127,7 @@ class RecognizerOptions:
 
     @property
     def name(self) -> str:
-        """What recognises, in a few words: the server, or the folder of the weights."""
+        """The name of the recognizer: the server, or the folder of the weights."""
         if self.url:
             return self.url
         folder = (self.weights or WEIGHTS).resolve()
@@ -137,7 +137,7 @@ class RecognizerOptions:
 
 @contextmanager
 def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
-    """Give the recognizer for the length of a `with` block.
+    """Open the recognizer for the length of a `with` block.
 
     Raises:
         WeightsError: Weights cannot be used.
@@ -178,10 +178,10 @@ def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats
 
 
 def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
-    """Take `NAME=VALUE` apart.
+    """Parse assignments of the form `NAME=VALUE`.
 
     Raises:
-        SettingsError: There is no `=`.
+        SettingsError: The name, the `=` or the value is missing.
     """
     pairs = [one.partition("=") for one in assignments]
     for name, sign, value in pairs:
@@ -191,7 +191,7 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
 
 
 def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
-    """Return a recognizer that runs the service's pipeline with the networks given."""
+    """Return a recognizer that runs the service's pipeline with the given networks."""
     everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
     reader = Reader(infer, formats, settings.temperature)
 
@@ -206,7 +206,7 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
 
 
 def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
-    """Look at plates that were found, N at least 1, and read them without formats."""
+    """Read found plates again, at least 1, without plate formats."""
     boxes = torch.tensor([plate.xyxy for plate in plates], dtype=torch.float32)
     logits = look_at(picture, boxes, reader).logits.numpy()
     free = Grammar.free(reader.formats.alphabet)
@@ -216,7 +216,7 @@ def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, .
 
 @contextmanager
 def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
-    """Serve the weights from a model repository of their own; gives the server's URL."""
+    """Serve the weights from a temporary model repository; give the URL of the server."""
     with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
         models = Path(folder) / "model_repository"
         exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
@@ -238,7 +238,7 @@ def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
     given: dict[str, Any] = dict(parameters)
     with PlateClient(url) as client:
         settings = client.server_settings()
-        most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server takes no more
+        most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server accepts no more
         everything: dict[str, Any] = {**EVERYTHING, "max_plates": most, "outputs": FROM_DETECTION}
         yield Recognizer(
             "triton",

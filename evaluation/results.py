@@ -1,4 +1,4 @@
-"""What an evaluation found out, as it stands in `report.json`."""
+"""The results of an evaluation, as they are stored in `report.json`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from evaluation.yolo_labels import Box
 from orchestrator.settings import Settings
 
 PRECISION = 0.99
-"""Coverage is told for this precision."""
+"""The precision at which coverage is reported."""
 
 
 @dataclass(frozen=True)
 class HitRate:
-    """Plates of one bin of widths or tilts, and how many were hit: read or detected."""
+    """The number of plates in a bin of widths or tilts, and of hits: read or detected plates."""
 
     bin: str
     plates: int
@@ -26,20 +26,20 @@ class HitRate:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What became of labelled plates; rates are None of no plates.
+    """The counts and rates of verdicts of labelled plates; rates are None without plates.
 
     Attributes:
-        plates: Labelled.
-        found: Read, wrong or not shown.
-        read: Shown with the wanted text.
-        wrong: Shown with another text.
-        not_shown: Not sure enough.
-        missed: Not found.
-        found_rate: Found of labelled.
-        read_rate: Read of labelled.
-        read_interval: Where the true `read_rate` lies with 95 % confidence.
-        read_of_found: Read of found.
-        wrong_of_shown: Wrong of read and wrong.
+        plates: All labelled plates.
+        found: Plates that are read, wrong or not shown.
+        read: Plates shown with the wanted text.
+        wrong: Plates shown with another text.
+        not_shown: Found plates without a shown text: the score is too low.
+        missed: Plates that were not found.
+        found_rate: Found plates / labelled plates.
+        read_rate: Read plates / labelled plates.
+        read_interval: The 95 % confidence interval of `read_rate`.
+        read_of_found: Read plates / found plates.
+        wrong_of_shown: Wrong plates / shown plates (read and wrong).
     """
 
     plates: int
@@ -57,7 +57,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Characters:
-    """How the best readings of found plates differ from what they say."""
+    """The differences between the best readings of found plates and their true texts."""
 
     error_rate: float | None
     too_short: int
@@ -67,7 +67,7 @@ class Characters:
 
 @dataclass(frozen=True)
 class Decoding:
-    """Found plates that each way of decoding reads exactly; None where that is not known."""
+    """The number of found plates that each way of decoding reads exactly; None if not known."""
 
     best_path: int
     free_beam: int | None
@@ -76,12 +76,12 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Showing:
-    """What the text threshold does to found plates.
+    """The effect of the text threshold on found plates.
 
     Attributes:
-        coverage: Shown over found.
-        error: Wrong over shown.
-        at_precision: The most coverage at a precision of `PRECISION`, and its threshold.
+        coverage: Shown plates / found plates.
+        error: Wrong plates / shown plates.
+        at_precision: The highest coverage at a precision of `PRECISION`, and its threshold.
     """
 
     coverage: float | None
@@ -91,14 +91,14 @@ class Showing:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Whether text scores mean what they say.
+    """The calibration of text scores: the difference between scores and accuracy.
 
     Attributes:
-        ece: Expected calibration error over bins of equal width.
-        ece_equal_mass: The same over bins of equally many readings.
-        brier: Mean squared distance of score and truth.
-        bins: Of equal width.
-        equal_mass_bins: Of equally many readings.
+        ece: The expected calibration error over bins of equal width.
+        ece_equal_mass: The same over bins with equal numbers of readings.
+        brier: The mean squared distance of score and truth.
+        bins: The bins of equal width.
+        equal_mass_bins: The bins with equal numbers of readings.
     """
 
     ece: float | None
@@ -110,15 +110,15 @@ class Calibration:
 
 @dataclass(frozen=True)
 class PlateVerdict:
-    """What became of one labelled plate; reports are compared plate by plate with it.
+    """The verdict of one labelled plate; reports are compared plate by plate with it.
 
     Attributes:
-        image: File name of the picture.
-        type: `std`, `other` or `bad`.
-        region: Where the plate is, xyxy pixels, with some margin.
-        wanted: Its text.
-        verdict: `read`, `wrong`, `not shown` or `missed`.
-        text: What was shown, or would have been with a lower threshold; `""` where nothing.
+        image: The file name of the picture.
+        type: The type: `std`, `other` or `bad`.
+        region: The region of the plate, xyxy pixels, with some margin.
+        wanted: The true text.
+        verdict: The verdict: `read`, `wrong`, `not shown` or `missed`.
+        text: The shown text, or the one that a lower threshold would show; `""` without any.
     """
 
     image: str
@@ -131,21 +131,22 @@ class PlateVerdict:
 
 @dataclass(frozen=True)
 class ReadingResult:
-    """How plates are read; apart from `labels` and `other`, standard plates.
+    """The results of reading. Unless another type is named, they are of standard plates.
 
     Attributes:
-        pictures: With a labelled plate.
-        labels: Plates by type.
-        std: Standard plates.
-        other: Other plates that can be read.
-        characters: Of those found.
-        decoding: Of those found.
-        by_width_px: Of those found, by width of the box.
-        by_tilt_deg: Of those found, by tilt.
-        coverage: Of those found.
-        calibration: Of those found.
-        verdicts: Of every labelled plate, whatever its type.
-        by_format: Of all that can be read and whose format the labels name, missed ones too.
+        pictures: The number of pictures with a labelled plate.
+        labels: The number of plates by type.
+        std: The verdicts of standard plates.
+        other: The verdicts of other plates that can be read.
+        characters: The character errors of found plates.
+        decoding: The results of each way of decoding, of found plates.
+        by_width_px: The rate of read plates among the found ones, by width of the box.
+        by_tilt_deg: The rate of read plates among the found ones, by tilt.
+        coverage: The effect of the text threshold on found plates.
+        calibration: The calibration of the scores of found plates.
+        verdicts: The verdicts of all labelled plates, of any type.
+        by_format: The rate of read plates by format, among all readable plates whose labels name a
+            format, including missed ones.
     """
 
     pictures: int
@@ -164,13 +165,13 @@ class ReadingResult:
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """Standard plates under one condition, or under several together.
+    """The results for standard plates under one condition, or under several together.
 
     Attributes:
-        name: Of the condition.
-        std: What became of the plates.
-        ece: Expected calibration error of the text scores, bins of equal width.
-        ece_equal_mass: The same, bins of equally many readings.
+        name: The name of the condition.
+        std: The verdicts of the plates.
+        ece: The expected calibration error of the text scores, over bins of equal width.
+        ece_equal_mass: The same over bins with equal numbers of readings.
     """
 
     name: str
@@ -181,16 +182,16 @@ class ConditionResult:
 
 @dataclass(frozen=True)
 class RatePoint:
-    """A point of a curve: plates of one width, turn or smear, and what part of them is read.
+    """A point of a curve: the part that is read of the plates of one width, turn or smear.
 
     Attributes:
-        bin: What it is a point of, `20-25` or `-15`.
-        x: Pixels or degrees; of a bin the mean.
-        plates: Labelled.
-        read: Shown with the wanted text.
-        rate: Read of labelled.
-        low: Where the true rate begins with 95 % confidence.
-        high: Where it ends.
+        bin: The name of the bin or strength, such as `20-25` or `-15`.
+        x: The value in pixels or degrees; for a bin, the mean.
+        plates: The number of labelled plates.
+        read: The number of plates shown with the wanted text.
+        rate: Read plates / labelled plates.
+        low: The lower end of the 95 % confidence interval of the rate.
+        high: The upper end of this interval.
     """
 
     bin: str
@@ -204,14 +205,14 @@ class RatePoint:
 
 @dataclass(frozen=True)
 class ConditionsResult:
-    """How standard plates are read under conditions.
+    """The results of reading standard plates under conditions.
 
     Attributes:
-        each: Of the table, in its order.
-        mean: All of these together; each weighs the same.
-        by_width_px: By width of the plate in the picture scaled down.
-        by_turn_deg: By how far the picture is turned, anticlockwise.
-        by_smear_px: By length of the smear, pixels of the picture.
+        each: The results for each condition of the table, in its order.
+        mean: The results for all of them together, with equal weights.
+        by_width_px: The curve by width of the plate in the scaled picture.
+        by_turn_deg: The curve by rotation of the picture, anticlockwise.
+        by_smear_px: The curve by length of the smear, in pixels of the picture.
     """
 
     each: tuple[ConditionResult, ...]
@@ -223,7 +224,7 @@ class ConditionsResult:
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Detection at one threshold; what nothing defines is None."""
+    """The figures of detection at one threshold; undefined figures are None."""
 
     threshold: float | None
     precision: float | None
@@ -233,17 +234,17 @@ class OperatingPoint:
 
 @dataclass(frozen=True)
 class DetectionResult:
-    """How plates are detected.
+    """The results of detection.
 
     Attributes:
-        pictures: Looked at.
-        labels: Labelled plates.
-        ignored: Plates without a label; what is found there counts neither way.
-        at_threshold: At the service's threshold, IoU 0.5.
-        at_best_f1: At the threshold with the best F1, IoU 0.5.
-        map50: Average precision at IoU 0.5.
-        map50_95: Mean over IoU 0.5 to 0.95.
-        by_width_px: Recall at the service's threshold, by width of the plate.
+        pictures: The number of pictures.
+        labels: The number of labelled plates.
+        ignored: The number of plates without a label; detections there are neither right nor wrong.
+        at_threshold: The figures at the service's threshold, IoU 0.5.
+        at_best_f1: The figures at the threshold with the best F1, IoU 0.5.
+        map50: The average precision at IoU 0.5.
+        map50_95: The mean of the average precision over IoU 0.5 to 0.95.
+        by_width_px: The recall at the service's threshold, by width of the plate.
     """
 
     pictures: int
@@ -258,7 +259,7 @@ class DetectionResult:
 
 @dataclass(frozen=True)
 class DataSets:
-    """What was measured on, folders by their names; None where a kind was not asked for."""
+    """The data of an evaluation, with folders by their names; None when it was not requested."""
 
     scenes: str | None
     detection: str | None
@@ -269,19 +270,19 @@ class DataSets:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole evaluation.
+    """The report of a whole evaluation.
 
     Attributes:
-        name: In comparisons.
-        way: `in process` or `triton`.
-        engines: What ran each network; empty where that is not known.
-        settings: What the pictures were recognised with.
-        weights_sha256: Of each network; empty where they are not known.
-        data: What was measured on.
-        seconds: How long it took.
-        reading: Where there were scenes.
-        detection: Where there were boxes.
-        conditions: Where they were asked for.
+        name: The name in comparisons.
+        way: The kind of recognizer: `in process` or `triton`.
+        engines: The engine of each network; empty when not known.
+        settings: The settings of the recognition.
+        weights_sha256: The SHA-256 of each network's weights; empty when not known.
+        data: The data that was measured.
+        seconds: The duration.
+        reading: The results of reading; None without scenes.
+        detection: The results of detection; None without a detection data set.
+        conditions: The results under conditions; None when they were not requested.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""One evaluation from the data to the report."""
+"""Runs one evaluation, from the data to the report."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Task:
-    """What to measure on and where to write.
+    """The task of an evaluation: data, report and reports to compare with.
 
     Attributes:
-        out: Folder for the report.
-        scenes: Folder of pictures whose plates' texts are known.
-        detection: YOLO data set.
-        split: Of the data set.
-        ignore: CSV of its plates without a label.
-        name: Of the report.
-        against: Other reports to compare with.
-        selection: Which pictures of each data set.
-        conditions: Read the scenes under conditions, too.
+        out: The folder of the report.
+        scenes: The folder of pictures with known plate texts.
+        detection: The YOLO data set.
+        split: The split of the data set.
+        ignore: The CSV of its plates without a label.
+        name: The name of the report.
+        against: The other reports to compare with.
+        selection: The selection of pictures from each data set.
+        conditions: True when the scenes are also read under conditions.
     """
 
     out: Path
@@ -59,7 +59,7 @@ class Task:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What became of everything that was looked at; empty where it was not asked for."""
+    """All outcomes and detections of a task; parts that were not requested are empty."""
 
     boxed: Sequence[BoxedPicture]
     outcomes: Sequence[Outcome]
@@ -68,7 +68,7 @@ class _Judged:
 
 
 def run(task: Task, options: RecognizerOptions) -> str:
-    """Measure, write the report and return it as text.
+    """Measure, write the report, and return it as text.
 
     Raises:
         DataError: The data, a report to compare with or the folder for the report cannot be used.
@@ -115,7 +115,7 @@ def _write(report: Report, judged: _Judged, folder: Path) -> None:
 
 
 def _read_other(path: Path, name: str) -> Report:
-    """Read a report to compare with; one of the same name is told apart by its folder."""
+    """Read a report to compare with. If it has the same name, its folder is added to the name."""
     other = read_report(Report, path)
     folder = path.resolve().parent.name
     return replace(other, name=f"{name} ({folder})") if other.name == name else other
@@ -168,7 +168,7 @@ def _report(
 
 
 def _watch(items: Sequence[T], label: str) -> Iterator[T]:
-    """Show on stderr how far a loop is."""
+    """Show the progress of a loop on stderr."""
     if items:
         with typer.progressbar(items, label=label, file=sys.stderr) as bar:
             yield from bar

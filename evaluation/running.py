@@ -1,4 +1,4 @@
-"""Which engine each network really runs with."""
+"""Finds the engine that each network really runs with."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from orchestrator.networks.registry import NETWORKS, choose_engine
 
 
 def name_engines(engine: Engine, weights: Path) -> dict[str, Engine]:
-    """Return what runs each network where this engine was chosen for all of them.
+    """Return the engine that runs each network when this engine was chosen for all.
 
     Args:
-        engine: Not `auto`.
-        weights: Folder of the weights; a network without an 8-bit form of these weights is float32,
-            somebody else's detector is TorchScript.
+        engine: The chosen engine, not `auto`.
+        weights: The folder of the weights. A network without an 8-bit form of these weights runs in
+            float32. A detector from another project runs in TorchScript.
 
     Raises:
-        WeightsError: A weight file is not the one that SHA256SUMS lists.
+        WeightsError: A weight file has another SHA-256 than SHA256SUMS lists.
     """
     return {name: _engine_of(name, engine, weights) for name in NETWORKS}
 

@@ -1,4 +1,4 @@
-"""Whether text scores mean what they say, and what a threshold on them buys."""
+"""Measures the calibration of text scores, and the effect of a threshold on them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from reporting.comparison import ratio
 
 Scored = tuple[float, bool]
-"""The score of a reading, and whether it is right."""
+"""The score of a reading, and true when the reading is right."""
 
 
 @dataclass(frozen=True)
 class ScoreBin:
-    """Readings of similar scores.
+    """A bin of readings with similar scores.
 
     Attributes:
-        low: Of equal width: lower edge. Of equal mass: lowest score.
-        high: Of equal width: upper edge, which the last bin alone holds. Of equal mass: highest
-            score.
-        count: Readings in the bin.
-        score: Their mean score, None without any.
-        accuracy: The part of them that is right, None without any.
+        low: The lower edge of a bin of equal width, or the lowest score in a bin of equal mass.
+        high: The upper edge of a bin of equal width, or the highest score in a bin of equal mass.
+            Only the last bin of equal width includes its upper edge.
+        count: The number of readings in the bin.
+        score: The mean score of the readings; None without any.
+        accuracy: The part of the readings that is right; None without any.
     """
 
     low: float
@@ -36,7 +36,7 @@ class ScoreBin:
 
 
 def reliability(scores: Sequence[float], right: Sequence[bool], bins: int = 10) -> list[ScoreBin]:
-    """Sort readings into bins of equal width by score: the reliability diagram.
+    """Sort readings by score into bins of equal width, for the reliability diagram.
 
     Source: Niculescu-Mizil & Caruana 2005, "Predicting good probabilities with supervised
     learning".
@@ -50,10 +50,10 @@ def reliability(scores: Sequence[float], right: Sequence[bool], bins: int = 10) 
 def equal_mass_reliability(
     scores: Sequence[float], right: Sequence[bool], bins: int = 10
 ) -> list[ScoreBin]:
-    """Sort readings by score into bins of equally many, so that each bin's accuracy is as sure.
+    """Sort readings by score into bins of equal counts, whose accuracies are equally reliable.
 
-    Readings of one score share a bin: with many ties there are fewer bins, not of one size. `low`
-    and `high` are the lowest and the highest score of the bin.
+    Readings with the same score share a bin. So with many ties there are fewer bins, of different
+    sizes. The lowest and the highest score of a bin are `low` and `high`.
 
     Source: Nguyen & O'Connor 2015, "Posterior calibration and exploratory analysis for natural
     language processing models"; Nixon et al. 2019, "Measuring calibration in deep learning" (the
@@ -78,7 +78,7 @@ def _bin(readings: Sequence[Scored], low: float, high: float) -> ScoreBin:
 
 
 def expected_calibration_error(diagram: Sequence[ScoreBin]) -> float | None:
-    """Return the mean distance of score and accuracy over bins, weighted by their counts.
+    """Return the mean distance between score and accuracy over bins, weighted by counts.
 
     Source: Guo et al. 2017, "On calibration of modern neural networks".
     """
@@ -91,7 +91,7 @@ def expected_calibration_error(diagram: Sequence[ScoreBin]) -> float | None:
 
 
 def brier_score(scores: Sequence[float], right: Sequence[bool]) -> float | None:
-    """Return the mean squared distance of score and truth (0 or 1).
+    """Return the mean squared distance between score and truth (0 or 1).
 
     Source: Brier 1950, "Verification of forecasts expressed in terms of probability".
     """
@@ -100,12 +100,12 @@ def brier_score(scores: Sequence[float], right: Sequence[bool]) -> float | None:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What a threshold does.
+    """The coverage and the error at one threshold.
 
     Attributes:
-        threshold: Texts with this score or a higher one are shown.
-        coverage: Shown over found.
-        error: Wrong over shown.
+        threshold: The threshold: texts with this score or a higher one are shown.
+        coverage: Shown plates / found plates.
+        error: Wrong plates / shown plates.
     """
 
     threshold: float
@@ -114,7 +114,7 @@ class Coverage:
 
 
 def coverage_curve(scores: Sequence[float], right: Sequence[bool]) -> list[Coverage]:
-    """Return coverage and error at each distinct score as the threshold, the highest first.
+    """Return coverage and error with each distinct score as the threshold, highest first.
 
     Source: El-Yaniv & Wiener 2010, "On the foundations of noise-free selective classification"
     (the risk-coverage curve).
@@ -131,6 +131,6 @@ def coverage_curve(scores: Sequence[float], right: Sequence[bool]) -> list[Cover
 
 
 def coverage_at(curve: Sequence[Coverage], precision: float) -> Coverage | None:
-    """Return the point of most coverage whose texts are right at least so often, None if none."""
+    """Return the point of highest coverage with at least this precision; None without one."""
     enough = [point for point in curve if point.error <= 1 - precision + 1e-12]
     return max(enough, key=lambda point: point.coverage, default=None)

@@ -1,4 +1,4 @@
-"""A report as text for the terminal, and reports side by side."""
+"""Formats a report as text for the terminal, and several reports side by side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from reporting.tables import (
 )
 
 CONFUSIONS = 12
-"""So many of the most frequent are printed; all are in `report.json`."""
+"""The number of the most frequent confusions that are printed; `report.json` has all."""
 AT_PRECISION = f"coverage at {100 * PRECISION:g} % precision"
 
 
@@ -87,9 +87,9 @@ def _covered(reading: ReadingResult) -> float | None:
 
 
 def write_comparison(reports: Sequence[Report]) -> str:
-    """Write the headline figures of reports as a Markdown table, a column each.
+    """Return the main figures of reports as a Markdown table, with a column for each report.
 
-    Where several have conditions, the tables of these follow.
+    If several reports have conditions, the tables of conditions follow.
     """
     header = ("", *(report.name for report in reports))
     conditions = {report.name: report.conditions for report in reports if report.conditions}
@@ -100,7 +100,7 @@ def write_comparison(reports: Sequence[Report]) -> str:
 
 
 def summarize(report: Report) -> str:
-    """Write the tables of a report."""
+    """Return the tables of a report as text."""
     engines = ", ".join(f"{name} {engine}" for name, engine in report.engines.items())
     parts = [f"{report.way}, {engines or 'engines unknown'}"]
     if report.reading:

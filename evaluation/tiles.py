@@ -1,4 +1,4 @@
-"""What went wrong, cut out of the pictures, for a contact sheet."""
+"""Draws the tiles of a contact sheet: errors, cut out of their pictures."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from reporting.sheets import FONT, INK, PAPER, add_caption, cut_out, draw_outlin
 
 Colour = tuple[int, int, int]
 
-LABEL, FOUND = (0, 220, 255), (60, 200, 40)  # BGR: yellow what was labelled, green what was found
+LABEL, FOUND = (0, 220, 255), (60, 200, 40)  # BGR: labels are yellow, detections green
 WRONG = (40, 40, 220)
 
 CONTEXT_WH, DETAIL_WH, READING_WH = (400, 230), (400, 110), (400, 62)
 CONTEXT_SPAN, DETAIL_SPAN = 3.0, 1.15
-"""So many of what they show are as wide as the context and the detail."""
+"""The width of the context and of the detail, as a multiple of the box that they show."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Outline:
 
 @dataclass(frozen=True)
 class Tile:
-    """One thing that went wrong.
+    """A tile: one error in its picture.
 
     Attributes:
         path: The picture file.
-        focus: What the context is cut around, xyxy pixels.
-        detail: What is shown enlarged, xyxy pixels.
-        outlines: Drawn into the context.
-        caption: One line.
-        characters: Wanted and read characters in pairs; none where nothing was to be read.
+        focus: The box in the centre of the context, xyxy pixels.
+        detail: The box that is shown enlarged, xyxy pixels.
+        outlines: The outlines that are drawn into the context.
+        caption: The caption, one line.
+        characters: Pairs of wanted and read characters; empty when there was nothing to read.
     """
 
     path: Path
@@ -60,7 +60,7 @@ class Tile:
 
 
 def draw(tile: Tile) -> Bgr:
-    """Draw a caption, the place in its context, the plate enlarged, and the characters."""
+    """Draw a tile: its caption, the context, the enlarged plate and the characters."""
     picture: Bgr = open_picture(tile.path).numpy()
     context, affine = cut_out(picture, tile.focus, CONTEXT_WH, CONTEXT_SPAN)
     for outline in tile.outlines:
@@ -73,7 +73,7 @@ def draw(tile: Tile) -> Bgr:
 
 
 def _write_characters(characters: tuple[Pair, ...]) -> Bgr:
-    """Write what was wanted over what was read, character over character, differences in red."""
+    """Write the wanted text above the read text, aligned by character, differences in red."""
     lines = np.full((READING_WH[1], READING_WH[0], 3), PAPER, np.uint8)
     for text, y in (("wanted", 24), ("read", 52)):
         cv2.putText(lines, text, (8, y), FONT, 0.45, INK, 1, cv2.LINE_AA)

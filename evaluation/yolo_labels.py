@@ -1,7 +1,7 @@
-"""Label files in YOLO format: `labels/SPLIT/a.txt` of `images/SPLIT/a.jpg`, a line a plate.
+"""Label files in YOLO format: `labels/SPLIT/a.txt` of `images/SPLIT/a.jpg`, one line per plate.
 
-A line is `class x y width height`: the box's centre and size as parts of the picture's size. There
-is one class here, plates: another number is not looked at.
+A line is `class x y width height`: the box's centre and size as parts of the picture's size. The
+class is not checked, because plates are the only class here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from orchestrator.errors import DataError
 
 Box = tuple[float, float, float, float]
-"""x0, y0, x1, y1 in pixels, where its name says nothing else."""
+"""A box x0, y0, x1, y1 in pixels, unless its name says otherwise."""
 
 
 def label_folder(images: Path) -> Path:
@@ -26,13 +26,13 @@ def label_file(picture: Path) -> Path:
 
 
 def read_labels(path: Path) -> tuple[Box, ...]:
-    """Read a label file; a plate written twice is one plate, without a file there is none.
+    """Read a label file. Equal lines count as one plate; without a file there are no plates.
 
     Returns:
-        Boxes as they stand there: x, y, width, height, parts of the picture's size.
+        The boxes as in the file: x, y, width, height, as parts of the picture's size.
 
     Raises:
-        DataError: The file cannot be read, or a line is no box; the message names the line.
+        DataError: The file cannot be read, or a line is not a box; the message names the line.
     """
     if not path.is_file():
         return ()
@@ -57,19 +57,19 @@ def _parse(where: str, line: str) -> Box:
 
 
 def to_pixels(relative: Box, size_wh: tuple[int, int]) -> Box:
-    """Return a label's box, xyxy pixels of a picture of that size."""
+    """Return the box of a label in xyxy pixels, for a picture of this size."""
     (x, y, w, h), (wide, high) = relative, size_wh
     return ((x - w / 2) * wide, (y - h / 2) * high, (x + w / 2) * wide, (y + h / 2) * high)
 
 
 def write_labels(path: Path, boxes: Iterable[Iterable[float]], size_wh: tuple[int, int]) -> None:
-    """Write boxes, xyxy pixels of a picture of that size, as its label file."""
+    """Write a label file from boxes in xyxy pixels of a picture of this size."""
     text = "".join(_line(*box, size_wh=size_wh) for box in boxes)
     path.write_text(text, encoding="utf-8")
 
 
 def append_label(path: Path, box: Iterable[float], size_wh: tuple[int, int]) -> None:
-    """Add a box, xyxy pixels of a picture of that size, to its label file."""
+    """Add a box, in xyxy pixels of a picture of this size, to a label file."""
     known = path.read_text(encoding="utf-8").rstrip("\n") if path.is_file() else ""
     line = _line(*box, size_wh=size_wh)
     path.write_text(f"{known}\n{line}" if known else line, encoding="utf-8")

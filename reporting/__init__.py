@@ -1,1 +1,1 @@
-"""What evaluation and benchmarks share: tables, plots, comparisons, and reports as files."""
+"""Common code of evaluation and benchmarks: tables, plots, comparisons, reports as files."""

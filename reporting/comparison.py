@@ -1,4 +1,4 @@
-"""Reports side by side: figures in columns, or one report's divided by another's."""
+"""Compares reports: their figures in columns, or the ratios of two reports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ K = TypeVar("K")
 
 @dataclass(frozen=True)
 class Row(Generic[R]):
-    """A figure that reports are compared by.
+    """A figure that is compared between reports.
 
     Attributes:
-        title: What it is.
-        figure: Takes it out of a report; None where the report has none.
-        format: How it is shown.
+        title: The name of the figure.
+        figure: Returns the figure of a report; None when the report has none.
+        format: Returns the text of the figure.
     """
 
     title: str
@@ -28,11 +28,11 @@ class Row(Generic[R]):
 
 
 def compare(rows: Sequence[Row[R]], reports: Sequence[R]) -> list[list[Cell]]:
-    """Return the rows of a table with a column for each report; figures that none has are left out.
+    """Return table rows with a column for each report, without figures that no report has.
 
     Args:
         rows: The figures.
-        reports: Of one kind.
+        reports: The reports, all of one kind.
     """
     known = [row for row in rows if any(row.figure(report) is not None for report in reports)]
     return [[row.title, *(row.format(row.figure(report)) for report in reports)] for row in known]
@@ -45,8 +45,8 @@ def divide(
 
     Args:
         rows: The figures.
-        new: Parts of a report by what tells them apart.
-        old: Those of the report to divide by.
+        new: The parts of a report, by key.
+        old: The parts of the report to divide by.
     """
     return {
         key: [ratio(row.figure(part), row.figure(old[key])) for row in rows]
@@ -56,5 +56,5 @@ def divide(
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
-    """Return part / whole; None of nothing, or where one is missing."""
+    """Return part / whole; None when one is missing or the whole is 0."""
     return part / whole if part is not None and whole else None

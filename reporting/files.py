@@ -1,4 +1,4 @@
-"""Reports as files: frozen dataclasses as JSON and back, rows as CSV, in a folder of their own."""
+"""Reads and writes reports: frozen dataclasses as JSON, rows as CSV, in a separate folder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 @contextmanager
 def explain_write_errors(folder: Path) -> Iterator[None]:
-    """Say plainly that a folder cannot be written.
+    """Turn any OSError of a `with` block into a DataError about the folder.
 
     Raises:
-        DataError: It cannot.
+        DataError: The folder cannot be written.
     """
     try:
         yield
@@ -30,10 +30,10 @@ def explain_write_errors(folder: Path) -> Iterator[None]:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Create a report's folder; a new one is kept out of Git.
+    """Create the folder of a report; a new folder gets a .gitignore.
 
     Raises:
-        DataError: It cannot be written.
+        DataError: The folder cannot be written.
     """
     with explain_write_errors(folder):
         is_new = not folder.exists()
@@ -46,11 +46,11 @@ def read_report(kind: type[R], path: Path) -> R:
     """Read a report that `write_report` wrote.
 
     Args:
-        kind: The dataclass that it was.
+        kind: The dataclass of the report.
         path: The file.
 
     Raises:
-        DataError: The file cannot be read, is no JSON, or holds something else.
+        DataError: The file cannot be read, is not JSON, or is not such a report.
     """
     try:
         return build(kind, json.loads(path.read_text(encoding="utf-8")))
@@ -63,13 +63,13 @@ def read_report(kind: type[R], path: Path) -> R:
 
 
 def write_report(report: Any, path: Path) -> None:
-    """Write a dataclass as JSON; what is no number would not be JSON and is an error."""
+    """Write a dataclass as JSON. NaN and infinity are errors, as JSON does not have them."""
     text = json.dumps(asdict(report), indent=2, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def write_csv(kind: type[R], rows: Iterable[R], path: Path) -> None:
-    """Write dataclasses as rows under a header of their fields; without rows, the header alone."""
+    """Write dataclasses as CSV rows under a header of their fields; the header is always there."""
     with path.open("w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, [field.name for field in fields(kind)])  # type: ignore[arg-type]  # a dataclass
         table.writeheader()

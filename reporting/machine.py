@@ -1,4 +1,4 @@
-"""What a report says about the machine and the software it was measured on."""
+"""The machine and the software of a measurement, as reports describe them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Machine:
     """A machine and its software.
 
     Attributes:
-        cpu: Name of the processor.
-        cores: That this process may use.
-        memory_bytes: Of the whole machine.
-        gpu: Name of the first one; None without.
-        system: Operating system.
-        python: Version.
-        triton: Version of the server; None without one.
-        packages: Versions by name.
+        cpu: The name of the processor.
+        cores: The number of cores that this process may use.
+        memory_bytes: The memory of the whole machine.
+        gpu: The name of the first GPU; None without a GPU.
+        system: The operating system.
+        python: The version of Python.
+        triton: The version of the server; None without one.
+        packages: The versions of packages, by name.
     """
 
     cpu: str
@@ -43,9 +43,9 @@ def describe_machine(triton: str = "") -> Machine:
     """Describe the machine that this runs on.
 
     Args:
-        triton: Version of the server; empty without one.
+        triton: The version of the server; empty without one.
     """
-    import torch  # takes seconds, and reading an old report needs none
+    import torch  # takes seconds; reading an old report does not need it
 
     names = re.findall(r"^model name\s*: (.*)", CPU_INFO.read_text(), re.MULTILINE)
     return Machine(

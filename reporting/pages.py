@@ -1,7 +1,7 @@
-"""Pages parts of which are written from figures.
+"""Writes the parts of a page that consist of figures.
 
-A part stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`; nothing else in a page
-is touched.
+A part is the text between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Nothing else in a
+page is changed.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ PART = re.compile(r"(<!-- figures: ([\w-]+) -->\n)(.*?)(<!-- end of figures -->)
 
 
 def rewrite(page: str, writers: Mapping[str, Callable[[], str]]) -> str:
-    """Return a page with each of its parts written anew.
+    """Return a page with new text in each of its parts.
 
     Args:
-        page: Its text.
-        writers: By name, what gives a part's text.
+        page: The text of the page.
+        writers: By name, the function that returns the text of a part.
 
     Raises:
-        DataError: The page has no part, or one that nobody writes.
+        DataError: The page has no part, or a part without a writer.
     """
     names = [name for _, name, _, _ in PART.findall(page)]
     unknown = [name for name in names if name not in writers]

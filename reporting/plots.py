@@ -1,4 +1,4 @@
-"""Diagrams of lines and bars, as PNG files; matplotlib is imported here alone, by who plots."""
+"""Draws diagrams of lines and bars as PNG files; matplotlib is imported only when plotting."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
 
 INK, ACCENT, FAINT = "#1f4e79", "#c0504d", "#b8c4d0"
 SIZE_IN = (5.6, 4.2)
-"""Of each diagram, width and height."""
+"""The width and height of each diagram, in inches."""
 DPI = 120
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points of a curve.
+    """A curve of a diagram: its points and its style.
 
     Attributes:
         x: [N].
         y: [N].
-        label: In the legend; not there when empty.
-        colour: A name or `#rrggbb`.
-        style: `-`, `--`, `o` (points alone) or `o-`.
-        steps: Each y holds from the x before to its own.
+        label: The text in the legend; no entry when empty.
+        colour: The colour, a name or `#rrggbb`.
+        style: The style: `-`, `--`, `o` (points alone) or `o-`.
+        steps: True when each y holds from the previous x to its own x.
     """
 
     x: Sequence[float]
@@ -44,10 +44,10 @@ class Bars:
     Attributes:
         x: [N] left edges.
         height: [N].
-        width: Of each.
-        label: In the legend; not there when empty.
-        colour: A name or `#rrggbb`.
-        counted: Write its height over each bar.
+        width: The width of each bar.
+        label: The text in the legend; no entry when empty.
+        colour: The colour, a name or `#rrggbb`.
+        counted: True when the height is written over each bar.
     """
 
     x: Sequence[float]
@@ -60,21 +60,21 @@ class Bars:
 
 @dataclass(frozen=True)
 class Diagram:
-    """What is drawn between two axes.
+    """A diagram: curves and bars on two axes.
 
     Attributes:
-        title: Over it.
-        x_label: Under the x axis.
-        y_label: Beside the y axis.
-        marks: The first one lies lowest.
-        x_limits: Of the x axis; None: what fits.
-        y_limits: Of the y axis; None: what fits.
-        x_ticks: Places on the x axis, which they make logarithmic.
-        x_names: What stands at 0, 1, 2 ... of the x axis instead of numbers.
-        x_names_deg: How far they are turned, anticlockwise.
-        is_log: The y axis is logarithmic.
-        shaded: From where to where on the x axis the ground is grey.
-        is_legend_beside: The legend stands to the right of the axes, not between the curves.
+        title: The text above the diagram.
+        x_label: The text under the x axis.
+        y_label: The text at the y axis.
+        marks: The curves and bars; the first is drawn below the others.
+        x_limits: The limits of the x axis; automatic when None.
+        y_limits: The limits of the y axis; automatic when None.
+        x_ticks: The ticks of the x axis; if there are any, the axis is logarithmic.
+        x_names: The names at 0, 1, 2 ... on the x axis, in place of numbers.
+        x_names_deg: The rotation of the names in degrees, anticlockwise.
+        is_log: True when the y axis is logarithmic.
+        shaded: The range of the x axis with a grey background.
+        is_legend_beside: True when the legend is to the right of the axes, outside the diagram.
     """
 
     title: str
@@ -92,7 +92,7 @@ class Diagram:
 
 
 def plot(rows: Sequence[Sequence[Diagram]], path: Path) -> None:
-    """Draw diagrams, as many in each row, into a PNG file."""
+    """Draw rows of diagrams into a PNG file; all rows have the same length."""
     from matplotlib.figure import Figure
 
     columns = len(rows[0])
@@ -147,7 +147,7 @@ def _draw_bars(axes: Axes, bars: Bars) -> None:
 
 
 def _scale(axes: Axes, diagram: Diagram) -> None:
-    """Make axes logarithmic, with ticks that people read."""
+    """Set the scales of the axes, with readable ticks."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     if diagram.x_ticks:

@@ -1,4 +1,4 @@
-"""Contact sheets: many small pictures on few big ones, for a person to look at."""
+"""Writes contact sheets: many small pictures on a few large ones, for people to look at."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def write_sheets(
     """Write `STEM_1.png`, `STEM_2.png`, ...; sheets of an earlier run are removed.
 
     Args:
-        tiles: (H, W, 3) each, all of one size.
-        folder: Where to write.
-        stem: How the files' names begin.
-        columns: Of a sheet.
-        rows: Of a sheet.
+        tiles: Pictures (H, W, 3), all of one size.
+        folder: The output folder.
+        stem: The start of the file names.
+        columns: The number of columns of a sheet.
+        rows: The number of rows of a sheet.
 
     Returns:
-        The files written, none without tiles.
+        The written files; none without tiles.
     """
     for old in folder.glob(f"{stem}_[0-9]*.png"):
         old.unlink()
@@ -45,13 +45,13 @@ def write_sheets(
 
 
 def write_png(picture: Bgr, path: Path) -> None:
-    """Write a PNG file; one that cannot be written is an OSError, not OpenCV's silence."""
+    """Write a PNG file. A failure raises an OSError; OpenCV alone would not report it."""
     _, encoded = cv2.imencode(".png", picture)
     path.write_bytes(encoded.tobytes())
 
 
 def arrange(tiles: Sequence[Bgr], columns: int) -> Bgr:
-    """Lay tiles of one size out in rows, left to right."""
+    """Arrange tiles of one size in rows, from left to right."""
     height, width = tiles[0].shape[:2]
     columns = min(columns, len(tiles))
     rows = -(-len(tiles) // columns)
@@ -65,7 +65,7 @@ def arrange(tiles: Sequence[Bgr], columns: int) -> Bgr:
 
 
 def add_caption(tile: Bgr, text: str) -> Bgr:
-    """Write one line over a tile, smaller where it would not fit."""
+    """Write one line of text above a tile, in smaller letters if it would not fit."""
     width = tile.shape[1]
     line = np.full((CAPTION_PX, width, 3), PAPER, np.uint8)
     (text_px, _), _ = cv2.getTextSize(text, FONT, 0.5, 1)
@@ -77,10 +77,10 @@ def add_caption(tile: Bgr, text: str) -> Bgr:
 def cut_out(
     picture: Bgr, xyxy: Sequence[float], size_wh: tuple[int, int], span: float
 ) -> tuple[Bgr, Affine]:
-    """Cut out a box and what is round it; grey beyond the picture's edge.
+    """Cut out a box and its surroundings; pixels outside the picture are grey.
 
     Returns:
-        The view, of the size given, `span` boxes wide or high; and the affine (2, 3) to it.
+        The view of the given size, `span` boxes wide or high, and the affine (2, 3) to it.
     """
     x0, y0, x1, y1 = xyxy
     scale = min(size_wh[0] / (x1 - x0), size_wh[1] / (y1 - y0)) / span
@@ -94,6 +94,6 @@ def cut_out(
 def draw_outline(
     view: Bgr, affine: Affine, corners: Sequence[Sequence[float]], colour: tuple[int, int, int]
 ) -> None:
-    """Draw a polygon of picture pixels into a view."""
+    """Draw a polygon, given in picture pixels, into a view."""
     points = np.asarray(corners) @ affine[:, :2].T + affine[:, 2]
     cv2.polylines(view, [points.round().astype(np.int32)], True, colour, 1, cv2.LINE_AA)

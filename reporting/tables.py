@@ -1,14 +1,14 @@
-"""Tables as text, and how a figure is shown in them."""
+"""Formats tables as text, and the figures in them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 NOTHING = "-"
-"""Shown where a figure is missing."""
+"""The text in place of a missing figure."""
 
 Cell = str | int | None
-"""None is a missing figure."""
+"""A cell of a table; None is a missing figure."""
 Rows = Sequence[Sequence[Cell]]
 
 
@@ -26,7 +26,7 @@ def format_table(header: Sequence[Cell], rows: Rows = ()) -> str:
 
 
 def format_markdown(header: Sequence[Cell], rows: Rows = ()) -> str:
-    """Write a table of Markdown, its columns aligned in the same way."""
+    """Write a Markdown table; its columns are aligned in the same way."""
     ruler = ("---", *("---:" for _ in header[1:]))
     lines = (header, ruler, *rows)
     return "".join(f"| {' | '.join(map(_format, line))} |\n" for line in lines)
@@ -52,7 +52,7 @@ def format_percent(value: float | None) -> str:
 
 
 def format_figure(value: float | None, digits: int = 3) -> str:
-    """Write a figure with so many digits that mean something, fewer below 1: `0.05`."""
+    """Write a figure with a number of significant digits, fewer below 1: `0.05`."""
     if value is None:
         return NOTHING
     whole = len(str(int(abs(float(f"{value:.{digits}g}")))))

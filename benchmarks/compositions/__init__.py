@@ -1,7 +1,7 @@
-"""The same work composed in several ways on one server, and why one way is quicker than another.
+"""Compares several compositions of the same work on one server, and explains their speed.
 
-`python -m benchmarks.compositions` measures; docs/why/compositions.md says how, and what came out.
+`python -m benchmarks.compositions` measures. docs/why/compositions.md has the method and results.
 """
 
 OUTPUTS = ("coordinates", "texts", "text_scores", "detection_scores")
-"""What every composition of the plate chain answers, and all that is asked for."""
+"""The outputs of every composition of the plate chain; calls ask for these alone."""

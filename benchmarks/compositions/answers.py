@@ -1,4 +1,4 @@
-"""Do all forms of a workload answer alike? Compared before they are measured."""
+"""Checks, before the measurement, that all forms of a workload give the same answers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from orchestrator.errors import ModelError
 
 
 def inputs_of(picture: Picture) -> Tensors:
-    """Return a picture's file as every form takes it."""
+    """Return the inputs of every form for one picture: its file."""
     return {ENCODED: np.array([picture.encoded], np.object_)}
 
 
 def check(workload: Workload, pictures: Iterable[Picture], ask: Ask) -> None:
-    """See that each form answers every picture as the first one does.
+    """Check that each form gives the same answer as the first form, for every picture.
 
     Raises:
-        ModelError: One of them does not.
+        ModelError: Two answers differ.
     """
     first, *others = workload.forms
     for picture in pictures:
@@ -37,9 +37,9 @@ def _answer(form: Form, workload: Workload, picture: Picture, ask: Ask) -> Tenso
 
 
 def differ(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> str:
-    """Say in which output two answers differ; empty when they are the same.
+    """Describe the first output in which two answers differ; empty when they are the same.
 
-    Texts and the number of rows must be equal, boxes and scores up to rounding.
+    Texts and the number of rows must be equal, boxes and scores equal up to rounding.
     """
     for name in wanted:
         if wanted[name].shape != got[name].shape:

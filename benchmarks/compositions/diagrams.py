@@ -1,4 +1,4 @@
-"""Throughput over the calls at once, and where the CPU time goes, as small PNG files."""
+"""Draws throughput by number of calls at once, and the parts of the CPU time, as PNG files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.diagrams import COLOURS
 from reporting.plots import Bars, Diagram, Line, plot
 
 ROOM = 1.35
-"""Of the highest bar, so that the legend has a place."""
+"""The height of the y axis, in heights of the highest bar; it leaves room for the legend."""
 INKS = 48
 
 
@@ -47,7 +47,7 @@ def _lines(cells: Sequence[CellFigures], workload: Workload) -> Iterator[Line]:
 
 
 def _cpu(cells: Sequence[CellFigures], workload: Workload) -> Diagram:
-    """Stack each form's CPU time: server on networks on Python models, drawn from the top down."""
+    """Stack each form's CPU time: Python models below, then networks, the server on top."""
     most = max(one.cell.concurrency for one in cells)
     instances = sorted({one.cell.instances for one in cells})
     middle = instances[len(instances) // 2]

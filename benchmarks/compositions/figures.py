@@ -1,4 +1,4 @@
-"""What a cell of the comparison comes to, and the report of all."""
+"""The figures of each cell of the comparison, and the report of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from reporting.machine import Machine
 
 @dataclass(frozen=True)
 class Cell:
-    """One form under one load."""
+    """A cell of the comparison: one form under one load."""
 
     form: str
     picture: str
@@ -29,8 +29,8 @@ class Sample:
     """One round of a cell.
 
     Attributes:
-        spent: By each process group of the form, while time ran.
-        machine_s: CPU time of everything on the machine, while time ran.
+        spent: The resources used during the measurement, by process group of the form.
+        machine_s: The CPU time of the whole machine during the measurement.
     """
 
     round: Round
@@ -40,16 +40,15 @@ class Sample:
 
 @dataclass(frozen=True)
 class CellFigures:
-    """A cell, all its rounds together.
+    """The figures of a cell over all its rounds.
 
     Attributes:
-        models: Calls, queue and work of the model that is called and of those behind it, for each
-            call.
-        spent: By model, and by the server's own process, for each call.
-        hops: Calls to models with processes, for each call.
-        shm_bytes: Written to /dev/shm, for each call.
-        idle: Share of the cores that nobody used.
-        others: Cores that other programs used meanwhile.
+        models: Calls, queue time and work time per call, of the called model and those behind it.
+        spent: The resources used per call, by model, and by the server's own process.
+        hops: The calls per call to models that have processes.
+        shm_bytes: The bytes written to /dev/shm per call.
+        idle: The share of the cores that was unused.
+        others: The number of cores that other programs used meanwhile.
     """
 
     workload: str
@@ -65,7 +64,7 @@ class CellFigures:
 
 @dataclass(frozen=True)
 class Memory:
-    """The processes of some models, idle after the load; shared pages in parts (PSS)."""
+    """Memory of the processes of some models, idle after the load; shared pages in parts (PSS)."""
 
     workload: str
     instances: int
@@ -76,11 +75,11 @@ class Memory:
 
 @dataclass(frozen=True)
 class CompositionsReport:
-    """A run.
+    """The report of a run.
 
     Attributes:
-        seconds: Of each cell in each round.
-        traffic: Bytes of each model's tensors, by workload, picture and model.
+        seconds: The duration of each cell in each round.
+        traffic: The bytes of the tensors, by workload, picture and model.
     """
 
     date: str
@@ -100,7 +99,7 @@ def sum_up(
     traffic: Mapping[str, Traffic],
     cores: int,
 ) -> CellFigures:
-    """Return a cell's figures.
+    """Return the figures of a cell.
 
     Raises:
         ZeroDivisionError: No call was answered.

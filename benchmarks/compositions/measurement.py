@@ -1,4 +1,4 @@
-"""A run: a server for each number of instances, every form of a workload on it, round by round."""
+"""Measures all forms of a workload, round by round, with a server per number of instances."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from orchestrator.server.process import Server, run_server
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is measured."""
+    """The plan of a run: the cells, and the length and number of rounds."""
 
     instances: tuple[int, ...]
     concurrencies: tuple[int, ...]
@@ -41,7 +41,7 @@ class Plan:
 
 @dataclass
 class Results:
-    """What was measured so far; `triton` is its version."""
+    """The results so far; `triton` is the version of Triton."""
 
     triton: str = ""
     cells: list[CellFigures] = field(default_factory=list)
@@ -70,7 +70,7 @@ def measure(workload: Workload, plan: Plan, results: Results) -> None:
 
 
 def count_traffic(workload: Workload, picture: Picture, server: Server) -> dict[str, Traffic]:
-    """Return the bytes that each model takes and gives for a picture."""
+    """Return the bytes of each model's inputs and outputs for a picture."""
     ask, inputs = ask_over_http(server.options.http_url), inputs_of(picture)
     found: dict[str, Traffic] = {}
     for form in workload.forms:
@@ -136,7 +136,7 @@ def measure_cell(
 
 
 def _weigh(workload: Workload, instances: int, root: int) -> Iterator[Memory]:
-    """Look at what the processes of each form hold; networks are shared by forms."""
+    """Measure the memory of each form's processes; the forms share the networks."""
     groups = {form.name: form.python for form in workload.forms}
     groups["networks"] = workload.forms[0].networks
     for name, models in groups.items():

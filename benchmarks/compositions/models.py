@@ -1,4 +1,4 @@
-"""The Python models of the compositions: the steps of the ensemble, and the chain in one process.
+"""The Python models of the compositions: the ensemble's steps, and the chain in one process.
 
 They use the functions of `orchestrator` that the BLS model uses, so only the composition differs.
 """
@@ -36,12 +36,12 @@ from orchestrator.triton.failures import failed
 
 
 class Model(ABC):
-    """One worker of a Python model: arrays in, arrays out; a failure stays with its request."""
+    """One worker of a Python model: arrays in, arrays out. A failure affects its request alone."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         parameters = json.loads(args["model_config"])["parameters"]
         self.settings = Settings.from_config(parameters)
-        torch.set_num_threads(1)  # as in the BLS model: the networks have the cores
+        torch.set_num_threads(1)  # as in the BLS model: networks use the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
 
@@ -51,7 +51,7 @@ class Model(ABC):
 
     @abstractmethod
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
-        """Do the work of one request."""
+        """Compute the outputs of one request."""
 
     def _response(self, request: Any) -> Any:
         try:
@@ -62,7 +62,7 @@ class Model(ABC):
 
 
 class Prepare(Model):
-    """Unpack and letterbox; what the crops need of the picture travels along."""
+    """The first step: decodes and letterboxes a picture, and passes on the input of the crops."""
 
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         picture = decode(inputs["encoded_image"].item(), max_pixels=self.settings.max_pixels)
@@ -76,10 +76,10 @@ class Prepare(Model):
 
 
 class Crop(Model):
-    """Pick the plates among the detector's rows and cut them out of the picture.
+    """The step that selects plates among the detector's rows and crops them from the picture.
 
-    A batching model refuses zero rows and an ensemble has no way around it, so there is a blank
-    crop where there is no plate; and it cannot split, so there are at most as many as a batch has.
+    A batching model refuses zero rows, and an ensemble cannot skip a step. So a picture without
+    plates gets one blank crop. An ensemble cannot split a batch, so one batch limits the crops.
     """
 
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
@@ -102,7 +102,7 @@ class Crop(Model):
 
 
 class Decode(Model):
-    """Read the logits; the blank crop has no box and falls away."""
+    """The last step: decodes the logits. The blank crop has no box and is dropped."""
 
     def answer(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:
         boxes, scores = inputs["coordinates"].tolist(), inputs["detection_scores"].tolist()
@@ -125,7 +125,7 @@ class Decode(Model):
 
 
 class Monolith(Model):
-    """The pipeline with networks of its own."""
+    """The whole pipeline in one model, with its own networks."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         super().initialize(args)
@@ -133,7 +133,7 @@ class Monolith(Model):
         engine = Engine(parameters["ENGINE"]["string_value"])
         weights = Path(parameters["WEIGHTS"]["string_value"])
         threads = int(os.environ.get("OMP_NUM_THREADS", "1"))
-        if not engine.is_openvino:  # then the networks run with PyTorch's threads
+        if not engine.is_openvino:  # the networks run with PyTorch's threads
             torch.set_num_threads(threads)
         self.infer = load_networks(weights, engine=engine, threads=threads)
 

@@ -1,4 +1,4 @@
-"""OCR's last two steps as they are often published: every probability travels between them."""
+"""The last two steps of OCR as often published: every probability passes between them."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from orchestrator.networks.ir import Compiled
 
 
 def recognise(network: Compiled, crops: Array) -> tuple[Array]:
-    """Turn crops [N, 3, 48, W] into the probabilities [N, T, C] of each step of 8 pixels."""
+    """Return probabilities [N, T, C] for crops [N, 3, 48, W]; each step T is 8 pixels wide."""
     return (np.concatenate([network(crop[None])[0] for crop in crops]),)
 
 
 def pick(alphabet: str, every_prob: Array, *lines: Array) -> tuple[Array]:
-    """Keep the likeliest of each step, and go on as the example does."""
+    """Select the most probable class of each step, then continue like the example."""
     classes, probs = every_prob.argmax(2).astype(np.int32), every_prob.max(2)
     return postprocess_1(alphabet, classes, probs, *lines)

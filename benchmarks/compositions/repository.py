@@ -1,4 +1,4 @@
-"""Model repositories with every form of a workload, for the CPU."""
+"""Writes model repositories with every form of a workload, for the CPU."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ WIDE = "ocr_ensemble_wide"
 
 
 def lay_out_plates(options: ServerOptions, target: Path) -> Path:
-    """Write BLS model, ensemble and monolith; the first two share the networks.
+    """Write the BLS model, the ensemble and the monolith; the first two share the networks.
 
-    All have the same settings and as many pictures in work, and none has a limit to its queue.
+    All have the same settings and the same number of pictures in progress. No queue has a limit.
     """
     engine = options.choose_engine()
     lay_out(options.source(), target, options.capacity())
     edit(target, _lift_limit)
     bls = read_config(target / MODEL / CONFIG)
     for source in (folder for form in FORMS for folder in (FOLDER / form).iterdir()):
-        (target / source.name / "1").mkdir(parents=True)  # Triton wants one of the ensemble, too
+        (target / source.name / "1").mkdir(parents=True)  # Triton requires it for an ensemble, too
         config = read_config(source / CONFIG)
         if config.backend:
             shutil.copy(source / "1" / "model.py", target / source.name / "1")
@@ -42,7 +42,7 @@ def lay_out_plates(options: ServerOptions, target: Path) -> Path:
 
 
 def _lift_limit(name: str, config: Any) -> None:
-    """Leave out what bounds the queue; with one instance Triton pauses for it now and then."""
+    """Remove the queue limit; with one instance, Triton sometimes pauses because of it."""
     if name == MODEL:
         config.ClearField("scheduling_choice")
 
@@ -58,7 +58,7 @@ def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
 
 
 def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
-    """Write the ensemble, as it is and wide, and the one model, with as many pictures in work."""
+    """Write both ensembles, normal and wide, and the one model, for as many pictures at once."""
     shutil.copytree(options.repository, target)
     shutil.copytree(FOLDER / "ocr", target, dirs_exist_ok=True)
     (target / WIDE / "1").mkdir(parents=True)
@@ -74,7 +74,7 @@ def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
 
 
 def _widen(graph: Any) -> str:
-    """Let the last two steps of OCR exchange every probability."""
+    """Change the last two steps of OCR so that every probability passes between them."""
     *_, reading, writing = graph.ensemble_scheduling.step
     reading.model_name, reading.model_version = "recogniser_wide", -1
     reading.output_map.clear()
@@ -86,7 +86,7 @@ def _widen(graph: Any) -> str:
 
 
 def edit(target: Path, change: Callable[[str, Any], None]) -> Path:
-    """Change the configurations of a repository, each by its model's name."""
+    """Apply a change to each model's configuration in a repository."""
     for name in list_models(target):
         config = read_config(target / name / CONFIG)
         change(name, config)

@@ -1,4 +1,4 @@
-"""What processes use up: CPU time, waits, preemptions and page faults, of all their threads."""
+"""Counts what processes use: CPU time, waits, preemptions and page faults of all threads."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ PROC = Path("/proc")
 TICKS = os.sysconf("SC_CLK_TCK")
 SWITCHES = re.compile(r"^(?:non)?voluntary_ctxt_switches:\t(\d+)$", re.MULTILINE)
 SERVER = "tritonserver"
-"""Among the names of models: the server's own process."""
+"""The name of the server's own process, among the names of models."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """So far, or between two readings, or for each call.
+    """The resources that processes used: so far, between two readings, or per call.
 
     Attributes:
         user_s: CPU time outside the kernel.
-        system_s: CPU time within.
-        waits: Context switches of threads that had nothing to do.
-        preemptions: Context switches of threads that another one drove off its core.
-        faults: Pages of memory that had to be found, none of them on a disk.
+        system_s: CPU time inside the kernel.
+        waits: Voluntary context switches: the thread had nothing to do.
+        preemptions: Involuntary context switches: another thread took the core.
+        faults: Minor page faults: the page did not have to be read from a disk.
     """
 
     user_s: float = 0.0
@@ -57,12 +57,12 @@ class Spent:
 
 
 def add_up(many: Iterable[Spent]) -> Spent:
-    """Add up what several spent."""
+    """Return the sum of several."""
     return reduce(Spent.plus, many, Spent())
 
 
 def read_spent(pids: Iterable[int], proc: Path = PROC) -> Spent:
-    """Return what processes have used so far; one that has ended adds nothing."""
+    """Return the resources that processes used so far; an ended process counts as 0."""
     return add_up(_read(proc / str(pid)) for pid in pids)
 
 
@@ -71,7 +71,7 @@ def _read(process: Path) -> Spent:
         stat = (process / "stat").read_text().rpartition(")")[2].split()
         waits = preemptions = 0
         for thread in (process / "task").iterdir():
-            with suppress(OSError):  # it may end while we look
+            with suppress(OSError):  # the thread may end meanwhile
                 told = SWITCHES.findall((thread / "status").read_text())
                 waits, preemptions = waits + int(told[0]), preemptions + int(told[1])
         user_s, system_s = int(stat[11]) / TICKS, int(stat[12]) / TICKS
@@ -80,34 +80,34 @@ def _read(process: Path) -> Spent:
 
 
 def group(root: int, form: Form) -> dict[str, tuple[int, ...]]:
-    """Return the processes that work for a form, by model, and the server's own."""
+    """Return the processes of a form by model, and the server's own process."""
     groups = {model: tuple(find_workers(root, model)) for model in form.workers}
     return groups | {SERVER: (root,) if root in find_tree(root) else ()}
 
 
 @dataclass
 class Ledger:
-    """Two readings, at both ends of a load."""
+    """The readings of used resources, at the start and the end of a load."""
 
     groups: Mapping[str, tuple[int, ...]]
     readings: list[Mapping[str, Spent]] = field(default_factory=list)
     busy_s: list[float] = field(default_factory=list)
 
     def read(self) -> Cpu:
-        """Note what was used so far; return the CPU time of server and client."""
+        """Record the resources used so far; return the CPU time of server and client."""
         reading = {name: read_spent(pids) for name, pids in self.groups.items()}
         self.readings.append(reading)
         self.busy_s.append(_read_machine_s())
         return Cpu(server=add_up(reading.values()).cpu_s, client=time.process_time())
 
     def used(self) -> dict[str, Spent]:
-        """Return what was used between the first reading and the last."""
+        """Return the resources used between the first reading and the last."""
         return {
             name: last.minus(self.readings[0][name]) for name, last in self.readings[-1].items()
         }
 
     def machine_s(self) -> float:
-        """Return the CPU time of everything on the machine between the two."""
+        """Return the CPU time of the whole machine between the first reading and the last."""
         return self.busy_s[-1] - self.busy_s[0]
 
 

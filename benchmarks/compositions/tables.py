@@ -1,4 +1,4 @@
-"""The comparison as tables of Markdown, which are readable as they are."""
+"""Formats the comparison as Markdown tables, which are readable without rendering."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _ms(spent: Spent) -> float | None:
 
 
 def _run_ms(one: CellFigures, form: Form) -> float:
-    """Return the time in which a model worked: a BLS model's own time has its children's in it."""
+    """Return the work time of a form's models; a BLS model's time includes that of its children."""
     if form.is_calling:
         return one.models[form.model].compute_ms
     return sum(one.models[name].compute_ms for name in form.workers)
@@ -142,7 +142,7 @@ def _times_header(counts: Sequence[int]) -> Iterator[str]:
 
 
 def _models(few: Sequence[CellFigures], all_: Sequence[CellFigures]) -> Iterator[Row]:
-    """Give each model's part with few calls at once and with many."""
+    """Yield a row for each model, with few calls at once and with many."""
     for one in few:
         most = [
             other

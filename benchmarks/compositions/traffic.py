@@ -1,9 +1,9 @@
-"""Bytes that are written to /dev/shm for one call: what each model takes and gives, counted.
+"""Counts the bytes written to /dev/shm for one call: the inputs and outputs of each model.
 
-A worker's inputs are written there by Triton, its outputs by itself: each crosses once. What a BLS
-model sends to another model, and gets back, crosses twice: through its own region and through that
-of the model that works on it. What crosses to an ensemble's step is copied once more on its way
-out, by Triton or by the worker.
+Triton writes a worker's inputs there, and the worker writes its outputs: each crosses once. The
+tensors between a BLS model and another model cross twice: through its own region and through that
+of the other model. Tensors of an ensemble's step are copied once more on the way out, by Triton or
+by the worker.
 
 Source: Triton Inference Server, `python_backend` of 24.10: `SaveRequestsToSharedMemory`,
 `PbTensor::SaveToSharedMemory`, and `ResponseAlloc` of the request executor.
@@ -25,27 +25,27 @@ from orchestrator.contract import Array
 PATIENCE_S = 60.0
 Tensors = Mapping[str, Array]
 Ask = Callable[[str, Tensors, Sequence[str]], Tensors]
-"""Calls a model with inputs for some of its outputs."""
+"""Calls a model with inputs, and returns the requested outputs."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of the tensors of one call to a model."""
+    """The bytes of the tensors of one call to a model: its inputs and its outputs."""
 
     taken: int
     given: int
 
 
 def walk(graph: Any, inputs: Tensors, ask: Ask) -> dict[str, Traffic]:
-    """Run an ensemble step by step, with its tensors in our hands.
+    """Run an ensemble step by step from the client, to see all its tensors.
 
     Args:
-        graph: Its configuration; no step needs one that is written below it.
-        inputs: Of one real call.
-        ask: Calls a step's model.
+        graph: The ensemble's configuration; each step needs only steps above it.
+        inputs: The inputs of one real call.
+        ask: Calls the model of a step.
 
     Returns:
-        What each step's model took and gave.
+        The bytes of the inputs and outputs of each step's model.
     """
     tensors, found = dict(inputs), {}
     for step in graph.ensemble_scheduling.step:
@@ -57,7 +57,7 @@ def walk(graph: Any, inputs: Tensors, ask: Ask) -> dict[str, Traffic]:
 
 
 def count(arrays: Iterable[Array]) -> int:
-    """Return how many bytes tensors have; a string has four for its length."""
+    """Return the size of tensors in bytes; each string takes 4 more bytes for its length."""
     return sum(_count(array) for array in arrays)
 
 
@@ -74,8 +74,8 @@ def count_shm_bytes(
 
     Args:
         form: The form.
-        calls: To each of its workers' models, for each call of the form.
-        traffic: Of each of these models.
+        calls: The number of calls to each of its models, per call of the form.
+        traffic: The bytes per call of each of these models.
     """
     times = dict.fromkeys(form.python, 1) | dict.fromkeys(form.networks, 1 + form.is_calling)
     return sum(
@@ -86,7 +86,7 @@ def count_shm_bytes(
 
 
 def ask_over_http(url: str) -> Ask:
-    """Return what calls the models of a server."""
+    """Return a function that calls the models of a server."""
 
     def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
         with closing(connect(url)) as transport:

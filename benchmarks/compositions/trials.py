@@ -1,9 +1,9 @@
-"""What Triton offers to make the plate chain quicker, each tried against going without.
+"""Tests Triton's features for a faster plate chain, each against a server without it.
 
     python -m benchmarks.compositions.trials cache limiter batching
 
-The servers of a trial run side by side and are measured in turn. docs/compositions.md says what
-came out.
+The servers of a trial run side by side and are measured in turn. docs/compositions.md has the
+results.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from reporting.tables import format_figure, format_markdown
 SECONDS, ROUNDS, PICTURES = 0.7, 5, 4
 PATIENCE_S = 10.0
 FORMS = {form.name: form for form in PLATES.forms[1::-1]}
-"""Ensemble, then BLS model, which may take the server down."""
+"""The forms by name: the ensemble first, then the BLS model, which may stop the server."""
 Change = Callable[[str, Any], None]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A server that differs in its flags, and in what config.pbtxt says of its models."""
+    """A variant of the server, with its own flags and its own change to each config.pbtxt."""
 
     name: str
     flags: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Trial:
-    """The first variant is the one without; `pictures` are identical ones (same) or not (new)."""
+    """A test of a feature; its first variant is without it. Pictures repeat (same) or not (new)."""
 
     variants: tuple[Variant, ...]
     pictures: tuple[str, ...] = ("same",)
@@ -68,13 +68,13 @@ def cache(models: Sequence[str], name: str, config: Any) -> None:
 
 
 def limit(models: Sequence[str], name: str, config: Any) -> None:
-    """Let each instance of the models hold the one resource while it works."""
+    """Make each instance of the models hold the only resource while it works."""
     for group in config.instance_group if name in models else ():
         group.rate_limiter.resources.add(name="cores", count=1)
 
 
 def batch(delay_us: int | None, preferred: Sequence[int], name: str, config: Any) -> None:
-    """Set how the networks wait for company; not at all without a delay."""
+    """Set the dynamic batching of the networks; none when there is no delay."""
     if name not in NETWORKS:
         return
     config.ClearField("scheduling_choice")
@@ -147,7 +147,7 @@ def _serve(variant: Variant) -> Any:
 def _measure(
     form: Form, pictures: str, concurrency: int, servers: dict[Variant, Server]
 ) -> Iterator[list[str | None]]:
-    """Give a row for each variant; rounds go from server to server."""
+    """Yield a row for each variant; each round measures every server."""
     bitmap = draw_bitmap()
     question = Question(bitmap, form.model, PLATES.outputs, is_new=pictures == "new")
     answering = [one for one, server in servers.items() if does_answer(question, server)]
@@ -162,7 +162,7 @@ def _measure(
 
 
 def show(form: Form, rounds: Sequence[Round], first: Sequence[Round]) -> list[float | None]:
-    """Return the figures of a row; none where nothing was ever answered."""
+    """Return the figures of a row; they are None when no call was answered."""
     if not rounds:
         return [None] * 8
     load, counted = pool(rounds), add_up(one.counters for one in rounds)
@@ -176,13 +176,13 @@ def show(form: Form, rounds: Sequence[Round], first: Sequence[Round]) -> list[fl
 
 
 def draw_bitmap() -> Picture:
-    """Return a small street as a BMP file, the last bytes of which are its first pixel."""
+    """Return a small street as a BMP file. Its last bytes are one pixel, which calls may change."""
     picture = render(2, SMALL_WH, "small")
     return replace(picture, encoded=cv2.imencode(".bmp", picture.bgr)[1].tobytes())
 
 
 def does_answer(question: Question, server: Server) -> bool:
-    """Tell whether a call ends at all."""
+    """Tell whether a call gets an answer at all."""
     url = server.options.http_url
     with tritonclient.http.InferenceServerClient(url, network_timeout=PATIENCE_S) as client:
         try:

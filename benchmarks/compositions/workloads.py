@@ -1,4 +1,4 @@
-"""What is composed in several ways: models that answer alike, and the pictures that are sent."""
+"""The workloads: forms of a model chain with the same answers, and the pictures to send."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from rendering.pages import Page
 BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
 SMALL_WH, LARGE_WH = (640, 480), (2560, 1920)
 STREET_WH = (1344, 1008)
-"""Of large streets: at larger ones the service alone looks more closely."""
+"""The size of large streets. On larger ones, only the service looks closer at faint finds."""
 OCR_REPOSITORY = Path(__file__).resolve().parents[2] / "examples" / "ocr" / "model_repository"
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way of composing.
+    """One composition of a workload.
 
     Attributes:
-        name: How tables call it.
-        model: That clients call.
-        python: Its Python models; their instances are what is varied.
-        networks: The models of networks that it calls.
+        name: The name in tables.
+        model: The model that clients call.
+        python: Its Python models; the number of their instances is varied.
+        networks: The network models that it calls.
     """
 
     name: str
@@ -41,12 +41,12 @@ class Form:
 
     @property
     def workers(self) -> tuple[str, ...]:
-        """The models that have processes; an ensemble has none of its own."""
+        """The models that have processes; an ensemble itself has none."""
         return (*self.python, *self.networks)
 
     @property
     def is_calling(self) -> bool:
-        """A Python model of it calls the networks, if there are any."""
+        """True when a Python model calls the networks, as in BLS."""
         return self.model in self.python
 
 
@@ -55,11 +55,11 @@ class Workload:
     """The same work in several forms; all take a picture's file as `encoded_image`.
 
     Attributes:
-        forms: The first is what the others are compared with.
-        outputs: What every form answers, and all that is asked for.
-        repository: The models as they lie.
-        lay_out: Writes them all with as many instances of the Python models as the server's options
-            have pictures, and at most so many of the networks.
+        forms: The forms; the others are compared with the first.
+        outputs: The outputs of every form; calls ask for these alone.
+        repository: The folder of the source models.
+        lay_out: Writes all models. Each Python model gets one instance per picture in the server's
+            options, each network at most as many.
         draw: Returns the pictures.
     """
 

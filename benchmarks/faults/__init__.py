@@ -1,1 +1,1 @@
-"""Faults made on purpose under load, and what the callers of a real service noticed of each."""
+"""Injects faults into a real service under load and measures their effect on the callers."""

@@ -1,12 +1,12 @@
-"""Faults made on purpose in a real service under load, and what its callers noticed.
+"""Injects faults into a real service under load and measures their effect on the callers.
 
     python -m benchmarks.faults --json reports/faults.json --page docs/reliability.md
 
-Callers of every protocol call without a pause and without trying again, each with another picture,
-and compare each answer with the one that the picture got alone. docs/reliability.md explains the
-table.
+Callers of every protocol call without a pause and without retries, each with another picture. They
+compare each answer with the one that the picture got alone. docs/reliability.md explains the table.
 
-Exit codes: 0 every promise was kept, 1 one was not, 2 it could not be run, 3 it was ended.
+Exit codes: 0 every promise was kept, 1 a promise was broken, 2 the run failed, 3 it was ended by
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ EACH = 2
 
 
 class Harness:
-    """Makes faults one after the other; the right answers are those of the first service."""
+    """Makes faults one after another. The first service gives the right answers."""
 
     def __init__(self, each: int, logs: Path | None = None, pictures: int = PICTURES) -> None:
         self._each, self._logs, self._count = each, logs, pictures
@@ -48,9 +48,9 @@ class Harness:
         self._answers: Answers | None = None
 
     def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
-        """Make faults; each kind of service is started once, and again where it does not recover.
+        """Make faults. Each kind of service is started once, and again when it does not recover.
 
-        Where it cannot be started, the rows say why.
+        If the service cannot be started, the rows say why.
         """
         for setting, several in groupby(faults, lambda fault: fault.setting):
             group = [*several]
@@ -74,21 +74,21 @@ class Harness:
         load = Load(connect, self._answers, self._each)
         try:
             return judge(observe(fault, service, load), fault.promise)
-        except (PlateError, OSError, LookupError) as error:  # a process that is not there, too
+        except (PlateError, OSError, LookupError) as error:  # also when a process does not exist
             return Row(fault.title, load.count, broken=(str(error) or type(error).__name__,))
 
     def _keep_log(self, fault: Fault, service: Service) -> None:
-        """Keep what the service has said so far."""
+        """Copy the log of the service so far."""
         if self._logs:
             self._logs.mkdir(parents=True, exist_ok=True)
             shutil.copy(service.log, self._logs / f"{fault.name}.log")
 
 
 def choose(names: Sequence[str]) -> list[Fault]:
-    """Return the faults of these names, all without any.
+    """Return the faults with these names, or all faults when there are no names.
 
     Raises:
-        SettingsError: There is no such fault.
+        SettingsError: There is no fault with such a name.
     """
     known = {fault.name: fault for fault in FAULTS}
     unknown = [name for name in names if name not in known]
@@ -98,7 +98,7 @@ def choose(names: Sequence[str]) -> list[Fault]:
 
 
 def run(faults: Sequence[Fault], harness: Harness) -> FaultsReport:
-    """Make faults and tell of each as soon as it is over."""
+    """Make faults and print the result of each as soon as it is over."""
     began = time.monotonic()
     prepare(ServerOptions(device="cpu"))
     rows = []
@@ -124,7 +124,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
     given = parse(sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # services are ended on the way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # services are stopped on exit
     try:
         faults = choose(given.only)
         if given.json:

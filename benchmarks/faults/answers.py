@@ -1,12 +1,12 @@
-"""Thousands of concurrent calls while workers are killed, each answer compared.
+"""Sends thousands of concurrent calls while workers are killed, and compares each answer.
 
     python -m benchmarks.faults.answers --calls 10000
 
-HTTP, gRPC and REST, all through the gateway.
-Every picture's answer was taken before, from the quiet service, one by one.
+The calls go through the gateway over HTTP, gRPC and REST.
+Before that, the service without load gives the right answer to each picture, one by one.
 
-Exit codes: 0 no answer was wrong and the gateway answered every call, 1 not so, 2 it could not be
-run, 3 it was ended.
+Exit codes: 0 no answer was wrong and the gateway answered every call, 1 otherwise, 2 the run
+failed, 3 it was ended by SIGTERM.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from reporting.tables import format_markdown
 
 @dataclass(frozen=True)
 class Options:
-    """What is done.
+    """The options of a run.
 
     Attributes:
-        calls: All together.
-        pictures: Different ones.
-        each: Callers of each protocol.
-        pause_s: Between two kills; nobody is killed when 0.
+        calls: The number of calls of all callers together.
+        pictures: The number of different pictures.
+        each: The number of callers of each protocol.
+        pause_s: Seconds between two kills; no worker is killed when 0.
     """
 
     calls: int = field(default=10_000, metadata={"help": "all together"})
@@ -54,12 +54,12 @@ class Options:
 
 @dataclass(frozen=True)
 class AnswersReport:
-    """A run.
+    """The results of a run.
 
     Attributes:
-        counts: By protocol.
-        killed: Workers by model.
-        failures: The first call of each kind that has no right answer.
+        counts: The results of the calls, by protocol.
+        killed: The number of killed workers, by model.
+        failures: The first call of each kind of failure.
     """
 
     machine: Machine
@@ -71,15 +71,15 @@ class AnswersReport:
 
     @property
     def is_kept(self) -> bool:
-        """No answer is wrong, and every call has one."""
+        """True when every call was answered and no answer is wrong."""
         return all(not one.wrong and one.answered == one.sent for one in self.counts.values())
 
 
 def run(options: Options) -> AnswersReport:
-    """Start a service, take the answers, then call while its workers are killed.
+    """Start a service, record the right answers, then call while its workers are killed.
 
     Raises:
-        PlateError: The service cannot be started, or does not answer as it should when quiet.
+        PlateError: The service cannot be started, or answers wrongly without load.
     """
     prepare(ServerOptions(device="cpu"))
     pictures, crops = render_pictures(options.pictures), render_crops(options.pictures)
@@ -101,12 +101,12 @@ def run(options: Options) -> AnswersReport:
 
 
 def connect_all(service: Service, pictures: Sequence[Picture], crops: Sequence[Picture]) -> Connect:
-    """Return how the gateway is called."""
+    """Return functions that connect callers to the gateway, by protocol."""
     return Questions.of(pictures, crops).connect(service.gateway, service.gateway_grpc)
 
 
 def call_while_killing(service: Service, load: Load, pause_s: float) -> Mapping[str, int]:
-    """Call until all calls were sent; return the workers killed meanwhile, by model."""
+    """Run the callers until all calls are sent; return the number of killed workers, by model."""
     killer = Killer(service, pause_s)
     with load.run(), killer.run():
         load.wait()
@@ -114,13 +114,13 @@ def call_while_killing(service: Service, load: Load, pause_s: float) -> Mapping[
 
 
 def count_by_protocol(calls: Sequence[Call]) -> Mapping[str, Counts]:
-    """Return what the calls of each protocol came to."""
+    """Return the results of the calls of each protocol."""
     protocols = dict.fromkeys(call.protocol for call in calls)
     return {one: Counts.of([call for call in calls if call.protocol == one]) for one in protocols}
 
 
 def format_report(report: AnswersReport) -> str:
-    """Return what is printed about a run."""
+    """Return the text that is printed about a run."""
     rows = [(name, *format_counts(one)) for name, one in sorted(report.counts.items())]
     killed = ", ".join(f"{count} of {model}" for model, count in sorted(report.killed.items()))
     lines = (
@@ -132,7 +132,7 @@ def format_report(report: AnswersReport) -> str:
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
-    """Parse the command line: what to do, and where every figure goes."""
+    """Parse the command line: the options, and the file for every figure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faults.answers")
     for name, option in Options.__dataclass_fields__.items():
         kind = type(option.default)
@@ -147,7 +147,7 @@ def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
 def main() -> int:
     """Parse the command line, run, print and write; return the exit code."""
     options, path = parse(sys.argv[1:])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # the service is ended on the way out
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # the service is stopped on exit
     try:
         if path:
             prepare_folder(path.parent)

@@ -1,4 +1,4 @@
-"""Callers that never stop, what each of their calls came to, and what it should have come to."""
+"""Callers that call in a closed loop, and compare each answer with the right one."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from benchmarks.pictures import Picture
 from orchestrator.errors import ModelError
 
 BACK_OFF_S = 0.25
-"""A caller pauses so long after a call without an answer, as a program that is not rude does."""
+"""The backoff of a caller after a call without an answer, in seconds."""
 
 Connect = Mapping[str, Callable[[], Caller]]
-"""By protocol, what opens the connection of one more caller."""
+"""By protocol, the function that opens the connection of one more caller."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call; moments are seconds of the monotonic clock.
+    """One call; times are seconds of the monotonic clock.
 
     Attributes:
-        protocol: One of those of `wires`.
-        picture: Its number.
-        began: When it was first and only sent.
-        status: That of its `Reply`.
-        is_wrong: It was answered, and not as the picture is when it is alone.
-        told: Why it has no answer.
+        protocol: One of the protocols in `wires`.
+        picture: The number of the picture.
+        began: The time when the call was sent; it is sent once.
+        status: The status of its `Reply`.
+        is_wrong: The answer differs from the one that the picture gets alone.
+        told: The reason why it has no answer.
     """
 
     protocol: str
@@ -81,7 +81,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is sent, built once: callers share the cores with the service."""
+    """The requests, by protocol. They are built once: callers share the service's cores."""
 
     kserve: Sequence[Request]
     grpc: Sequence[bytes]
@@ -90,7 +90,7 @@ class Questions:
 
     @classmethod
     def of(cls, pictures: Sequence[Picture], crops: Sequence[Picture]) -> Questions:
-        """Return the calls that ask for pictures, and for as many crops of plates."""
+        """Build the requests for pictures, and for as many crops of plates."""
         return cls(
             [*map(over_kserve, pictures)],
             [*map(over_grpc, pictures)],
@@ -99,7 +99,7 @@ class Questions:
         )
 
     def connect(self, http: str, grpc: str) -> Connect:
-        """Return how a gateway is called, at these addresses."""
+        """Return functions that connect callers to the gateway at these addresses, by protocol."""
         return {
             HTTP: partial(HttpCaller, http, self.kserve, digest_kserve),
             GRPC: partial(GrpcCaller, grpc, self.grpc),
@@ -113,10 +113,10 @@ Answers = Mapping[str, Sequence[str]]
 
 
 def take_answers(connect: Connect, count: int) -> Answers:
-    """Send the pictures one by one to a quiet service and return what it says, by protocol.
+    """Send the pictures one by one to a service without load; return its answers by protocol.
 
     Raises:
-        ModelError: One has no answer, two have the same, or protocols differ in one.
+        ModelError: A picture has no answer, two have the same, or protocols differ in one.
     """
     answers = {protocol: _take(protocol, opened, count) for protocol, opened in connect.items()}
     for protocol, digests in answers.items():
@@ -139,12 +139,12 @@ def _take(protocol: str, opened: Callable[[], Caller], count: int) -> list[str]:
 
 @dataclass
 class Load:
-    """A closed loop of callers, who take the pictures in turn.
+    """A closed loop of callers, which send the pictures in turn.
 
     Attributes:
-        answers: That are right.
-        each: Callers of each protocol.
-        most: Calls that are sent, all together; without end when None.
+        answers: The right answers.
+        each: The number of callers of each protocol.
+        most: The total number of calls to send; no limit when None.
     """
 
     connect: Connect
@@ -158,7 +158,7 @@ class Load:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Call for the length of a `with` block; calls in work are waited for."""
+        """Run the callers for the length of a `with` block, then wait for calls in progress."""
         with ThreadPoolExecutor(self.count) as pool:
             protocols = [protocol for protocol in self.connect for _ in range(self.each)]
             self._driven = [pool.submit(self._drive, protocol) for protocol in protocols]
@@ -166,15 +166,15 @@ class Load:
                 yield
             finally:
                 self.is_over.set()
-        self.wait()  # raises what a caller stumbled over, were it a fault of ours
+        self.wait()  # raises the error of a caller that failed by a bug of ours
 
     @property
     def count(self) -> int:
-        """How many callers there are."""
+        """The number of callers."""
         return self.each * len(self.connect)
 
     def wait(self) -> None:
-        """Return when the last of `most` calls is over."""
+        """Wait until the last of `most` calls is over."""
         for one in self._driven:
             one.result()
 
@@ -191,7 +191,7 @@ class Load:
                     self.is_over.wait(BACK_OFF_S)
 
     def is_steady(self, since: float, quiet_s: float) -> bool:
-        """Tell whether all callers were answered lately, and nobody failed, since a moment."""
+        """Tell whether all callers were answered since a moment, and none failed lately."""
         now, lately = time.monotonic(), [*self.calls]
         recent = [call for call in lately if call.ended >= now - quiet_s]
         if now < since + quiet_s or not all(call.is_answered for call in recent):
@@ -201,7 +201,7 @@ class Load:
 
 
 def make_call(protocol: str, caller: Caller, picture: int, answers: Sequence[str]) -> Call:
-    """Send a picture once and compare what comes with what should."""
+    """Send a picture once and compare its answer with the right one."""
     began = time.monotonic()
     reply: Reply = caller.send(picture)
     ended = time.monotonic()

@@ -1,4 +1,4 @@
-"""Which processes of a service live, by what they do."""
+"""Counts the working processes of a service, by role."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from benchmarks.processes import find_tree
 
 TRITON, GATEWAY = "tritonserver", "gateway"
 INSTANCE = re.compile(r"/(\w+)/1/model\.(?:py|pt|xml)$|^(\w+)_\d+_\d+$")
-"""What names a model among a worker's arguments: its file, and its instance."""
+"""The patterns of a worker's arguments that name its model: a file, or an instance."""
 STOPPED = (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
 @dataclass(frozen=True)
 class Census:
-    """The processes of a service that can work, by what they do: a model, Triton, the gateway."""
+    """The working processes of a service, by role: the name of a model, Triton or the gateway."""
 
     pids: Mapping[str, frozenset[int]]
 
@@ -37,15 +37,15 @@ class Census:
         return frozenset().union(*self.pids.values())
 
     def is_whole(self, before: Census, victims: Iterable[int] = ()) -> bool:
-        """Tell whether as many work as did before, and none of the victims is among them."""
+        """Tell whether as many processes work as before, without any of the victims."""
         return self.counts == before.counts and self.all.isdisjoint(victims)
 
 
 def take_census(root: int) -> Census:
-    """Count what works below a process; who is stopped or dead does not."""
+    """Find the working processes below a process; stopped and dead ones are left out."""
     found: dict[str, set[int]] = {}
     for pid in find_tree(root):
-        with suppress(psutil.Error):  # it may end while we look
+        with suppress(psutil.Error):  # the process may end meanwhile
             process = psutil.Process(pid)
             role = name_role(process.cmdline())
             if role and process.status() not in STOPPED:
@@ -54,7 +54,7 @@ def take_census(root: int) -> Census:
 
 
 def name_role(line: Sequence[str]) -> str:
-    """Return what a process does, by its command line; empty for another process."""
+    """Return the role of a process, from its command line; empty for any other process."""
     if not line:
         return ""
     program = line[0].rpartition("/")[2]

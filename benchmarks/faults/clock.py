@@ -1,4 +1,4 @@
-"""A wall clock that jumps, as it does after a machine has slept or was set right."""
+"""Makes the wall clock jump, as it does after a machine has slept or its clock was set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HOUR_S = 3600
 
 
 def jump(stage: Stage) -> Effect:
-    """Let the service's clock go an hour forward, and back again."""
+    """Set the service's clock one hour forward, and back again."""
     offset = Path(stage.service.way.variables[OFFSET_FILE])
     set_offset(offset, HOUR_S)
     time.sleep(LASTS_S)

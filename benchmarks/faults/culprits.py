@@ -1,4 +1,4 @@
-"""Calls that are the fault themselves: not those of the load, and not counted among them."""
+"""Calls that cause a fault. They are not part of the load, and are counted separately."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TIMEOUT_S = 15.0
 
 @dataclass(frozen=True)
 class Tried:
-    """What one such call came to."""
+    """The result of one such call."""
 
     reply: Reply
     seconds: float
@@ -29,7 +29,7 @@ class Tried:
 
 
 def ask(address: str, request: Request, timeout_s: float = TIMEOUT_S) -> Tried:
-    """Send a call once, over a connection of its own."""
+    """Send a call once, over a new connection."""
     with closing(HttpCaller(address, [request], digest_kserve, timeout_s)) as caller:
         began = time.monotonic()
         reply = caller.send(0)
@@ -37,13 +37,13 @@ def ask(address: str, request: Request, timeout_s: float = TIMEOUT_S) -> Tried:
 
 
 def tell(tried: Sequence[Tried], what: str) -> tuple[str, ...]:
-    """Say what such calls came to: how many were answered, and what the first other was told."""
+    """Describe the results of such calls: how many were answered, and the first failure."""
     others = [one for one in tried if one.reply.status != ANSWERED]
     counts = f"{len(tried)} {what}: {len(tried) - len(others)} answered, {len(others)} not"
     return (counts, *(f"the first of them: {one}" for one in others[:1]))
 
 
 def find_blamed(tried: Sequence[Tried]) -> tuple[str, ...]:
-    """Say how many callers were told that a good picture is at fault."""
+    """Say how many good pictures were rejected as bad."""
     blamed = [one for one in tried if one.reply.status.startswith("4")]
     return (f"{len(blamed)} good pictures were called bad",) if blamed else ()

@@ -1,4 +1,4 @@
-"""A call at which its worker works for ever."""
+"""Sends a call that hangs its worker: the worker never ends its work."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from orchestrator.server.repository import REPOSITORY
 
 HANGING = Path(__file__).with_name("hanging_model.py")
 TOLD_WITHIN_S = 10.0
-"""Two workers hang one after the other; each is found within 3 s and replaced within 2."""
+"""The time limit for the error: two workers hang, each is found in 3 s and replaced in 2 s."""
 AT_ONCE_S = 0.5
 
 
 @contextmanager
 def hanging_repository() -> Iterator[Path]:
-    """Give our models, with one that hangs at the marker, for the length of a `with` block."""
+    """Copy our models for the length of a `with` block; one of them hangs at the marker."""
     with TemporaryDirectory(prefix="faults-models-") as folder:
         target = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
         shutil.copy(HANGING, target / MODEL / "1" / "model.py")
@@ -35,12 +35,12 @@ def hanging_repository() -> Iterator[Path]:
 
 
 def ask_for_ever() -> Request:
-    """Return the call at which a worker hangs."""
+    """Return the request that hangs a worker."""
     return over_kserve(Picture("marker", b"", draw_marker()), HTTP_RAW)
 
 
 def hang(stage: Stage) -> Effect:
-    """Send the call that hangs a worker, and the same again after what came of it."""
+    """Send the call that hangs a worker, and send it again after its result."""
     request, gateway = ask_for_ever(), stage.service.gateway
     since = time.monotonic()
     first, second = ask(gateway, request), ask(gateway, request)

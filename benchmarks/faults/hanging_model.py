@@ -1,4 +1,4 @@
-"""The Triton model `plate_recognition` with a fault: it works for ever on one picture."""
+"""The Triton model `plate_recognition` with a fault: one picture makes it loop without end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["TritonPythonModel"]
 
 
 def recognize_or_hang(picture: Tensor, *arguments: Any, **options: Any) -> Any:
-    """Do what the pipeline does, but for the marker."""
+    """Run the pipeline, but loop without end on the marker."""
     if is_marker(picture.cpu().numpy()):
         while True:
             pass

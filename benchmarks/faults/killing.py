@@ -1,4 +1,4 @@
-"""Workers chosen at random and killed, one after the other."""
+"""Kills workers at random, one after another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CALLS, KILLS = 600, 4
 
 
 class Killer:
-    """Kills a worker at once and then every few seconds, none while another is missing."""
+    """Kills a worker at once and then every few seconds, but none while a worker is missing."""
 
     def __init__(self, service: Service, pause_s: float = PAUSE_S) -> None:
         self._service, self._pause_s = service, pause_s
@@ -30,7 +30,7 @@ class Killer:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Kill for the length of a `with` block; nobody without a pause."""
+        """Kill workers for the length of a `with` block; none when the pause is 0."""
         if self._pause_s:
             self.kill()
         thread = threading.Thread(target=self._drive)
@@ -42,13 +42,13 @@ class Killer:
             thread.join()
 
     def _drive(self) -> None:
-        while not self._is_over.wait(self._pause_s or None):  # 0: for ever
+        while not self._is_over.wait(self._pause_s or None):  # 0: wait until the end
             is_whole = self._service.is_whole(pid for _, pid in self.killed)
             if is_whole and self._service.is_ready():
                 self.kill()
 
     def kill(self) -> None:
-        """Kill one worker of any model."""
+        """Kill one random worker of any model."""
         census = self._service.census()
         workers = [(model, pid) for model in census.models for pid in sorted(census.pids[model])]
         model, pid = self._random.choice(workers)
@@ -58,7 +58,7 @@ class Killer:
 
 
 def kill_at_random(stage: Stage) -> Effect:
-    """Kill workers until so many calls were sent and so many were killed."""
+    """Kill workers until `CALLS` calls have ended and `KILLS` workers were killed."""
     killer, calls = Killer(stage.service), stage.load.calls
     began = len(calls)
     with killer.run():
@@ -69,7 +69,7 @@ def kill_at_random(stage: Stage) -> Effect:
 
 
 def wait_until(is_so: Callable[[], bool], timeout_s: float = 60.0) -> None:
-    """Return when it is so, or when the time is over."""
+    """Wait until a condition is true, or until the timeout."""
     deadline = time.monotonic() + timeout_s
     while not is_so() and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""A picture that the harness's own model hangs at. Imports nothing of ours: workers read it."""
+"""The picture that hangs the test model. Workers import this file, so it imports none of ours."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ SHAPE = (48, 64, 3)
 
 
 def draw_marker() -> NDArray[np.uint8]:
-    """Return the picture, (48, 64, 3) uint8: a pattern that no camera sees."""
+    """Return the marker, (48, 64, 3) uint8: a pattern that no camera takes."""
     return (np.arange(np.prod(SHAPE)) % 251).astype(np.uint8).reshape(SHAPE)
 
 

@@ -1,4 +1,4 @@
-"""A second service on the same machine, and a port that somebody else takes."""
+"""Starts a second service on the same machine, and takes one of its ports."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from benchmarks.faults.service import HOST, Service, Way
 from benchmarks.scale_out.waiting import wait
 
 CHECKED = "starting Triton"
-"""Said once all ports were found free, and before any is listened on."""
+"""The log text after the check that all ports are free, and before the service listens."""
 END_S = 60.0
 
 
 def _beside(stage: Stage) -> Service:
-    """Return another service, with the same temporary folder."""
+    """Return another service that shares the temporary folder."""
     folder = stage.service.folder / f"beside-{time.monotonic_ns()}"
     folder.mkdir()
     return Service(folder, Way(tmp=stage.service.tmp))
 
 
 def start_and_stop_another(stage: Stage) -> Effect:
-    """Start another service beside the one that is called, and stop it."""
+    """Start a second service beside the first one, and stop it."""
     other, names = _beside(stage), stage.service.leftovers()
     since = time.monotonic()
     try:
@@ -42,7 +42,7 @@ def start_and_stop_another(stage: Stage) -> Effect:
 
 
 def take_a_port(stage: Stage) -> Effect:
-    """Start another service, and take a port of its after it has found it free."""
+    """Start a second service, and take one of its ports after it has checked that it is free."""
     other, names = _beside(stage), stage.service.leftovers()
     with ExitStack() as stack:
         stack.callback(other.stop)

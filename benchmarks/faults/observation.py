@@ -1,4 +1,4 @@
-"""A fault made under load, watched until the service has recovered."""
+"""Makes a fault under load and watches the service until it has recovered."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from benchmarks.faults.service import Service
 
 BEFORE_S = 3.0
 QUIET_S = 1.0
-"""Without a failure and with every caller answered: then it is over."""
+"""Recovery is over after this time without a failure, with every caller answered."""
 PATIENCE_S = 15.0
-"""Over what was promised, until one does not wait for its recovery any longer."""
+"""The watch for recovery ends this long after the promised recovery time."""
 LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A service, and the callers that are at work."""
+    """A service, and the load of its callers."""
 
     service: Service
     load: Load
 
 
 Act = Callable[[Stage], Effect]
-"""Makes a fault and, where it lasts, ends it."""
+"""Makes a fault, and ends it if it lasts."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that breaks.
+    """A fault that is made on purpose.
 
     Attributes:
-        name: For the command line.
-        title: For the table.
-        setting: Name of how the service is started for it.
+        name: The name on the command line.
+        title: The title in the table.
+        setting: The name of the setting that the service is started with.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Fault:
 
 
 def observe(fault: Fault, service: Service, load: Load) -> Observation:
-    """Make a fault happen under load, and watch until all is as it was or patience is over."""
+    """Make a fault under load, and watch until the service has recovered or time is up."""
     load_began = time.monotonic()
     with load.run():
         time.sleep(BEFORE_S)
@@ -60,7 +60,7 @@ def observe(fault: Fault, service: Service, load: Load) -> Observation:
 
 
 def _wait(service: Service, load: Load, effect: Effect, patience_s: float) -> float | None:
-    """Return when every process was there, once the callers are served again, too."""
+    """Wait until the callers are served again; return when every process was back."""
     whole: float | None = None
     deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline and service.is_running():

@@ -1,4 +1,4 @@
-"""The table of a run, and the page that shows it."""
+"""Formats the table of a run, and writes it into its page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write_page(page: Path, report: FaultsReport) -> None:
 
 
 def format_page(report: FaultsReport) -> str:
-    """Return what stands between the marks."""
+    """Return the text between the marks."""
     machine = report.machine
     kept = sum(row.is_kept for row in report.rows if not row.skipped)
     made = sum(not row.skipped for row in report.rows)
@@ -58,7 +58,7 @@ def _cells(row: Row) -> tuple[Cell, ...]:
 
 
 def format_counts(counts: Counts) -> tuple[Cell, ...]:
-    """Return the cells of what calls came to."""
+    """Return the table cells with the results of calls."""
     refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
     return (
         counts.sent,
@@ -71,7 +71,7 @@ def format_counts(counts: Counts) -> tuple[Cell, ...]:
 
 
 def format_notes(report: FaultsReport) -> Iterator[str]:
-    """Give what a reader of the table may want to know, fault by fault."""
+    """Yield the notes about each fault that a reader of the table may need."""
     for row in report.rows:
         for note in row.notes:
             yield f"{row.fault}: {note}"

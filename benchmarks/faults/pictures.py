@@ -1,4 +1,4 @@
-"""As many different pictures, and crops of plates, as calls want."""
+"""Renders any number of different pictures, and of crops of plates."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from rendering.texts import random_text
 
 SIZE_WH = (800, 600)
 SCENES = 12
-"""That are drawn; all others are parts of them, since drawing one takes half a second."""
+"""The most scenes that are drawn, as one takes half a second; pictures are cut from them."""
 PLATES = 3
 SHIFT_PX = 48
 STEP_PX = 3
-"""Between two parts of the same scene."""
+"""The distance between two parts of the same scene."""
 POSITIONS = SHIFT_PX // STEP_PX
 WIDEST_PX = 16
-"""Of a crop's margins."""
+"""The limit of the margins of a crop; they are smaller."""
 
 
 def render_pictures(count: int) -> list[Picture]:
-    """Draw so many different pictures, the same ones every time."""
+    """Draw a number of different pictures, the same ones every time."""
     scenes = [draw_scene(seed) for seed in range(min(SCENES, count))]
     return [
         encode(f"picture {number}", cut(scenes[number % SCENES].picture, number // SCENES))
@@ -36,7 +36,7 @@ def render_pictures(count: int) -> list[Picture]:
 
 
 def render_crops(count: int) -> list[Picture]:
-    """Draw so many different crops of plates, the same ones every time."""
+    """Draw a number of different crops of plates, the same ones every time."""
     scenes = [draw_scene(seed) for seed in range(min(SCENES, count))]
     return [
         encode(f"crop {number}", crop(scenes[number % SCENES], number // SCENES))
@@ -60,7 +60,7 @@ def crop(drawn: Scene, margins: int) -> Bgr:
 
 @cache
 def draw_scene(seed: int) -> Scene:
-    """Draw a street with plates that no other seed's has."""
+    """Draw a street whose plates no other seed has."""
     rng = np.random.default_rng((seed, PLATES))
     texts = [random_text(rng, russian(), "ru_car")[0] for _ in range(PLATES)]
     width, height = SIZE_WH
@@ -68,13 +68,13 @@ def draw_scene(seed: int) -> Scene:
 
 
 def enlarge(picture: Picture, size_wh: tuple[int, int]) -> Picture:
-    """Return a picture as a much larger one."""
+    """Return a picture scaled up to a size."""
     larger = cv2.resize(picture.bgr, size_wh).astype(np.uint8)
     return encode(f"large {picture.name}", larger)
 
 
 def find_twins(answers: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs of equal answers, by position: such could be exchanged unseen."""
+    """Return the positions of equal answers: an exchange of these two would not be noticed."""
     first: dict[str, int] = {}
     pairs = []
     for position, answer in enumerate(answers):

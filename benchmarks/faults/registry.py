@@ -1,4 +1,4 @@
-"""Every fault that is made on purpose, and what is promised of it."""
+"""The list of all faults that are made on purpose, with the promise for each."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from orchestrator.networks.registry import STEPS
 WORKERS = (DETECTOR, "stn", READER, MODEL, *STEPS, DECODE)
 A_WORKER = Promise(longest_s=3.0, recover_s=15.0)
 A_LOOP = Promise(longest_s=6.0, recover_s=25.0)
-"""It costs two workers of three, one after the other, and each call that meets them a second."""
+"""The promise for a hanging call: it costs two of three workers, and delays calls by 1 s each."""
 NOTHING = Promise(longest_s=3.0, recover_s=3.0)
 START = Promise(recover_s=30.0, may_refuse=True, may_lose=True)
 
@@ -80,4 +80,4 @@ FAULTS = (
     Fault("loop", "a call at which its worker works for ever", HANGING, A_LOOP, hang),
     Fault("clock", "the clock jumps by an hour, and back", CLOCK, NOTHING, jump),
 )  # fmt: skip
-"""In the order in which they are made."""
+"""All faults, in the order in which they are made."""

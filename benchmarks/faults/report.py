@@ -1,4 +1,4 @@
-"""What a fault cost the callers, against what is promised."""
+"""The report of the effect of each fault on the callers, compared with the promise."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from benchmarks.faults.callers import Call
 from reporting.machine import Machine
 
 SLOW = 2.0
-"""A call that waits longer than this many times the longest before the fault is part of it."""
+"""A call was affected if it waits longer than this many times the longest earlier wait."""
 SPARE_S = 0.15
-"""That a wait may be over what was promised: a callers' process takes part in the same cores."""
+"""The tolerance on promised times, as the callers' process shares the cores."""
 
 
 @dataclass(frozen=True)
 class Promise:
-    """What is promised of a fault; no wrong answer ever.
+    """The promise for a fault. Wrong answers are never allowed.
 
     Attributes:
-        longest_s: That a caller waits; as long as it takes when None.
-        over_usual_s: The same, over the longest wait before the fault.
-        recover_s: Until calls are answered as before and every process is there.
-        may_refuse: Callers may be told that there is no answer now.
+        longest_s: The longest time that a caller waits; no limit when None.
+        over_usual_s: The limit as an addition to the longest wait before the fault.
+        recover_s: The time until calls are answered as before and every process is back.
+        may_refuse: Calls may be refused for the moment.
         may_lose: Connections may break.
     """
 
@@ -36,14 +36,14 @@ class Promise:
 
 @dataclass(frozen=True)
 class Effect:
-    """What was done to a service.
+    """The effect of a fault on the service.
 
     Attributes:
-        since: From which moment recovery counts: when it was done, or when it was undone.
+        since: The start of the recovery time: when the fault was made, or when it was ended.
         victims: Processes that must be replaced.
-        notes: What a reader of the row should know.
-        failures: What was not as promised, beside the calls.
-        is_end: The service was to end: nothing recovers, and only calls in work count.
+        notes: Notes for the reader of the row.
+        failures: Broken promises that do not concern the calls.
+        is_end: The service had to end: nothing recovers, and only calls in progress count.
     """
 
     since: float
@@ -55,13 +55,13 @@ class Effect:
 
 @dataclass(frozen=True)
 class Observation:
-    """A fault under load; moments are seconds of the monotonic clock.
+    """A fault under load; times are seconds of the monotonic clock.
 
     Attributes:
-        callers: At once.
-        load_began: When the first call was sent.
-        began: When the fault was made.
-        whole: When every process was there again; None when that was not seen in time.
+        callers: The number of callers at once.
+        load_began: The time when the load began.
+        began: The time when the fault was made.
+        whole: The time when every process was back; None when that was not seen in time.
     """
 
     fault: str
@@ -75,14 +75,14 @@ class Observation:
 
 @dataclass(frozen=True)
 class Counts:
-    """What calls came to.
+    """The results of calls.
 
     Attributes:
-        answered: Rightly or wrongly.
-        refused: By HTTP status or gRPC code.
-        lost: Without any answer.
-        wrong: Answered otherwise than the picture is when it is alone.
-        longest_s: That a caller waited.
+        answered: Calls with an answer, right or wrong.
+        refused: The number of refused calls, by HTTP status or gRPC code.
+        lost: Calls without any answer.
+        wrong: Answers that differ from the one that the picture gets alone.
+        longest_s: The longest time that a caller waited.
     """
 
     sent: int = 0
@@ -111,15 +111,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Row:
-    """What is published of a fault.
+    """The published results of a fault.
 
     Attributes:
-        usual_rate: Answers a second before it.
-        usual_longest_s: That a caller waited before it.
-        counts: Of the calls before, during and after it.
-        recover_s: None where nothing was to recover or nothing did.
-        broken: What of the promise was not kept; empty when all was.
-        skipped: Why the fault could not be made here; empty when it was.
+        usual_rate: Answers a second before the fault.
+        usual_longest_s: The longest time that a caller waited before the fault.
+        counts: The results of the calls before, during and after the fault.
+        recover_s: The recovery time; None when nothing had to recover, or did not recover.
+        broken: The broken parts of the promise; empty when all were kept.
+        skipped: The reason why the fault could not be made here; empty when it was.
     """
 
     fault: str
@@ -139,11 +139,11 @@ class Row:
 
 @dataclass(frozen=True)
 class FaultsReport:
-    """A run.
+    """The results of a run.
 
     Attributes:
-        date: Of its end, ISO.
-        seconds: That it took.
+        date: The date of its end, in ISO format.
+        seconds: The duration of the run.
     """
 
     date: str
@@ -157,7 +157,7 @@ class FaultsReport:
 
 
 def judge(seen: Observation, promise: Promise) -> Row:
-    """Return a fault's row."""
+    """Compare an observed fault with its promise; return its row."""
     before = [call for call in seen.calls if call.ended < seen.began]
     usual_s = max((call.waited_s for call in before), default=0.0)
     calls = [c for c in seen.calls if c.began < seen.began] if seen.effect.is_end else seen.calls
@@ -175,9 +175,9 @@ def judge(seen: Observation, promise: Promise) -> Row:
 
 
 def find_recovery(seen: Observation, slow_s: float) -> float | None:
-    """Return the seconds until every process was there and the last call was over that noticed.
+    """Return the seconds until every process was back and the last affected call was over.
 
-    A call has noticed that was refused, lost or wrong, or waited for longer than `slow_s`.
+    A call was affected if it was refused, lost or wrong, or waited longer than `slow_s`.
     """
     if seen.whole is None or seen.effect.is_end:
         return None
@@ -191,7 +191,7 @@ def find_recovery(seen: Observation, slow_s: float) -> float | None:
 
 
 def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[str]:
-    """Say what of the promise the row does not keep."""
+    """Yield a description of each broken part of the promise."""
     counts, limit_s = row.counts, promise.longest_s
     if counts.wrong:
         yield f"{counts.wrong} wrong answers"
@@ -212,7 +212,7 @@ def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[st
 
 
 def name_failures(calls: Sequence[Call]) -> Iterator[str]:
-    """Give the first of each kind of failure, as its caller was told."""
+    """Yield the first failure of each kind, with the error that its caller got."""
     first: dict[str, Call] = {}
     for call in sorted(calls, key=lambda one: one.ended):
         if not call.is_answered or call.is_wrong:

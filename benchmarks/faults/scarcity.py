@@ -1,4 +1,4 @@
-"""No memory, no shared memory, no disk, no file descriptors: taken away, and given back."""
+"""Takes memory, shared memory, disk or file descriptors away, and gives them back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchmarks.processes import SHM
 from orchestrator.contract import MODEL
 
 ROOM_BYTES = 32 * 1024 * 1024
-"""That a worker keeps: enough for the callers' pictures, too little for a large one."""
+"""The memory left to a worker: enough for the callers' pictures, too little for a large one."""
 LARGE_WH, RAW_WH = (8000, 6000), (3000, 2000)
 LARGE_CALLS = 8
 LASTS_S = 4.0
@@ -38,7 +38,7 @@ def _large(transport: str, size_wh: tuple[int, int]) -> Request:
 
 
 def limit_memory(stage: Stage) -> Effect:
-    """Let one worker have hardly more memory, and send pictures that need it."""
+    """Limit the memory of one worker, and send pictures that need more."""
     request = _large(HTTP_ENCODED, LARGE_WH)
     pid = stage.service.find(MODEL)
     with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
@@ -58,7 +58,7 @@ def fill_shared_memory(stage: Stage) -> Effect:
 
 
 def fill_disk(stage: Stage) -> Effect:
-    """Fill the folder of temporary files, where the audit is, too."""
+    """Fill the folder of temporary files, which also holds the audit."""
     service = stage.service
     said = service.log.stat().st_size
     with filled(service.outside(service.tmp)):
@@ -70,7 +70,7 @@ def fill_disk(stage: Stage) -> Effect:
 
 
 def take_descriptors(stage: Stage) -> Effect:
-    """Leave the gateway hardly a file descriptor, and open connections that do nothing."""
+    """Leave the gateway few file descriptors, and open idle connections."""
     service = stage.service
     pid = service.find(GATEWAY)
     limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
@@ -107,7 +107,7 @@ def _ask_for(seconds: float, service: Service, request: Request) -> list[Tried]:
 
 @contextmanager
 def limited(pid: int, what: int, limit: int) -> Iterator[None]:
-    """Lower a process's limit for the length of a `with` block; it may end meanwhile."""
+    """Lower a process's limit for the length of a `with` block; the process may end meanwhile."""
     before = resource.prlimit(pid, what)
     resource.prlimit(pid, what, (limit, before[1]))
     try:
@@ -119,10 +119,10 @@ def limited(pid: int, what: int, limit: int) -> Iterator[None]:
 
 @contextmanager
 def filled(folder: Path) -> Iterator[None]:
-    """Leave no byte of a file system free for the length of a `with` block."""
+    """Fill a file system completely for the length of a `with` block."""
     file = folder / "filler"
     try:
-        with file.open("wb", buffering=0) as opened, suppress(OSError):  # until there is no room
+        with file.open("wb", buffering=0) as opened, suppress(OSError):  # until it is full
             room = os.statvfs(folder)
             os.posix_fallocate(opened.fileno(), 0, room.f_bavail * room.f_frsize)
             opened.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""`plates serve` as an operator runs it, in folders of its own."""
+"""Runs `plates serve` as an operator does, in separate folders."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0
 HOST = "127.0.0.1"
 MARK = "FAULTS_SERVICE"
-"""In the environment of all processes of a service: its folder."""
+"""The environment variable with the folder of a service, set in all its processes."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Where a service listens."""
+    """The ports that a service listens on."""
 
     http: int
     grpc: int
@@ -47,15 +47,15 @@ class Ports:
 
 @dataclass(frozen=True)
 class Way:
-    """How a service is started.
+    """The way in which a service is started.
 
     Attributes:
-        prefix: Of its command line: what puts it into a namespace, for example.
-        flags: More of `plates serve`.
-        variables: More of its environment.
-        tmp: Its TMPDIR, as it sees it; a folder of the service's own when None.
-        root: What it sees as `/`.
-        audit: Where each call's line goes.
+        prefix: The start of its command line, for example to enter a namespace.
+        flags: Additional flags of `plates serve`.
+        variables: Additional environment variables.
+        tmp: Its TMPDIR, as a path inside the service; the service's own folder when None.
+        root: The folder that the service sees as `/`.
+        audit: The file for the audit, one line per call.
     """
 
     prefix: Sequence[str] = ()
@@ -68,7 +68,7 @@ class Way:
 
 @dataclass
 class Service:
-    """One service; it may be down, and is started again as it was."""
+    """One service. It may be down, and can be started again in the same way."""
 
     folder: Path
     way: Way = field(default_factory=Way)
@@ -79,7 +79,7 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """Of the command; 0 while it is down."""
+        """The process ID of the command; 0 while it is down."""
         return self._process.pid if self._process else 0
 
     @property
@@ -88,12 +88,12 @@ class Service:
 
     @property
     def tmp(self) -> Path:
-        """Its TMPDIR, as it sees it."""
+        """The TMPDIR of the service, as a path inside the service."""
         return self.way.tmp or self.folder / "tmp"
 
     @property
     def gateway(self) -> str:
-        """Where the gateway's HTTP is."""
+        """The HTTP address of the gateway."""
         return f"{HOST}:{self.ports.http}"
 
     @property
@@ -101,7 +101,7 @@ class Service:
         return f"{HOST}:{self.ports.grpc}"
 
     def start(self) -> None:
-        """Start it; it answers later."""
+        """Start the service without waiting until it is ready."""
         way = self.way
         self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
         variables = {"TMPDIR": str(self.tmp), MARK: str(self.folder)}
@@ -121,10 +121,10 @@ class Service:
         return [*map(str, (*way.prefix, PLATES, "serve", *flags))]
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return when plates are read.
+        """Wait until the service reads plates.
 
         Raises:
-            ServerError: It ended, or is not ready in time.
+            ServerError: The service ended, or is not ready in time.
         """
         process, log = self._process, self.log
         wait(self.is_ready, "the service ready", timeout_s, process=process, log=log)
@@ -132,60 +132,60 @@ class Service:
             self.whole = self.census()
 
     def is_ready(self) -> bool:
-        """Tell whether plates were read lately, and its models are there now."""
+        """Tell whether the service has read plates lately, and its models are ready now."""
         return reads_plates(self.gateway)
 
     def is_running(self) -> bool:
-        """Tell whether the command runs, whatever became of its processes."""
+        """Tell whether the command runs; its child processes do not matter."""
         return self._process is not None and self._process.poll() is None
 
     def census(self) -> Census:
-        """Return its processes that can work."""
+        """Return the working processes of the service."""
         return take_census(self.pid) if self.pid else Census({})
 
     def is_whole(self, victims: Iterable[int] = ()) -> bool:
-        """Tell whether as many processes work as when it was ready first, without the victims."""
+        """Tell whether as many processes work as after the first start, without the victims."""
         return self.whole is not None and self.census().is_whole(self.whole, victims)
 
     def find(self, role: str) -> int:
-        """Return one process that does this, the eldest."""
+        """Return the process of this role with the lowest ID."""
         return min(self.census().pids[role])
 
     def leftovers(self) -> frozenset[str]:
-        """Return what there is of it in shared memory and in its TMPDIR, by name."""
+        """Return the names of the service's regions in shared memory and folders in its TMPDIR."""
         folders = self.outside(self.tmp).glob("plates-*")
         return frozenset(one.name for one in (*self._regions(), *folders))
 
     def _regions(self) -> Iterator[Path]:
-        """Give its regions; all there are where nobody else's can be."""
+        """Yield the service's regions; all regions when no other service shares /dev/shm."""
         is_alone = self.way.root != Path("/")
         names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._started]
         for name in names:
             yield from self.outside(SHM).glob(name)
 
     def send(self, number: signal.Signals) -> None:
-        """Send the command a signal."""
+        """Send a signal to the command."""
         os.kill(self.pid, number)
 
     def wait_for_end(self, timeout_s: float = STOP_TIMEOUT_S) -> int | None:
-        """Return the command's exit status; None when it does not end."""
+        """Wait for the command; return its exit status, or None when it does not end."""
         assert self._process is not None
         with suppress(subprocess.TimeoutExpired):
             return self._process.wait(timeout_s)
         return None
 
     def kill_all(self) -> None:
-        """End all of its processes at once, as a container's; orphans of a dead command, too."""
+        """Kill all its processes at once, as with a container; orphans of a dead command too."""
         end_at_once(find_marked(MARK, str(self.folder)))
         if self._process:
             self._process.wait()
         self._process = None
 
     def restart(self) -> None:
-        """End it by force and start it again.
+        """Kill the service and start it again.
 
         Raises:
-            ServerError: It is not ready in time.
+            ServerError: The service is not ready in time.
         """
         self.kill_all()
         self.remove_regions()
@@ -193,34 +193,34 @@ class Service:
         self.wait_until_ready()
 
     def stop(self) -> None:
-        """End it as an operator does; by force when it does not."""
+        """Stop the service as an operator does, then kill all remaining processes."""
         if self.is_running():
             self.send(signal.SIGTERM)
             self.wait_for_end()
         self.kill_all()
 
     def remove_regions(self) -> None:
-        """Remove the shared memory that our services which were killed left behind."""
+        """Remove the shared memory that killed services of ours left behind."""
         for region in self._regions():
             region.unlink(missing_ok=True)
 
     def outside(self, path: Path) -> Path:
-        """Return what the service sees under a path, as it is seen from here."""
+        """Return the path outside the service's namespace for a path inside it."""
         return self.way.root / path.relative_to("/")
 
 
 def find_marked(name: str, value: str) -> frozenset[int]:
-    """Return the processes in whose environment a variable has this value."""
+    """Return the processes that have an environment variable with this value."""
     found = set()
     for process in psutil.process_iter():
-        with suppress(psutil.Error):  # it has ended, or is somebody else's
+        with suppress(psutil.Error):  # it has ended, or belongs to another user
             if process.environ().get(name) == value:
                 found.add(process.pid)
     return frozenset(found)
 
 
 def end_at_once(pids: Iterable[int]) -> None:
-    """Kill processes that are ours; who has ended has."""
+    """Kill processes of ours; processes that have ended are skipped."""
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -231,7 +231,7 @@ def run_service(way: Way | None = None) -> Iterator[Service]:
     """Run a service for the length of a `with` block.
 
     Raises:
-        ServerError: It cannot be started.
+        ServerError: The service cannot be started.
     """
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
         service = Service(Path(folder), way or Way())

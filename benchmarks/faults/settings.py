@@ -1,4 +1,4 @@
-"""How a service is started for a fault: as ever, in mounts of its own, with another clock."""
+"""Settings that a service is started with: plain, own mounts, a hanging model, another clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestrator.errors import PlateError
 
 PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
 SHM_SIZE, TMP_SIZE = "512m", "256m"
-"""As docs/docker.md has them, and little more than a service writes."""
+"""Sizes of /dev/shm, as in docs/docker.md, and of TMPDIR, little more than a service writes."""
 READY = "ready"
 HOLD = """
 mount -t tmpfs -o mode=1777,size="$1" tmpfs "$2" &&
@@ -30,21 +30,21 @@ OFFSET_FILE = "WALL_CLOCK"
 
 
 class CannotBeMadeError(PlateError):
-    """A fault that this machine does not let us make."""
+    """Raised for a fault that cannot be made on this machine."""
 
 
 @contextmanager
 def plain() -> Iterator[Way]:
-    """As an operator starts it."""
+    """Give the way in which an operator starts a service."""
     yield Way()
 
 
 @contextmanager
 def private() -> Iterator[Way]:
-    """With 512 MB of /dev/shm and a small TMPDIR that nobody else sees.
+    """Give a way to start it with a private /dev/shm of 512 MB and a small private TMPDIR.
 
     Raises:
-        CannotBeMadeError: This user may not mount.
+        CannotBeMadeError: This user has no right to mount.
     """
     with TemporaryDirectory(prefix="faults-tmp-") as tmp, _mounts(tmp) as holder:
         entry = ("nsenter", f"--mount=/proc/{holder}/ns/mnt", "--")
@@ -54,7 +54,7 @@ def private() -> Iterator[Way]:
 
 @contextmanager
 def _mounts(tmp: str) -> Iterator[int]:
-    """Give a process whose mounts are its own."""
+    """Start a process with its own mounts; return its ID."""
     if not all(map(shutil.which, ("unshare", "nsenter", "mount"))):
         raise CannotBeMadeError("there is no unshare, nsenter or mount")
     shell = ("sh", "-c", HOLD, "sh", SHM_SIZE, str(SHM), TMP_SIZE, tmp)
@@ -75,14 +75,14 @@ def _mounts(tmp: str) -> Iterator[int]:
 
 @contextmanager
 def hanging() -> Iterator[Way]:
-    """With a model that works for ever on one picture."""
+    """Give a way to start it with a model that loops without end on one picture."""
     with hanging_repository() as models:
         yield Way(flags=("--model-repository", models))
 
 
 @contextmanager
 def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
-    """With a wall clock that can be told to jump.
+    """Give a way to start it with a wall clock that can be made to jump.
 
     Raises:
         CannotBeMadeError: There is no C compiler.
@@ -106,7 +106,7 @@ def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
 
 
 def set_offset(file: Path, seconds: int) -> None:
-    """Let the clock that looks there be so much ahead, from now on."""
+    """Set the clock that reads this file ahead by a number of seconds."""
     with file.open("r+b" if file.exists() else "wb", buffering=0) as opened:
         opened.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 

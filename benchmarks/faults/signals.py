@@ -1,4 +1,4 @@
-"""Processes of a service that die or stop, one or all of them."""
+"""Kills or stops one or all processes of a service."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from orchestrator.errors import ServerError
 
 START_AGAIN_S = 60.0
 RESTART_S = 255.0
-"""A quarter minute more than is promised."""
+"""The time limit for a planned restart: 15 s more than the promise."""
 RESTARTED = b"Triton was restarted"
 GRACE_S = 8.0
-"""For an end with calls in work; orchestrators give 10 s and more."""
+"""The time limit for a stop with calls in progress; orchestrators allow 10 s and more."""
 COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
 
 
 def strike(role: str, number: signal.Signals) -> Act:
-    """Return what sends a signal to one process that does this."""
+    """Return an action that sends a signal to one process of a role."""
 
     def act(stage: Stage) -> Effect:
         pid = stage.service.find(role)
@@ -37,7 +37,7 @@ def strike(role: str, number: signal.Signals) -> Act:
 
 
 def kill_triton(stage: Stage) -> Effect:
-    """Kill tritonserver; its workers go with it."""
+    """Kill tritonserver; its workers end with it."""
     before = stage.service.census()
     since = time.monotonic()
     os.kill(min(before.pids[TRITON]), signal.SIGKILL)
@@ -45,9 +45,10 @@ def kill_triton(stage: Stage) -> Effect:
 
 
 def restart_as_planned(stage: Stage) -> Effect:
-    """Ask for another Triton in place of the one that serves, and wait until it is there.
+    """Ask for a planned restart of Triton, and wait until it is complete.
 
-    The processes alone do not tell: one stands in meanwhile, and a start may be tried again.
+    The number of processes does not show this: a temporary one serves meanwhile, and a failed
+    start is retried.
     """
     service = stage.service
     before, said = service.census(), service.log.stat().st_size
@@ -68,7 +69,7 @@ def kill_command(stage: Stage) -> Effect:
 
 
 def kill_everything(stage: Stage) -> Effect:
-    """Kill every process at once, as a container's, and start it again at once."""
+    """Kill every process at once, as when a container is killed, and start again at once."""
     service = stage.service
     before, names = service.census().all, service.leftovers()
     since = time.monotonic()
@@ -77,7 +78,7 @@ def kill_everything(stage: Stage) -> Effect:
 
 
 def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Effect:
-    """Start a service in the same folders until it stays; say how that went."""
+    """Start a service in the same folders, with retries until it is ready; describe the starts."""
     refused = []
     deadline = effect.since + START_AGAIN_S
     while True:
@@ -100,7 +101,7 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
 
 
 def stop_at_work(stage: Stage) -> Effect:
-    """Send SIGTERM while calls are in work and a client keeps an idle connection."""
+    """Send SIGTERM while calls are in progress and a client keeps an idle connection."""
     service = stage.service
     idle = http.client.HTTPConnection(service.gateway, timeout=5)
     idle.request("GET", "/healthz")
@@ -121,7 +122,7 @@ def stop_at_work(stage: Stage) -> Effect:
 
 
 def count_later(stage: Stage, since: float) -> str:
-    """Say what came of the calls that were sent after a moment."""
+    """Describe the results of the calls that were sent after a moment."""
     later = [call for call in stage.load.calls if call.began >= since]
     answered, lost = sum(c.is_answered for c in later), sum(c.is_lost for c in later)
     rest = len(later) - answered - lost
@@ -129,13 +130,13 @@ def count_later(stage: Stage, since: float) -> str:
 
 
 def find_faults_of_end(service: Service, status: int | None, took_s: float, said: int) -> list[str]:
-    """Say what was wrong with how a service ended.
+    """Return a description of each fault in the end of a service.
 
     Args:
-        service: That was told to end.
+        service: The service that had to end.
         status: Its exit status; None when it did not end.
-        took_s: Until then.
-        said: Bytes of its log before.
+        took_s: The time until the end.
+        said: The size of its log before the signal, in bytes.
     """
     failures = [f"exit status {status}"] if status else []
     if status is None:

@@ -1,4 +1,4 @@
-"""One call at a time over HTTP, gRPC and REST; an answer is one hash of all that it holds."""
+"""Sends one call at a time over HTTP, gRPC or REST, and reduces each answer to one hash."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from orchestrator.contract import ENCODED, MODEL, OUTPUTS
 
 HTTP, GRPC, REST, READ = "http", "grpc", "rest", "rest read"
 TENSORS = (HTTP, GRPC)
-"""Whose answers to a picture are equal, bit by bit."""
+"""The protocols whose answers to a picture are equal, bit by bit."""
 ANSWERED, LOST = "answered", "lost"
 TIMEOUT_S = 20.0
-"""For an answer; who has none then has lost the call."""
+"""The timeout for an answer; a call without an answer by then is lost."""
 RECONNECT = (
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 200),
 )
-"""A call is sent once; the next one does not suffer for long from a connection that was lost."""
-LONGEST = 200  # characters of what a caller was told
+"""gRPC options: no retries, and a short backoff, so that a lost connection is soon reopened."""
+LONGEST = 200  # characters of an error message
 INFER = f"/v2/models/{MODEL}/infer"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a caller got.
+    """The reply to a call.
 
     Attributes:
-        status: `ANSWERED`, `LOST`, or the HTTP status or gRPC code that refused.
-        digest: Of an answer's tensors; empty without one.
-        told: Why there is none.
+        status: `ANSWERED`, `LOST`, or the HTTP status or gRPC code of a refusal.
+        digest: The hash of the answer; empty without an answer.
+        told: The reason why there is no answer.
     """
 
     status: str
@@ -53,10 +53,10 @@ class Reply:
 
 
 class Caller(Protocol):
-    """A caller with a connection of its own."""
+    """A caller with its own connection."""
 
     def send(self, number: int) -> Reply:
-        """Send the picture of that number once and wait for what comes of it."""
+        """Send the picture with this number once and wait for the reply."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -64,7 +64,7 @@ class Caller(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request as it is sent."""
+    """An HTTP request: path, body and headers."""
 
     path: str
     body: bytes = field(repr=False)
@@ -98,7 +98,7 @@ def over_grpc(picture: Picture) -> bytes:
 
 
 class HttpCaller:
-    """Calls over one HTTP connection, which is opened again after it was lost."""
+    """Sends calls over one HTTP connection, which is reopened after a loss."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class HttpCaller:
         head = int(answer.getheader(HEADER) or len(content))
         try:
             return Reply(ANSWERED, self._digest(content, head))
-        except (ValueError, LookupError, TypeError) as error:  # what equals no right answer
+        except (ValueError, LookupError, TypeError) as error:  # equals no right answer
             return Reply(ANSWERED, told=f"an answer without its form: {error}")
 
     def close(self) -> None:
@@ -132,7 +132,7 @@ class HttpCaller:
 
 
 class GrpcCaller:
-    """Calls over one gRPC connection."""
+    """Sends calls over one gRPC connection."""
 
     def __init__(
         self, address: str, requests: Sequence[bytes], timeout_s: float = TIMEOUT_S
@@ -153,18 +153,18 @@ class GrpcCaller:
 
 
 BROKEN = (*NO_ANSWER, "goaway", "reset", "broken pipe")
-"""What gRPC says itself where a connection is refused or breaks, in place of the server's words."""
+"""Words in gRPC's own errors for refused and broken connections; no server sends them."""
 
 
 def name_refusal(code: str, details: str) -> Reply:
-    """Tell a connection that broke from a server that refused: gRPC has one code for both."""
+    """Distinguish a broken connection from a refusal by the server: gRPC has one code for both."""
     is_broken = code == "UNAVAILABLE" and any(word in details.lower() for word in BROKEN)
     is_late = code == "DEADLINE_EXCEEDED" and details == "Deadline Exceeded"  # the caller's own
     return Reply(LOST if is_broken or is_late else code, told=details[:LONGEST])
 
 
 def digest_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> str:
-    """Return one hash of tensors, whatever their order: name, type, shape and bytes."""
+    """Return one hash of tensors in any order: of names, types, shapes and bytes."""
     found = hashlib.sha256()
     for name, kind, shape, content in sorted(tensors, key=lambda tensor: tensor[0]):
         found.update(f"{name} {kind} {[*shape]} {len(content)}\n".encode())
@@ -173,7 +173,7 @@ def digest_tensors(tensors: Iterable[tuple[str, str, Sequence[int], bytes]]) -> 
 
 
 def digest_kserve(content: bytes, head: int) -> str:
-    """Return the hash of a KServe answer over HTTP, all of whose outputs are binary."""
+    """Return the hash of a KServe answer over HTTP whose outputs are all binary."""
     tensors, at = [], head
     for output in json.loads(content[:head])["outputs"]:
         size = int(output["parameters"]["binary_data_size"])
@@ -193,7 +193,7 @@ def digest_response(response: Any) -> str:
 
 
 def digest_json(content: bytes, _head: int) -> str:
-    """Return the hash of a REST answer, whatever the order of its members and the time it took."""
+    """Return the hash of a REST answer without its times; the order of members does not matter."""
     answer = json.loads(content, object_hook=_without_time)
     return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()
 

@@ -1,1 +1,1 @@
-"""What the gateway costs, and what a flood of callers does with and without it."""
+"""Benchmark of the gateway: its cost per call, and the service under a flood of callers."""

@@ -1,4 +1,4 @@
-"""The command `python -m benchmarks.gateway`: what the gateway costs, and what a flood does."""
+"""The command `python -m benchmarks.gateway`: measures the cost of the gateway, and a flood."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def main(
 
 
 def _rendered(folder: Path) -> Sequence[Path]:
-    """Write a street without plates and one with four."""
+    """Write two street pictures: one with four plates and one without plates."""
     files = []
     for plates in (4, 0):
         file = folder / f"{plates} plates.jpg"
@@ -51,7 +51,7 @@ def _rendered(folder: Path) -> Sequence[Path]:
 
 
 def show_costs(costs: Iterable[Cost]) -> str:
-    """Return a table of Markdown."""
+    """Return the costs as a Markdown table."""
     header = ("picture", "calls at once", "bare, calls/s", "gateway, calls/s", "ratio", "ms more")
     return format_markdown(header, [_cost_row(cost) for cost in costs])
 
@@ -63,7 +63,7 @@ def _cost_row(cost: Cost) -> tuple[str, ...]:
 
 
 def show_floods(floods: Sequence[Flood]) -> str:
-    """Return a table of Markdown; the share is that of the same server when it is busy alone."""
+    """Return a Markdown table. The share is relative to the first row of the same server."""
     header = (
         *("server", "callers", "answered/s", "share", "p50 ms", "p99 ms"),
         *("refused/s", "gateway MiB before", "after"),

@@ -1,7 +1,7 @@
-"""Many callers in one process of its own: each calls again as soon as it has its answer.
+"""Many callers in one separate process: each calls again as soon as it has its answer.
 
-`python -m benchmarks.gateway.callers` takes a `Load` as JSON on standard input and prints what
-became of the calls. Sockets alone, for callers share the cores with what is measured.
+`python -m benchmarks.gateway.callers` takes a `Load` as JSON on standard input and prints an
+`Outcome`. It uses plain sockets, because the callers share the cores with the measured server.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from orchestrator.client.transport import HEADER, Call, to_input
 from orchestrator.contract import MODEL
 
 HUNG_UP = 0
-"""In place of the status of a call that got no answer."""
+"""The status that is recorded for a call without an answer."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What callers do.
+    """The load that the callers put on a server.
 
     Attributes:
-        host: Of the server.
-        port: Of its HTTP.
+        host: The server's address.
+        port: The server's HTTP port.
         picture: The file that each call sends.
-        callers: At once.
-        seconds: That are measured, after two that are not.
+        callers: The number of callers at once.
+        seconds: The measured time. It begins after 2 seconds that are not measured.
     """
 
     host: str
@@ -46,12 +46,12 @@ class Load:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the calls of the measured seconds.
+    """The results of the calls that ended in the measured time.
 
     Attributes:
-        seconds: Measured.
-        statuses: Calls by HTTP status.
-        latencies_ms: Of those that were answered, sorted.
+        seconds: The measured time.
+        statuses: The number of calls by HTTP status.
+        latencies_ms: The latencies of the answered calls, sorted.
     """
 
     seconds: float
@@ -69,13 +69,13 @@ class Outcome:
         return (sum(self.statuses.values()) - len(self.latencies_ms)) / self.seconds
 
     def percentile_ms(self, share: float) -> float:
-        """Return the latency that such a share of the answered calls stayed within."""
+        """Return the latency that this share of the answered calls did not exceed."""
         last = len(self.latencies_ms) - 1
         return self.latencies_ms[round(share * last)] if self.latencies_ms else float("nan")
 
 
 def run(load: Load) -> Outcome:
-    """Run the callers in a process of their own."""
+    """Run the callers in a separate process."""
     line = [sys.executable, "-m", __name__]
     done = subprocess.run(
         line, input=json.dumps(asdict(load)), stdout=subprocess.PIPE, text=True, check=True
@@ -84,7 +84,7 @@ def run(load: Load) -> Outcome:
 
 
 class Callers:
-    """The callers of one process, and what became of their calls."""
+    """The callers of one process, and the results of their calls."""
 
     def __init__(self, load: Load, call: bytes) -> None:
         self._load, self._call = load, call

@@ -1,4 +1,4 @@
-"""The same calls to the bare Triton and through the gateway, in turns; then a flood of callers."""
+"""Measures the same calls to Triton directly and through the gateway, then a flood of callers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HOST = "127.0.0.1"
 CALLERS = (1, 4, 16)
 ROUNDS = 5
 USUAL, FLOOD = 16, 200
-"""Callers that keep the service busy, and those that are too many."""
+"""Numbers of callers: enough to keep the service busy, and far too many."""
 
 
 @dataclass(frozen=True)
 class Ports:
-    """HTTP ports of the two, by name, and the gateway's processes."""
+    """The HTTP ports of both servers by name, and the process ID of the gateway."""
 
     ports: dict[str, int]
     gateway: int
@@ -28,13 +28,13 @@ class Ports:
 
 @dataclass(frozen=True)
 class Cost:
-    """One picture and number of callers: rates and median latencies of both.
+    """Rates and median latencies of both servers, for one picture and number of callers.
 
     Attributes:
-        picture: Its name.
-        callers: At once.
-        rates: Calls a second, by server; the median of the rounds.
-        p50_ms: Likewise.
+        picture: The name of the picture.
+        callers: The number of callers at once.
+        rates: Calls a second by server: the median of the rounds.
+        p50_ms: The median latency by server: the median of the rounds.
     """
 
     picture: str
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Flood:
-    """What so many callers got of one server, and the memory of the gateway around it, MiB."""
+    """The results of the callers of one server, and the gateway's memory before and after, MiB."""
 
     server: str
     callers: int
@@ -63,7 +63,7 @@ class Flood:
 
 
 def measure_cost(ports: Ports, pictures: Sequence[Path], seconds: float) -> Iterator[Cost]:
-    """Measure every picture and number of callers."""
+    """Measure every combination of picture and number of callers."""
     for picture in pictures:
         for callers in CALLERS:
             yield _cost(ports, picture, callers, seconds)
@@ -85,7 +85,7 @@ def _cost(ports: Ports, picture: Path, callers: int, seconds: float) -> Cost:
 
 
 def measure_flood(ports: Ports, picture: Path, seconds: float) -> Iterator[Flood]:
-    """Measure both, busy and then flooded."""
+    """Measure each server twice: with the usual number of callers, then with a flood."""
     for name, port in ports.ports.items():
         for callers in (USUAL, FLOOD):
             before = _memory_mb(ports.gateway)

@@ -1,4 +1,4 @@
-"""A Triton and a gateway in front of it, on free ports, for as long as they are measured."""
+"""Runs a Triton server and a gateway in front of it, on free ports, during a measurement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from orchestrator.server.options import ServerOptions
 
 @contextmanager
 def open_services() -> Iterator[Ports]:
-    """Run both for the length of a `with` block.
+    """Run both servers for the length of a `with` block.
 
     Raises:
-        ServerError: One of them cannot be started.
+        ServerError: One of the servers cannot be started.
     """
     with own_server(ServerOptions()) as server:
         flags = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0, audit=Path(os.devnull))

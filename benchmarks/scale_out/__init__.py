@@ -1,1 +1,1 @@
-"""Many replicas behind one balancer: what a failure costs, what another replica brings."""
+"""Measures replicas behind a balancer: the cost of failures, the gain of more replicas."""

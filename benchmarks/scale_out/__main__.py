@@ -1,12 +1,12 @@
-"""Replicas behind a balancer: lose one, restart all, add more, and see what the callers notice.
+"""Kills, restarts and adds replicas behind a balancer, and measures the effect on callers.
 
     python -m benchmarks.scale_out --json reports/scale-out.json
 
-Real `plates serve` processes, each on its share of the cores, behind a real HAProxy with the
-shipped `deploy/haproxy.cfg`. Callers go through `PlateClient`, over HTTP and gRPC, and check every
-answer. Takes about four minutes; docs/why/scaling.md explains them.
+The replicas are real `plates serve` processes, each on its share of the cores. A real HAProxy with
+the shipped `deploy/haproxy.cfg` is in front of them. Callers use `PlateClient` over HTTP and gRPC,
+and check every answer. A run takes about four minutes; docs/why/scaling.md explains it.
 
-Exit codes: 0 no call was lost, 1 one was, 2 it could not be run.
+Exit codes: 0 no call was lost, 1 a call was lost, 2 the run failed.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from reporting.machine import describe_machine
 
 
 def run(options: Options) -> ScaleOutReport:
-    """Measure everything.
+    """Measure incidents, scaling and the cost of the balancer.
 
     Raises:
-        PlateError: Something cannot be started, or does not come back.
+        PlateError: A process cannot be started, or does not recover.
     """
     pictures = known_pictures()
-    balancer.find_program()  # ends here where there is none, before replicas take their time
+    balancer.find_program()  # fails early, before the slow start of the replicas
     with replicas.run_replicas(max(options.replicas), options.cores) as started:
         listening = {replica.name: replica.options for replica in started}
         with balancer.run_balancer(listening) as balancing:
@@ -70,10 +70,10 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
-    """Parse the command line: what to do, and where every figure goes.
+    """Parse the command line: the options, and the file for every figure.
 
     Raises:
-        SettingsError: A list of numbers is none.
+        SettingsError: A list of numbers cannot be parsed.
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale_out")
     for field in fields(Options):

@@ -1,4 +1,4 @@
-"""HAProxy in front of the replicas: its configuration, and what it can be told and asked."""
+"""Runs HAProxy in front of the replicas: its configuration and its runtime API."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from orchestrator.gateway.options import GatewayOptions
 from orchestrator.server.ports import free_ports
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
-"""What operators run; everything but addresses is measured as it is there."""
+"""The configuration for operators; only the addresses in it are changed for a measurement."""
 HTTP, GRPC, METRICS = "plates_http", "plates_grpc", "metrics"
-"""Names of its front ends and back ends."""
+"""The names of the front ends and back ends of HAProxy."""
 PROTOCOLS = {HTTP: "http", GRPC: "grpc"}
 TIMEOUT_S = 10.0
 
@@ -32,8 +32,8 @@ def configure(
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
-    The first server of a back end is repeated for each replica, in place of all of them. `ports`
-    are the balancer's own, by front end, `admin` is the socket of its runtime API.
+    In each back end, copies of the first server, one for each replica, replace all servers. The
+    balancer listens on `ports`, by front end. Its runtime API has the socket `admin`.
     """
 
     def frontend(found: re.Match[str]) -> str:
@@ -55,7 +55,7 @@ def configure(
 
 @dataclass(frozen=True)
 class Balancer:
-    """A running HAProxy, its ports by front end and its runtime API; use `run_balancer`."""
+    """A running HAProxy, with its ports by front end and its runtime API; see `run_balancer`."""
 
     pid: int
     ports: Mapping[str, int]
@@ -63,12 +63,12 @@ class Balancer:
 
     @property
     def urls(self) -> Mapping[str, str]:
-        """What a `PlateClient` takes, by protocol."""
+        """The URLs for a `PlateClient`, by protocol."""
         http, grpc = self.ports[HTTP], self.ports[GRPC]
         return {"http": f"localhost:{http}", "grpc": f"grpc://localhost:{grpc}"}
 
     def set_state(self, replica: str, state: str) -> None:
-        """Let a replica be `ready`, take no more calls (`drain`), or be out of service (`maint`).
+        """Set a replica to `ready`, to no new calls (`drain`), or out of service (`maint`).
 
         Its gRPC side follows, because it tracks the HTTP side.
         """
@@ -83,11 +83,11 @@ class Balancer:
         return all(row["scur"] == "0" for row in self._rows(replica))
 
     def taken(self, replica: str) -> dict[str, int]:
-        """Return how many calls a replica was given so far, by protocol."""
+        """Return the number of calls that a replica got so far, by protocol."""
         return {PROTOCOLS[row["# pxname"]]: int(row["stot"]) for row in self._rows(replica)}
 
     def resent(self, replicas: Iterable[str]) -> int:
-        """Return how many calls HAProxy itself sent again so far, after a try with one of these."""
+        """Return the number of calls that HAProxy itself retried so far, after a try with these."""
         return sum(int(row["wretr"]) for name in replicas for row in self._rows(name))
 
     def _rows(self, replica: str) -> list[dict[str, str]]:
@@ -98,7 +98,7 @@ class Balancer:
         """Send one command to the runtime API.
 
         Raises:
-            ServerError: HAProxy is gone, or refuses it.
+            ServerError: HAProxy does not run, or refuses the command.
         """
         try:
             with socket.socket(socket.AF_UNIX) as connection:
@@ -118,7 +118,7 @@ def run_balancer(replicas: Mapping[str, GatewayOptions]) -> Iterator[Balancer]:
     """Run HAProxy in front of replicas' gateways for the length of a `with` block.
 
     Raises:
-        ServerError: It is not installed, or ended at once.
+        ServerError: HAProxy is not installed, or ended at once.
     """
     with tempfile.TemporaryDirectory(prefix="plates-haproxy-") as name:
         folder = Path(name)
@@ -139,10 +139,10 @@ def run_balancer(replicas: Mapping[str, GatewayOptions]) -> Iterator[Balancer]:
 
 
 def find_program() -> str:
-    """Return where HAProxy is; Debian keeps it where only root looks.
+    """Return the path of HAProxy; Debian installs it outside the PATH of ordinary users.
 
     Raises:
-        ServerError: It is not installed.
+        ServerError: HAProxy is not installed.
     """
     found = shutil.which("haproxy", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
     if found is None:

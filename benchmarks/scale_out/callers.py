@@ -1,4 +1,4 @@
-"""Callers that check every answer, and what became of each call."""
+"""Callers that check every answer and record the result of each call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STREET = "street.jpg"
 
 @dataclass(frozen=True)
 class Known:
-    """A picture's file, and the texts of the plates in it, sorted."""
+    """A picture's file, and the sorted texts of the plates in it."""
 
     name: str
     encoded: bytes
@@ -41,14 +41,14 @@ def known_pictures() -> tuple[Known, ...]:
 
 
 class CheckedCaller:
-    """Makes a checked call each time it is called, with one picture after the other."""
+    """Sends one call per use and checks the answer; takes the pictures in turn."""
 
     def __init__(self, client: PlateClient, pictures: Sequence[Known]) -> None:
         self.client = client
         self._turn = itertools.cycle(pictures)
 
     def __call__(self) -> int:
-        """Return the number of plates.
+        """Send the next picture; return the number of plates.
 
         Raises:
             PlateError: There is no answer, or a wrong one.
@@ -69,12 +69,12 @@ def connect(url: str, pictures: Sequence[Known], retries: int) -> Iterator[Check
 
 @dataclass(frozen=True)
 class CheckedCall:
-    """What became of a call; moments are seconds of the monotonic clock.
+    """The result of a call; times are seconds of the monotonic clock.
 
     Attributes:
         protocol: `http` or `grpc`.
-        retried: How often the client sent it again.
-        failure: What its caller was told instead of the right answer; empty when all is well.
+        retried: The number of retries by the client.
+        failure: The error of the caller; empty when the answer is right.
     """
 
     protocol: str
@@ -90,7 +90,7 @@ class CheckedCall:
 
 @dataclass
 class Load:
-    """A closed loop of callers, for as long as it takes; `each` protocol has so many at once."""
+    """A closed loop of callers, with `each` callers per protocol."""
 
     urls: Mapping[str, str]
     each: int
@@ -101,7 +101,7 @@ class Load:
 
     @contextmanager
     def run(self) -> Iterator[None]:
-        """Call for the length of a `with` block; calls in work are waited for."""
+        """Run the callers for the length of a `with` block, then wait for calls in progress."""
         with ThreadPoolExecutor(self.each * len(self.urls)) as pool:
             try:
                 for protocol in self.urls:
@@ -124,6 +124,6 @@ def _make_call(caller: CheckedCaller, protocol: str) -> CheckedCall:
     before, began, failure = caller.client.retried, time.monotonic(), ""
     try:
         caller()
-    except Exception as error:  # whatever it is, the caller has no answer
+    except Exception as error:  # after any error, the caller has no answer
         failure = str(error) or type(error).__name__
     return CheckedCall(protocol, began, time.monotonic(), caller.client.retried - before, failure)

@@ -1,4 +1,4 @@
-"""What happens to replicas in operation, made to happen while callers are at work."""
+"""Makes incidents happen to replicas under load: a kill, a lost worker, a rolling restart."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Fleet:
     balancer: Balancer
 
     def wait_until_up(self, count: int | None = None) -> None:
-        """Return when every replica, or the first so many, answers and gets calls.
+        """Wait until every replica, or the first `count`, answers and gets calls.
 
         Raises:
-            ServerError: One of them does not in time.
+            ServerError: A replica is not up in time.
         """
         for replica in self.replicas[:count]:
             replica.wait_until_ready()
@@ -41,12 +41,12 @@ class Fleet:
 
 
 def do_nothing(fleet: Fleet) -> None:
-    """Let all go on as it does, to compare with."""
+    """Wait without an incident, for comparison."""
     time.sleep(STEADY_S)
 
 
 def kill(fleet: Fleet) -> None:
-    """Lose a replica at once, as with its machine, and start it again."""
+    """Kill a replica at once, as when its machine fails, and start it again."""
     replica = fleet.replicas[0]
     replica.kill()
     replica.start()
@@ -54,7 +54,7 @@ def kill(fleet: Fleet) -> None:
 
 
 def kill_a_worker(fleet: Fleet) -> None:
-    """Lose one worker process; the supervisor replaces the server."""
+    """Kill one worker process; the supervisor replaces the server."""
     victim, *_ = find_workers(fleet.replicas[0].pid, READER)
     os.kill(victim, signal.SIGKILL)
     wait(lambda: not psutil.pid_exists(victim), "the supervisor to end the server")
@@ -62,7 +62,7 @@ def kill_a_worker(fleet: Fleet) -> None:
 
 
 def restart_all(fleet: Fleet) -> None:
-    """Restart one replica after the other: no new calls, the last ones answered, stop, start."""
+    """Restart the replicas one by one: drain a replica, wait for its last calls, stop, start."""
     for replica in fleet.replicas:
         fleet.balancer.set_state(replica.name, "drain")
         wait(
@@ -87,13 +87,13 @@ INCIDENTS: Mapping[str, Callable[[Fleet], None]] = {
 
 @dataclass(frozen=True)
 class Incident:
-    """What happened under load; moments are seconds of the monotonic clock.
+    """An incident under load; times are seconds of the monotonic clock.
 
     Attributes:
-        ended: When every replica was at work again.
-        load_ended: When the callers were told to stop.
-        resent: Calls that the balancer sent again by itself.
-        taken: Calls that each replica was given, by replica and protocol.
+        ended: The time when every replica worked again.
+        load_ended: The time when the callers had to stop.
+        resent: The number of calls that the balancer itself retried.
+        taken: The number of calls to each replica, by replica and protocol.
     """
 
     name: str
@@ -107,10 +107,10 @@ class Incident:
 
 
 def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
-    """Make one of `INCIDENTS` happen under a load that begins `margin_s` before and ends after it.
+    """Make one of `INCIDENTS` under a load that begins `margin_s` before it and ends after it.
 
     Raises:
-        ServerError: The fleet is not whole again in time.
+        ServerError: The fleet does not recover in time.
     """
     names = [replica.name for replica in fleet.replicas]
     resent = fleet.balancer.resent(names)

@@ -1,4 +1,4 @@
-"""The replicas: `plates serve` processes as operators run them, on cores of their own."""
+"""Runs the replicas: `plates serve` processes as operators run them, each on its own cores."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from orchestrator.server.ports import free_ports
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 50.0
 TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=10000")
-"""For a gateway all callers are one address, that of the balancer or of this machine."""
+"""High limits per client: the gateway sees all callers under one address."""
 PLATES = Path(sys.executable).with_name("plates")
 
 
 @dataclass
 class Replica:
-    """One supervised service; it may be down. Its cores decide how many workers it has."""
+    """One supervised service; it may be down. Its cores determine its number of workers."""
 
     name: str
     options: GatewayOptions
@@ -39,7 +39,7 @@ class Replica:
 
     @property
     def pid(self) -> int:
-        """The supervisor's; 0 while it is down."""
+        """The process ID of the supervisor; 0 while it is down."""
         return self._process.pid if self._process else 0
 
     @property
@@ -47,7 +47,7 @@ class Replica:
         return self.folder / "log"
 
     def start(self) -> None:
-        """Start it; it answers later."""
+        """Start the replica without waiting until it is ready."""
         temporary, options = self.folder / "tmp", self.options
         temporary.mkdir(parents=True)
         with self.log.open("ab") as log:
@@ -65,10 +65,10 @@ class Replica:
             )
 
     def wait_until_ready(self) -> None:
-        """Return when its models read plates.
+        """Wait until its models read plates.
 
         Raises:
-            ServerError: It ended, or is not ready in time.
+            ServerError: The replica ended, or is not ready in time.
         """
         wait(
             self.is_ready,
@@ -79,11 +79,11 @@ class Replica:
         )
 
     def is_ready(self) -> bool:
-        """Tell whether its models have read a plate lately, and are there now."""
+        """Tell whether its models have read a plate lately, and are ready now."""
         return reads_plates(self.options.http)
 
     def kill(self) -> None:
-        """End the supervisor, the server and its workers at once, as a lost machine does."""
+        """Kill the supervisor, the server and its workers at once, as when a machine fails."""
         if self._process is None:
             return
         for pid in find_tree(self.pid):
@@ -96,7 +96,7 @@ class Replica:
         self._process = None
 
     def stop(self) -> None:
-        """End it as an operator does, calls in work first."""
+        """Stop the replica as an operator does: it finishes the calls in progress."""
         if self._process is None:
             return
         self._process.send_signal(signal.SIGTERM)
@@ -106,13 +106,13 @@ class Replica:
 
 
 def on_free_ports() -> GatewayOptions:
-    """Return where a gateway may listen."""
+    """Return the options of a gateway on free ports."""
     http, grpc = (Address("127.0.0.1", port) for port in free_ports(2))
     return GatewayOptions(http=http, grpc=grpc)
 
 
 def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
-    """Deal cores out in turn, so many to each replica; they share cores when there are too few.
+    """Assign `each` cores to every replica in turn; replicas share cores when there are too few.
 
     >>> deal(3, [0, 1], 1)
     [frozenset({0}), frozenset({1}), frozenset({0})]
@@ -128,7 +128,7 @@ def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Replica]]:
     """Run replicas on free ports for the length of a `with` block.
 
     Raises:
-        ServerError: One of them cannot be started.
+        ServerError: A replica cannot be started.
     """
     prepare(ServerOptions(device="cpu"))
     dealt = deal(count, sorted(os.sched_getaffinity(0)), cores_each)

@@ -1,4 +1,4 @@
-"""The report of a run: what each incident cost the callers, what replicas bring."""
+"""The report of a run: the effect of incidents, the gain of replicas, the balancer's cost."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from reporting.machine import Machine
 
 @dataclass(frozen=True)
 class Impact:
-    """What the callers of one protocol noticed of an incident.
+    """The effect of an incident on the callers of one protocol.
 
     Attributes:
-        calls: All, before and after it too; those `answered` rightly, and those `lost`.
-        retried: How often the client sent one again.
-        first_failure: What the first one lost was told; empty without one.
-        longest_ms: That a caller waited.
-        before: Answers a second, like `during` and `after`.
-        seconds: That it took.
-        resent: Calls that the balancer sent again by itself.
-        taken: Calls given to each replica.
+        calls: The number of calls before, during and after the incident. They are either
+            `answered` rightly or `lost`.
+        retried: The number of retries by the client.
+        first_failure: The error of the first lost call; empty without one.
+        longest_ms: The longest time that a caller waited.
+        before: Answers a second before the incident; likewise `during` and `after`.
+        seconds: The duration of the incident.
+        resent: The number of calls that the balancer itself retried.
+        taken: The number of calls to each replica.
     """
 
     incident: str
@@ -48,10 +49,10 @@ class Impact:
 
 @dataclass(frozen=True)
 class Scale:
-    """So many replicas under so many callers.
+    """The results for one number of replicas and callers.
 
     Attributes:
-        to_fewest: Throughput divided by that of the fewest replicas, round by round.
+        to_fewest: Throughput relative to that of the fewest replicas, round by round.
     """
 
     crowd: Crowd
@@ -61,7 +62,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the balancer adds to a call; medians."""
+    """The latency that the balancer adds to a call; medians."""
 
     protocol: str
     calls: int
@@ -73,7 +74,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class ScaleOutReport:
-    """A run."""
+    """The results of a run."""
 
     machine: Machine
     options: Options
@@ -83,7 +84,7 @@ class ScaleOutReport:
 
     @property
     def lost(self) -> int:
-        """Calls of the whole run that had no right answer."""
+        """The number of calls in the whole run without a right answer."""
         crowds = sum(one.load.lost for one in self.scales)
         return crowds + sum(one.lost for one in self.impacts) + sum(o.lost for o in self.costs)
 
@@ -116,7 +117,7 @@ def _find_impact(incident: Incident, protocol: str) -> Impact:
 
 
 def _rate(calls: Sequence[CheckedCall], began: float, ended: float) -> float:
-    """Return the answers a second between two moments."""
+    """Return the number of answers a second between two moments."""
     answers = sum(began <= call.ended < ended for call in calls if not call.failure)
     return answers / (ended - began)
 

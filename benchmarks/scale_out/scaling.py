@@ -1,4 +1,4 @@
-"""What another replica brings, and what the balancer costs: closed loops, round by round."""
+"""Measures the gain of more replicas and the cost of the balancer, in closed loops."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from orchestrator.errors import ModelError, RequestError, ServerError
 T = TypeVar("T")
 DIRECT, BALANCED = "direct", "balanced"
 COST_S = 1.0
-"""Of each way in each round."""
+"""The seconds of each way in each round."""
 NO_PLATES = 0
-"""As `max_plates` it is refused, before the picture is looked at."""
+"""A value of `max_plates` that is refused before the picture is decoded."""
 
 
 def _option(default: T, explained: str) -> T:
@@ -32,7 +32,7 @@ def _option(default: T, explained: str) -> T:
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked for."""
+    """The options of a run."""
 
     replicas: tuple[int, ...] = _option((1, 2, 3), "how many to compare")
     cores: int = _option(1, "of each replica")
@@ -46,22 +46,22 @@ class Options:
 
 @dataclass(frozen=True, order=True)
 class Crowd:
-    """So many replicas, and so many callers of theirs at once."""
+    """A load: the number of replicas, and the number of callers at once."""
 
     replicas: int
     callers: int
 
 
 Way = tuple[str, str]
-"""How a call that is refused at once travels: protocol, and `DIRECT` or `BALANCED`."""
+"""The way of a call that is refused at once: its protocol, and `DIRECT` or `BALANCED`."""
 Rounds = dict[T, list[Round]]
 
 
 def measure_crowds(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Rounds[Crowd]:
-    """Measure every crowd in every round, over HTTP; replicas that are not in it stay idle.
+    """Measure every crowd in every round, over HTTP; the other replicas are idle.
 
     Raises:
-        ServerError: A crowd had no answer at all.
+        ServerError: A crowd got no answer at all.
     """
     usage = _usage(fleet)
     caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
@@ -77,13 +77,13 @@ def measure_crowds(fleet: Fleet, pictures: Sequence[Known], options: Options) ->
 
 
 def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
-    """Measure calls that carry a picture and are refused at once, with the balancer and without.
+    """Measure calls that hold a picture and are refused at once, with and without the balancer.
 
-    Such a call is all of a call but the recognition, whose time would hide the difference. One
-    caller, one replica.
+    Such a call lacks only the recognition, whose time would hide the difference. There is one
+    caller and one replica.
 
     Raises:
-        ServerError: There was no answer at all.
+        ServerError: No call got an answer.
     """
     _use(fleet, 1)
     options = fleet.replicas[0].options
@@ -105,7 +105,7 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
 def _measure(
     name: str, cells: Sequence[T], rounds: int, measure: Callable[[T], Round]
 ) -> Rounds[T]:
-    """Measure everything in every round, each round in another order."""
+    """Measure every cell in every round, each round in another order."""
     measured: Rounds[T] = {cell: [] for cell in cells}
     for round_ in range(rounds):
         for cell in random.Random(round_).sample(cells, len(cells)):
@@ -117,14 +117,14 @@ def _measure(
 
 
 def _use(fleet: Fleet, replicas: int) -> None:
-    """Let the first replicas have the calls, and no others."""
+    """Route the calls to the first replicas alone."""
     for index, replica in enumerate(fleet.replicas):
         fleet.balancer.set_state(replica.name, "ready" if index < replicas else "maint")
     fleet.wait_until_up(replicas)
 
 
 def _usage(fleet: Fleet) -> Callable[[], Cpu]:
-    """Return what reads the CPU seconds of the servers, of the balancer and of the callers."""
+    """Return a function that reads the CPU seconds of servers, callers and balancer."""
     servers = frozenset[int]().union(*(find_tree(replica.pid) for replica in fleet.replicas))
     balancer = [fleet.balancer.pid]
     return lambda: Cpu(read_cpu_s(servers), time.process_time(), read_cpu_s(balancer))

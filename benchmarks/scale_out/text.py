@@ -1,4 +1,4 @@
-"""A run as text."""
+"""Formats the report of a run as text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.text import format_rows
 
 
 def format_report(report: ScaleOutReport) -> str:
-    """Return everything that is printed about a run."""
+    """Return the text that is printed about a run."""
     parts = (
         _impacts(report.impacts),
         _spread(report.impacts),
@@ -71,7 +71,7 @@ def _costs(costs: Sequence[Cost]) -> str:
 
 
 def find_notes(report: ScaleOutReport) -> Iterator[str]:
-    """Give what a reader of the tables must know."""
+    """Yield the notes that a reader of the tables needs."""
     cores, each, most = report.machine.cores, report.options.cores, max(report.options.replicas)
     yield (
         f"{cores} cores, {each} for each replica; callers and balancer run on the same ones and "

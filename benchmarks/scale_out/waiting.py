@@ -1,4 +1,4 @@
-"""Waiting for what comes by itself."""
+"""Waits until a condition is true."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def wait(
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Return when it is so.
+    """Wait until a condition is true.
 
     Raises:
-        ServerError: It is not in time, or the process that it depends on has ended; the last line
-            of its log is told.
+        ServerError: The condition is not true in time, or the process that it depends on has
+            ended. The message includes the last line of its log.
     """
     deadline = time.monotonic() + timeout_s
     while not is_so():
@@ -41,7 +41,7 @@ def wait(
 
 
 def reads_plates(gateway: object) -> bool:
-    """Tell whether a gateway, at `host:port`, read a plate lately, and its model is there now."""
+    """Tell whether the gateway at `host:port` read a plate lately, and its model is ready now."""
     try:
         for path in ("readyz", f"v2/models/{MODEL}/ready"):
             probe(f"{gateway}/{path}", READY_TIMEOUT_S)

@@ -1,1 +1,1 @@
-"""Mixed calls for as long as one likes, and whether anything of the service grows meanwhile."""
+"""The soak test: sends mixed calls for a long time and checks that no resource use grows."""

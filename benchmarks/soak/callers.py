@@ -1,4 +1,4 @@
-"""A closed loop: callers ask one numbered question after the other, and a book is kept of it."""
+"""A closed loop: callers send one numbered question after another and record the results."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from benchmarks.soak.samples import Calls
 from benchmarks.soak.wire import Answer, Send
 
 MOST_TOLD = 20
-"""Wrong answers whose words are kept; all are counted."""
+"""The number of wrong answers that are described in the report; all of them are counted."""
 Connect = Callable[[], AbstractContextManager[Send]]
 
 
 @dataclass
 class Book:
-    """What became of the calls; any number of threads write into it."""
+    """The record of all calls; any number of threads may write to it."""
 
     wrong: list[str] = field(default_factory=list)
     _counts: Counter[str] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class Book:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, question: Question, answer: Answer, seconds: float) -> bool:
-        """Write down a call; tell whether its answer was the one that it must be."""
+        """Record a call; return whether its answer was the wanted one."""
         trouble = question.tell_wrong(answer)
         with self._lock:
             self._counts["failed" if trouble else _name_end(question)] += 1
@@ -45,13 +45,13 @@ class Book:
         return not trouble
 
     def turn_page(self) -> Calls:
-        """Return the calls so far, with the latencies since the last time."""
+        """Return the calls so far, with the latencies since the previous page."""
         with self._lock:
             page, self._page = self._page, len(self._latencies_ms)
             return _add_up(self._counts, self._latencies_ms[page:])
 
     def add_up(self) -> Calls:
-        """Return the calls so far, with the latencies of all."""
+        """Return the calls so far, with the latencies of the whole run."""
         with self._lock:
             return _add_up(self._counts, self._latencies_ms)
 
@@ -71,12 +71,12 @@ def _name_end(question: Question) -> str:
 
 @dataclass
 class Crowd:
-    """Callers at work.
+    """The callers of a run.
 
     Attributes:
-        deck: What they ask.
-        book: Where they write it down.
-        calls: How many there are to be; any number when None.
+        deck: The questions that the callers send.
+        book: The record of their calls.
+        calls: The number of calls to make; no limit when None.
     """
 
     deck: Deck
@@ -88,7 +88,7 @@ class Crowd:
 
     @contextmanager
     def at_work(self, connect: Connect, callers: int) -> Iterator[None]:
-        """Let them call for the length of a `with` block; calls in work are waited for."""
+        """Run the callers for the length of a `with` block, then wait for calls in progress."""
         with ThreadPoolExecutor(callers) as pool:
             try:
                 self._lives += [pool.submit(self._live, connect) for _ in range(callers)]
@@ -97,7 +97,7 @@ class Crowd:
                 self._is_over.set()
 
     def has_ended(self) -> bool:
-        """Tell whether all calls were made; raise what no caller should meet."""
+        """Tell whether all calls were made; raise any unexpected error of a caller."""
         ended = [life for life in self._lives if life.done()]
         for life in ended:
             life.result()
@@ -106,7 +106,7 @@ class Crowd:
     def _live(self, connect: Connect) -> None:
         with connect() as send:
             while not self._is_over.is_set():
-                number = next(self._numbers)  # of C, so no two threads get the same
+                number = next(self._numbers)  # written in C, so no two threads get the same number
                 if self.calls is not None and number >= self.calls:
                     return
                 if not self._ask(send, self.deck.question(number)):

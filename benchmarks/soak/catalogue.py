@@ -1,4 +1,4 @@
-"""The good questions of a soak run: which pictures, in which ways."""
+"""The good questions of a soak run: the pictures, and the ways to send them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from rendering.scenery import scene
 
 @dataclass(frozen=True)
 class Drawn:
-    """How a street is rendered: drawn small and enlarged, for drawing takes seconds."""
+    """How a street is rendered. It is drawn small and enlarged, because drawing takes seconds."""
 
     plates: int
     size_wh: tuple[int, int]
@@ -48,20 +48,20 @@ DRAWN = {
     "8 plates, 1280x960 BMP": Drawn(8, (1280, 960), ".bmp"),
 }
 MOST_PIXELS = 1920 * 1080
-"""Of a picture that is sent unpacked: a larger one is sent by who has no compression at all."""
+"""The largest picture that is sent as raw pixels; larger pictures are sent only as files."""
 TINY_WH = (160, 120)
-"""Of the picture that is sent as JSON, which takes up to four characters for each of its bytes."""
+"""The size of the picture that is sent as JSON, where each byte takes up to four characters."""
 CROP_TEXT = "K042MP77"
 
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What is sent.
+    """The pictures that are sent.
 
     Attributes:
         streets: Pictures for `plate_recognition`.
-        tiny: One more, small.
-        crop: One for `plate_reader`.
+        tiny: One more picture for `plate_recognition`, a small one.
+        crop: The picture of one plate, for `plate_reader`.
     """
 
     streets: Sequence[Picture]
@@ -71,21 +71,21 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Asked:
-    """A way to ask, and the names of the pictures that it shows, in order."""
+    """A message, and the names of the pictures that it holds, in order."""
 
     name: str
     message: Message
     shows: tuple[str, ...]
 
     def question(self, texts: Mapping[str, Sequence[str]]) -> Question:
-        """Return the question with its answer, by what each picture alone is answered with."""
+        """Return the question with its wanted answer, given the answer of each single picture."""
         wanted = tuple(text for name in self.shows for text in texts[name])
         status = "200" if isinstance(self.message, HttpMessage) else "OK"
         return Question(self.name, self.message, Answer(status, wanted))
 
 
 def draw() -> Catalogue:
-    """Return the street of the tests, and rendered pictures in all four kinds of files."""
+    """Return the street picture of the tests, and rendered pictures in all four file formats."""
     streets = (*read([STREET]), *(_draw(name, how) for name, how in DRAWN.items()))
     whole = scene([CROP_TEXT], (960, 720))
     x0, y0, x1, y1 = whole.xyxy[0].round().astype(int)
@@ -104,20 +104,20 @@ def _resize(bgr: Bgr, size_wh: tuple[int, int]) -> Bgr:
 
 
 def _encode(name: str, bgr: Bgr, kind: str) -> Picture:
-    """Return a picture as a file; its pixels are those of the file."""
+    """Encode a picture as a file; its pixels are decoded from that file."""
     encoded = cv2.imencode(kind, bgr)[1].tobytes()
     return Picture(name, encoded, decode(encoded).numpy())
 
 
 def list_alone(catalogue: Catalogue) -> dict[str, HttpMessage]:
-    """Return the call that asks about each picture alone, by the picture's name."""
+    """Return a call for each single picture, by the picture's name."""
     pictures = (*catalogue.streets, catalogue.tiny)
     alone = {one.name: rest(one.encoded) for one in pictures}
     return alone | {catalogue.crop.name: rest(catalogue.crop.encoded, "/v1/read")}
 
 
 def list_good(catalogue: Catalogue) -> Iterator[Asked]:
-    """Give all that is asked: every picture in all ways, and what is special."""
+    """Yield all good questions: every picture in all ways, and the special cases."""
     for number, one in enumerate(catalogue.streets):
         for way, message in _list_ways(one).items():
             yield Asked(f"{one.name} by {way}", message, (one.name,))

@@ -1,4 +1,4 @@
-"""The samples of a run as one PNG file of small diagrams; the warm-up has a grey ground."""
+"""Draws the samples of a run as small diagrams in one PNG file. The warm-up is shaded grey."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ COLOURS = (
     "#1f4e79", "#c0504d", "#548235", "#bf9000", "#7030a0", "#00a0a0", "#5b9bd5", "#404040",
     "#e07b39", "#a0a0a0",
 )  # fmt: skip
-"""Of the roles, those with most memory first."""
+"""The colours of the roles; the role with the most memory comes first."""
 MOST_POINTS = 240
-"""Of a curve: each is the median of as many samples as it takes."""
+"""The most points in a curve. Each point is the median of an equal part of the samples."""
 FEW_POINTS = 60
-"""Of a curve that jumps from one sample to the next."""
+"""The most points in a noisy curve: rates and latencies."""
 FLAT_MB = 4.0
-"""What a diagram of changes shows at least up and down, so that noise does not fill it."""
+"""The smallest range, up and down, of the diagram of changes: noise must not fill it."""
 USUAL_PERCENT = 95
-"""Of the changes must be in it: a single dip does not make all else flat."""
+"""The percentage of the changes that must fit in the diagram, so that one dip cannot flatten it."""
 
 
 def plot_samples(samples: Sequence[Sample], path: Path, *, is_by_time: bool) -> None:
     """Draw memory, descriptors, shared memory, calls and latency.
 
     Args:
-        samples: Of a run, two at least.
+        samples: The samples of a run, at least two.
         path: The PNG file.
-        is_by_time: The x axis is one of minutes; of calls otherwise.
+        is_by_time: True when the x axis shows minutes; otherwise it shows calls.
     """
     calls = [sample.calls.ended for sample in samples]
     x = [sample.seconds / 60 for sample in samples] if is_by_time else calls
@@ -44,7 +44,7 @@ def plot_samples(samples: Sequence[Sample], path: Path, *, is_by_time: bool) -> 
 
 
 class _Drawing:
-    """What all diagrams of a run share."""
+    """Makes the diagrams of one run, with common samples, axis and colours."""
 
     def __init__(
         self, samples: Sequence[Sample], x: Sequence[float], warm: float, unit: str
@@ -87,12 +87,12 @@ class _Drawing:
         wrong = self._rate(lambda one: one.calls.failed)
         lines = [
             self._line(right, "right", most=FEW_POINTS),
-            Line(self._x, wrong, "wrong", ACCENT),  # not one of them is smoothed away
+            Line(self._x, wrong, "wrong", ACCENT),  # not smoothed: each one must show
         ]
         return self._diagram("calls a second", "", lines)
 
     def _rate(self, count: Callable[[Sample], int]) -> list[float]:
-        """Return the calls a second before each sample; none before the first."""
+        """Return the calls a second before each sample; 0 before the first."""
         pairs = zip(self._samples, self._samples[1:], strict=False)
         return [0.0, *((count(b) - count(a)) / (b.seconds - a.seconds) for a, b in pairs)]
 
@@ -127,7 +127,7 @@ class _Drawing:
 def thin(
     x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS
 ) -> tuple[list[float], list[float]]:
-    """Return a curve of at most so many points, medians of equal parts; gaps are left out."""
+    """Return a curve of at most `most` points: medians of equal parts, without the gaps."""
     parts = np.array_split(np.arange(len(x)), min(most, len(x)))
     pairs = [(np.median(np.asarray(x)[part]), np.asarray(y, float)[part]) for part in parts]
     known = [(float(at), float(np.nanmedian(of))) for at, of in pairs if not np.isnan(of).all()]

@@ -1,4 +1,4 @@
-"""What a run leaves as files: its samples as a table, and its figures in a page of the docs."""
+"""Writes the files of a run: its samples as a table, and its figures in a page of the docs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.errors import DataError
 from reporting.files import explain_write_errors
 
 PAGE = "soak.md"
-"""Beside the plot that is published."""
+"""The page that is written, in the folder of the published plot."""
 OF_CALLS = ("answered", "refused", "dropped", "failed", "p50_ms", "p95_ms")
 
 
 def write_samples(samples: Sequence[Sample], path: Path) -> None:
-    """Write a line for each sample: `memory_mb gateway` is what the gateway has."""
+    """Write one line per sample. Column `memory_mb gateway` is the memory of the gateway."""
     roles = list_roles(samples)
     names = [f"{name} {role}" for role in roles for name in QUANTITIES]
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -42,7 +42,7 @@ def _round(value: float | None) -> float | None:
 
 
 def publish(report: SoakReport, plan: Plan) -> None:
-    """Copy the plot, and write the figures into the page beside it.
+    """Copy the plot, and write the figures into the page in the same folder.
 
     Raises:
         DataError: The page cannot be read or written.
@@ -60,7 +60,7 @@ def read_page(page: Path) -> str:
     """Return the text of a page.
 
     Raises:
-        DataError: It cannot be read.
+        DataError: The page cannot be read.
     """
     try:
         return page.read_text(encoding="utf-8")
@@ -69,11 +69,11 @@ def read_page(page: Path) -> str:
 
 
 def insert(page: str, name: str, section: str) -> str:
-    """Put a section between the two comments that bear its name; at the end where there are none.
+    """Put a section between the two comments with its name, or at the end without them.
 
     Args:
         page: Markdown.
-        name: Of the section.
+        name: The name of the section.
         section: Markdown.
     """
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"

@@ -1,21 +1,21 @@
-"""Whether something grows: a line through the least values of a run, warm-up left out.
+"""Judges whether a quantity grows: fits a line through the lowest values after the warm-up.
 
-A process that leaks needs more after each call, and for ever. So what is judged is the slope per
-1,000 calls, and four things that look like growth for a while must not pass for it:
+A process with a leak needs more after each call, without end. So the slope per 1,000 calls is
+judged. Four effects look like growth for a while, and must not count as growth:
 
-- **The warm-up.** Pools of threads and connections fill, and an allocator keeps room for the
-  largest picture in each of its arenas, eight for each core, which takes hundreds of calls until
-  each has had one. `WARM_UP` calls are not judged, but at most half of a run and at least a third.
-- **A saw-tooth.** Garbage collectors and pools let things rise and fall. Of each of `MARKS` equal
-  parts of the rest only the least value counts, the low-water mark: a saw-tooth's stays where it
-  is, a leak's rises.
+- **The warm-up.** Pools of threads and connections fill. An allocator keeps room for the largest
+  picture in each of its arenas, eight for each core. It takes hundreds of calls until each arena
+  has had one. So `WARM_UP` calls are not judged, but at most half of a run and at least a third.
+- **A saw-tooth.** Garbage collectors and pools make values rise and fall. The rest of the run is
+  split into `MARKS` equal parts. Only the lowest value of each part counts, the low-water mark.
+  The marks of a saw-tooth stay level, those of a leak rise.
 - **Outliers and single steps.** The slope is Theil and Sen's, the median of the slopes between
-  all pairs of marks. It stays right while up to 29 % of the marks are anything at all, so a pool
-  that grows once is no leak, nor is a machine that is busy for a moment.
+  all pairs of marks. It stays right while up to 29 % of the marks have any value. So a pool that
+  grows once is not a leak, and neither is a machine that is busy for a moment.
 - **Noise in a short run.** A slope of few calls says little: one megabyte within 600 calls looks
   like 1.6 MB per 1,000. So the limit of a slope is `per_1000 + noise / (thousands of calls
-  judged)`: what may come and go in any run, spread over its length, and what may be left beside it.
-  The longer a run, the smaller the leak that it finds.
+  judged)`. The growth `noise` may come and go in any run, and is spread over its length. The
+  slope `per_1000` may remain in addition. The longer a run, the smaller the leak that it finds.
 
 Source: Sen 1968, "Estimates of the regression coefficient based on Kendall's tau" (the slope and
 what it withstands).
@@ -33,39 +33,41 @@ WARM_UP = 500
 MARKS = 20
 FEWEST_MARKS = 4
 MOST_DRIFT = 1.5
-"""Latency of the last quarter over that of the second: more than other work on a machine does to
-medians of many minutes, less than a queue or a table that gets longer does in an hour."""
+"""The highest allowed ratio of latencies: the last quarter of a run over the second quarter.
+
+Other work on the machine changes medians of many minutes by less. A queue or a table that gets
+longer changes them by more within an hour."""
 
 Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """What something may grow by.
+    """The growth that is allowed for a quantity.
 
     Attributes:
-        noise: In any run, whatever its length.
-        per_1000: Beside that, for each 1,000 calls.
+        noise: The allowed growth in any run, independent of its length.
+        per_1000: The additional allowed growth for each 1,000 calls.
     """
 
     noise: float
     per_1000: float
 
     def limit(self, calls: float) -> float:
-        """Return the steepest slope, per 1,000 calls, that so many judged calls may show."""
+        """Return the steepest allowed slope, per 1,000 calls, for this number of judged calls."""
         return self.per_1000 + 1000 * self.noise / calls
 
 
 @dataclass(frozen=True)
 class Trend:
-    """How something went after the warm-up.
+    """The course of one quantity after the warm-up.
 
     Attributes:
-        first: Its first low-water mark.
-        last: Its last one.
-        most: The largest value, of the warm-up too.
-        per_1000: Slope, for each 1,000 calls; None where there are too few samples to tell.
-        limit: Of the slope.
+        first: The first low-water mark.
+        last: The last low-water mark.
+        most: The largest value, including the warm-up.
+        per_1000: The slope for each 1,000 calls; None when there are too few samples.
+        limit: The highest allowed slope.
     """
 
     first: float
@@ -85,7 +87,7 @@ class Trend:
 
 @dataclass(frozen=True)
 class Drift:
-    """Latency early and late, milliseconds; the limit is that of late / early."""
+    """Early and late latency of a run, in milliseconds; the limit applies to late / early."""
 
     early_ms: float
     late_ms: float
@@ -104,9 +106,9 @@ def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance)
     """Judge one quantity by its samples.
 
     Args:
-        calls: (N,) ended when each sample was taken; they only rise.
-        values: (N,) what was there.
-        allowance: What it may grow by.
+        calls: (N,) number of ended calls at each sample; it never falls.
+        values: (N,) value of the quantity at each sample.
+        allowance: The allowed growth.
     """
     x, y = np.asarray(calls, float), np.asarray(values, float)
     is_judged = x >= find_warm_up(calls)
@@ -123,20 +125,20 @@ def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance)
 
 
 def find_warm_up(calls: Sequence[float]) -> float:
-    """Return the number of calls at which the warm-up is over."""
+    """Return the number of calls at which the warm-up ends."""
     made = calls[-1] - calls[0]
     return calls[0] + min(made / 2, max(made / 3, WARM_UP))
 
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return the place and the value of the least of each of `MARKS` parts of the samples.
+    """Return the lowest point of each of `MARKS` equal parts of the samples.
 
     Args:
         x: (N,).
         y: (N,).
 
     Returns:
-        Two arrays (M,), M at most `MARKS`: as many as there are samples where these are fewer.
+        Two arrays (M,), x and y of the lowest points. M is `MARKS`, or N where N is smaller.
     """
     parts = np.array_split(np.arange(len(y)), min(MARKS, len(y)))
     lowest = np.array([part[np.argmin(y[part])] for part in parts])
@@ -144,9 +146,9 @@ def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def find_slope(x: Array, y: Array) -> float:
-    """Return Theil and Sen's slope: the median of those between all pairs of points.
+    """Return Theil and Sen's slope: the median of the slopes between all pairs of points.
 
-    Pairs at the same x have none.
+    Pairs of points at the same x have no slope and are left out.
     """
     first, second = np.triu_indices(len(x), k=1)
     run = x[second] - x[first]
@@ -155,10 +157,10 @@ def find_slope(x: Array, y: Array) -> float:
 
 
 def judge_drift(latencies_ms: Sequence[float]) -> Drift:
-    """Compare the median of the last quarter with that of the second.
+    """Compare the median latency of the last quarter with that of the second quarter.
 
     Args:
-        latencies_ms: In the order of a run, four at least.
+        latencies_ms: Latencies in the order of the run, at least four.
     """
     quarter = len(latencies_ms) // 4
     early, late = latencies_ms[quarter : 2 * quarter], latencies_ms[-quarter:]

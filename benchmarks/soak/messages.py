@@ -1,4 +1,4 @@
-"""What is sent, byte for byte, over each protocol of the gateway; made once, sent many times."""
+"""The exact bytes of each message, for every protocol of the gateway; made once, sent often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HttpMessage:
     """A POST request.
 
     Attributes:
-        headers: Beside the length of the body, unless they say that.
+        headers: The HTTP headers. Content-Length may be left out, or set on purpose.
     """
 
     path: str
@@ -43,7 +43,7 @@ Message = HttpMessage | GrpcMessage
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input of a model; of texts, each has its length in front."""
+    """An input of a model. In BYTES data, each element has its length in front."""
 
     name: str
     datatype: str
@@ -57,14 +57,14 @@ def pixels(array: NDArray[np.uint8], name: str = PICTURE) -> Tensor:
 
 
 def file(content: bytes) -> Tensor:
-    """Return a picture's file as an input."""
+    """Return the file of a picture as an input."""
     return Tensor(ENCODED, "BYTES", (1,), struct.pack("<I", len(content)) + content)
 
 
 def kserve_http(
     inputs: Sequence[Tensor], parameters: Parameters | None = None, model: str = MODEL
 ) -> HttpMessage:
-    """Ask over KServe v2 with binary tensors, for every output as one."""
+    """Return a KServe v2 request with binary tensors that asks for every output in binary."""
     head = json.dumps(
         {
             "inputs": [
@@ -80,7 +80,7 @@ def kserve_http(
 
 
 def kserve_json(array: NDArray[np.uint8]) -> HttpMessage:
-    """Ask over KServe v2 with nothing but JSON, as who has no client library does."""
+    """Return a KServe v2 request in JSON alone, as a client without a library sends it."""
     tensor = {"name": PICTURE, "datatype": "UINT8", "shape": array.shape, "data": array.tolist()}
     return HttpMessage(f"/v2/models/{MODEL}/infer", json.dumps({"inputs": [tensor]}).encode())
 
@@ -88,7 +88,7 @@ def kserve_json(array: NDArray[np.uint8]) -> HttpMessage:
 def kserve_grpc(
     inputs: Sequence[Tensor], parameters: Parameters | None = None, model: str = MODEL
 ) -> GrpcMessage:
-    """Ask over KServe v2 and gRPC, for every output."""
+    """Return a KServe v2 request over gRPC that asks for every output."""
     request = service_pb2.ModelInferRequest(model_name=model)
     for one in inputs:
         request.inputs.add(name=one.name, datatype=one.datatype, shape=one.shape)
@@ -99,12 +99,12 @@ def kserve_grpc(
 
 
 def rest(content: bytes, path: str = "/v1/recognize", **headers: str) -> HttpMessage:
-    """Ask over REST with a picture as the body; `_` in headers' names stands for a dash."""
+    """Return a REST request with a picture as its body; `_` in header names becomes a dash."""
     return HttpMessage(path, content, {k.replace("_", "-"): v for k, v in headers.items()})
 
 
 def rest_form(*files: bytes) -> HttpMessage:
-    """Ask over REST with the fields of a form."""
+    """Return a REST request that sends the pictures as fields of a form."""
     head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="picture"\r\n\r\n'.encode()
     parts = (head + content + b"\r\n" for content in files)
     body = b"".join([*parts, f"--{BOUNDARY}--\r\n".encode()])

@@ -1,4 +1,4 @@
-"""The bad questions of a soak run, and what their callers must be told."""
+"""The bad questions of a soak run, and the errors that they must get."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from benchmarks.soak.questions import Question
 from benchmarks.soak.wire import DROPPED, Answer
 
 SOON_S = 0.01
-"""When callers hang up: the call is in work by then."""
+"""The time after which callers hang up; the call is in progress by then."""
 NO_PICTURE = b"this is no picture"
 MANY_WH = (8000, 8000)
 LONG_BYTES = 33 * 2**20
-"""The gateway takes 32 MiB."""
+"""The size of a body that is too large: the gateway accepts 32 MiB."""
 INVALID, MISSING, LONG = "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED"
 Mistakes = dict[str, tuple[Message, str, str]]
-"""By name: what is sent, the status that comes of it, and words of what is said."""
+"""By name: the message, the wanted status, and words that the error must contain."""
 
 
 def list_bad(street: Picture) -> list[Question]:
-    """Return what can be wrong with a call about a picture, over each protocol."""
+    """Return every kind of bad call, over each protocol."""
     groups = (_in_rest(street), _in_kserve_http(street), _in_kserve_grpc(street))
     mistakes = [
         Question(name, message, Answer(status, words=words))
@@ -107,7 +107,7 @@ def _paint_large() -> bytes:
 
 
 def _announce(message: HttpMessage, size: int) -> HttpMessage:
-    """Return a message that is said to be as long; it is refused before any of it is read."""
+    """Announce this length in a message; the gateway refuses it before it reads the body."""
     return replace(message, headers={**message.headers, "Content-Length": str(size)})
 
 

@@ -1,4 +1,4 @@
-"""What a soak run is to do."""
+"""The plan of a soak run."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MOST_CALLS, MOST_MINUTES = 100_000_000, 60 * 24 * 31
 
 @dataclass(frozen=True)
 class Plan:
-    """How long, how hard, and where to write.
+    """The length and the load of a soak run, and the paths of its report.
 
     Attributes:
-        out: Folder of the report.
-        calls: To be made; None: by time.
-        minutes: To call for; None: by count.
-        callers: At once.
-        every_s: Between samples.
-        publish: PNG file for the plot, beside the page that shows it; None: not published.
+        out: The folder of the report.
+        calls: The number of calls; None in a run by time.
+        minutes: The length of the run; None in a run by count.
+        callers: The number of callers at once.
+        every_s: Seconds between samples.
+        publish: The PNG file of the plot, in the folder of its page; None: not published.
     """
 
     out: Path
@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def length(self) -> str:
-        """How long a run is, in words."""
+        """The length of the run, in words."""
         if self.calls is not None:
             return f"{self.calls:,} calls"
         return "1 minute" if self.minutes == 1 else f"{self.minutes:g} minutes"

@@ -1,7 +1,7 @@
-"""What callers ask: good pictures in every way there is, and in every tenth call a bad one.
+"""The questions of the callers: good pictures in all ways, and a bad call in every ten.
 
-The calls of a run are numbered, and a number says what is asked. So every run of the same length
-asks the same, and every part of it asks the same mixture.
+The calls of a run are numbered, and the number decides which question is sent. So all runs of
+the same length send the same questions, and every part of a run sends the same mixture.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.soak.messages import Message
 from benchmarks.soak.wire import DROPPED, OK, Answer
 
 EVERY = 10
-"""One of so many calls is bad."""
+"""One of this many calls is bad."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Question:
     """A call, and the answer that it must get.
 
     Attributes:
-        name: In messages for people.
-        message: What is sent.
-        wanted: Its words are part of what must be said; its texts are those that the picture gets
-            alone.
-        hangs_up_s: When the caller hangs up; never when 0.
+        name: The name in messages.
+        message: The message that is sent.
+        wanted: The wanted answer. The error must contain its words. Its texts are those that the
+            picture gets when it is sent alone.
+        hangs_up_s: Seconds after which the caller hangs up; it does not hang up when 0.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Question:
         return self.wanted.status == DROPPED
 
     def tell_wrong(self, answer: Answer) -> str:
-        """Say in what an answer is not the one that it must be; empty when it is."""
+        """Describe how an answer differs from the wanted one; empty when it does not."""
         wanted = self.wanted
         if answer.status == wanted.status and wanted.words in answer.words:
             if answer.texts == wanted.texts:
@@ -58,15 +58,15 @@ class Deck:
     """The questions of a run.
 
     Attributes:
-        good: In the order in which they come.
-        bad: Likewise.
+        good: The good questions, in the order in which they are sent.
+        bad: The bad questions, in the order in which they are sent.
     """
 
     good: Sequence[Question]
     bad: Sequence[Question]
 
     def question(self, number: int) -> Question:
-        """Return what the call of a number, from 0, asks."""
+        """Return the question of the call with this number, counted from 0."""
         turn, place = divmod(number, EVERY)
         if place == EVERY - 1:
             return self.bad[turn % len(self.bad)]
@@ -74,13 +74,13 @@ class Deck:
 
 
 def shuffle(good: Sequence[Question], bad: Sequence[Question], seed: int = 0) -> Deck:
-    """Mix both, the same way each time: small and large pictures follow one another."""
+    """Shuffle both lists, in the same way each time, so that small and large pictures mix."""
     order = random.Random(seed)
     return Deck(order.sample(good, len(good)), order.sample(bad, len(bad)))
 
 
 def expect(question: Question, texts: Sequence[str]) -> Question:
-    """Return the same question, that must be answered by other texts."""
+    """Return the same question with other wanted texts."""
     return replace(question, wanted=replace(question.wanted, texts=tuple(texts)))
 
 

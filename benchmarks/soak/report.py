@@ -1,4 +1,4 @@
-"""The report of a run, made of its samples alone: what grew, what was answered, what was wrong."""
+"""The report of a soak run, made from its samples: growth, answers and errors."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample, find_replac
 from reporting.machine import Machine
 
 ALLOWANCES = {
-    # An arena that meets its first large picture late keeps 6 MiB for it, and there are eight for
-    # each core: 64 MiB are ten of them. 0.1 MiB per 1,000 calls is 86 MiB a day at ten a second.
+    # An arena that gets its first large picture late keeps 6 MiB for it. There are eight arenas for
+    # each core; 64 MiB are ten of them. 0.1 MiB per 1,000 calls is 86 MiB a day at ten a second.
     "memory_mb": Allowance(noise=64.0, per_1000=0.1),
-    # One more connection for each caller may be open at one end than at the other.
+    # One end of a connection may stay open longer than the other, for each caller.
     "descriptors": Allowance(noise=4.0, per_1000=0.05),
     "threads": Allowance(noise=4.0, per_1000=0.05),
 }
-"""Of each role."""
+"""The allowed growth of each quantity of a role."""
 SHM_ALLOWANCE = Allowance(noise=16.0, per_1000=0.1)  # two regions that grow once, by 8 MiB each
 FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
 SHM, FILES = "/dev/shm", "temporary files"
 FEWEST_WINDOWS = 40
-"""Samples with a latency, below which a drift says nothing: ten in each quarter."""
+"""The fewest samples with a latency that a drift is judged from: ten in each quarter."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that must not grow.
+    """A quantity that must not grow.
 
     Attributes:
-        of: A role, `/dev/shm` or `temporary files`.
-        name: What it has: one of `QUANTITIES`, `MiB` or `files`.
-        trend: How it went.
+        of: The owner: a role, `/dev/shm` or `temporary files`.
+        name: The kind of quantity: one of `QUANTITIES`, `MiB` or `files`.
+        trend: The course of the quantity over the run.
     """
 
     of: str
@@ -42,19 +42,19 @@ class Quantity:
 
 @dataclass(frozen=True)
 class SoakReport:
-    """What a run found.
+    """The results of a soak run.
 
     Attributes:
-        machine: It ran on.
-        callers: At once.
-        seconds: From the first call to the last sample.
-        calls: What became of them.
-        quantities: Whatever must not grow.
-        drift: Of the latency; None in a run by count, or too short a one.
-        wrong: Answers that were not what they must be, the first ones.
-        replaced: Processes that ended or began meanwhile.
-        left: What the service left behind.
-        ended: Why the run ended early; empty when it did not.
+        machine: The machine of the run.
+        callers: The number of callers at once.
+        seconds: The time from the first call to the last sample.
+        calls: The results of the calls.
+        quantities: All quantities that must not grow.
+        drift: The change of the latency; None in a run by count, and in one that is too short.
+        wrong: Descriptions of the first wrong answers.
+        replaced: Processes that ended during the run, and how many began in the same moment.
+        left: Files and errors that the service left when it ended.
+        ended: The reason why the run ended early; empty when it did not.
     """
 
     machine: Machine
@@ -74,7 +74,7 @@ class SoakReport:
 
     @property
     def is_judged(self) -> bool:
-        """Whether there were samples enough to tell."""
+        """True when there were enough samples to judge every quantity."""
         return all(one.trend.is_known for one in self.quantities)
 
     @property
@@ -85,10 +85,10 @@ class SoakReport:
 
 
 def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
-    """Judge all that must not grow.
+    """Judge all quantities that must not grow.
 
     Args:
-        samples: Of one run, in order.
+        samples: The samples of one run, in order.
     """
     calls = [sample.calls.ended for sample in samples]
     found = [
@@ -102,13 +102,13 @@ def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
 
 
 def judge_latency(samples: Sequence[Sample]) -> Drift | None:
-    """Compare late latencies with early ones; None where there are too few."""
+    """Compare late latencies with early ones; None when there are too few."""
     windows = [one.calls.p50_ms for one in samples if one.calls.p50_ms is not None]
     return judge_drift(windows) if len(windows) >= FEWEST_WINDOWS else None
 
 
 def list_roles(samples: Sequence[Sample]) -> list[str]:
-    """Return the roles of all processes that were seen, those with most memory first."""
+    """Return the roles of all processes in the samples, sorted from most to least memory."""
     most: dict[str, float] = {}
     for sample in samples:
         for role, held in sample.roles.items():
@@ -117,10 +117,10 @@ def list_roles(samples: Sequence[Sample]) -> list[str]:
 
 
 def read_role(samples: Sequence[Sample], role: str, name: str) -> list[float]:
-    """Return one quantity of a role over a run; 0 where the role has no process."""
+    """Return one quantity of a role, sample by sample; 0 while the role has no process."""
     return [float(getattr(sample.roles.get(role, Held()), name)) for sample in samples]
 
 
 def find_replacements(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """Return which processes came or went."""
+    """Describe which processes ended, and how many began in the same moment."""
     return tuple(find_replaced(samples))

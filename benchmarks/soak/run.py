@@ -30,11 +30,11 @@ INTERRUPTED = "interrupted"
 
 
 def run(plan: Plan) -> tuple[SoakReport, str]:
-    """Soak a service of its own and write the report; return it, and as text.
+    """Start a service, soak it and write the report; return the report, and its text.
 
     Raises:
         DataError: A folder or the page to publish in cannot be used.
-        ServerError: The service cannot be started, or does not answer about a picture alone.
+        ServerError: The service cannot be started, or does not answer for a single picture.
     """
     prepare_folder(plan.out)
     catalogue = draw()
@@ -56,10 +56,10 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
 
 
 def prepare_deck(ports: Ports, catalogue: Catalogue) -> Deck:
-    """Ask about each picture alone; return all questions with the answers that they must get.
+    """Send each picture alone; return all questions with the answers that they must get.
 
     Raises:
-        ServerError: A picture gets none.
+        ServerError: A picture gets no answer.
     """
     with connect(ports) as send:
         texts = {name: ask_alone(send, name, one) for name, one in list_alone(catalogue).items()}
@@ -68,10 +68,10 @@ def prepare_deck(ports: Ports, catalogue: Catalogue) -> Deck:
 
 
 def ask_alone(send: Send, name: str, message: Message) -> tuple[str, ...]:
-    """Return what a picture is answered with while nothing else is asked.
+    """Return the texts of a picture while no other call is in progress.
 
     Raises:
-        ServerError: It gets no answer.
+        ServerError: The picture gets no answer.
     """
     answer = send(message, 0.0)
     if answer.status != "200":
@@ -80,7 +80,7 @@ def ask_alone(send: Send, name: str, message: Message) -> tuple[str, ...]:
 
 
 def soak(plan: Plan, service: Service, crowd: Crowd, samples: list[Sample]) -> str:
-    """Let the callers call and take samples; return why it ended early, or nothing."""
+    """Run the callers and take samples; return why the run ended early, or an empty text."""
     try:
         with crowd.at_work(partial(connect, service.ports), plan.callers):
             return _watch(plan, service, crowd, samples)
@@ -104,7 +104,7 @@ def _watch(plan: Plan, service: Service, crowd: Crowd, samples: list[Sample]) ->
             told = time.monotonic()
             typer.echo(_tell_progress(sample), err=True)
         now = time.monotonic()
-        due = max(due + plan.every_s, now)  # late samples are not made up for
+        due = max(due + plan.every_s, now)  # a late sample delays the later ones
         time.sleep(due - now)
 
 
@@ -119,7 +119,7 @@ def _tell_progress(sample: Sample) -> str:
 def write_up(
     plan: Plan, samples: Sequence[Sample], book: Book, left: tuple[str, ...], ended: str
 ) -> SoakReport:
-    """Make the report of what was seen."""
+    """Make the report of a run."""
     return SoakReport(
         machine=describe_machine(),
         callers=plan.callers,

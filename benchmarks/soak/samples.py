@@ -1,4 +1,4 @@
-"""What every process of a service has at a moment, what lies about, and what its callers got."""
+"""Samples of a service: its processes' resources, its files, and its callers' results."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from benchmarks.processes import SHM, count_file_bytes, find_tree
 PROC = Path("/proc")
 SUPERVISOR, GATEWAY, TRITON = "supervisor", "gateway", "tritonserver"
 STUB, NAME = "triton_python_backend_stub", 8
-"""A worker's program, and which of its arguments is the model's name, device and number."""
+"""The program of a worker, and the index of the argument with model, device and number."""
 OWN_MEMORY = ("Pss_Anon", "SwapPss")
-"""Of smaps_rollup, kB: memory behind which there is no file, in use or swapped out."""
+"""The fields of smaps_rollup, in kB, for memory without a file: in use, or swapped out."""
 KIB, MIB = 1024, 2**20
 
 
 @dataclass(frozen=True)
 class Held:
-    """What processes have, added up.
+    """The resources of one or more processes, added up.
 
     Attributes:
-        memory_mb: MiB that are theirs alone: no pages of programs and libraries, which the kernel
-            shares with whoever else runs them and takes back as it likes, and none of /dev/shm,
-            which are counted where they lie.
-        descriptors: Open.
-        threads: All.
+        memory_mb: Their own memory in MiB. Pages of programs and libraries are left out: the kernel
+            shares them with other processes and may take them back. Pages of /dev/shm are left
+            out, too: `Sample.shm_mb` counts them.
+        descriptors: The number of open file descriptors.
+        threads: The number of threads.
     """
 
     memory_mb: float = 0.0
@@ -51,15 +51,15 @@ QUANTITIES = tuple(field.name for field in fields(Held))
 
 @dataclass(frozen=True)
 class Calls:
-    """What became of the calls so far.
+    """The results of the calls so far.
 
     Attributes:
-        answered: Good ones that got the answer that the picture gets alone.
-        refused: Bad ones that were told what is wrong with them.
-        dropped: Those whose callers hung up.
-        failed: All others: no answer, another one than it must be, or a refusal of a good call.
-        p50_ms: Median latency of those that were answered since the sample before; None of none.
-        p95_ms: Likewise, the 95th percentile.
+        answered: Good calls with the same answer that the picture gets alone.
+        refused: Bad calls that got the right error.
+        dropped: Calls whose callers hung up.
+        failed: All other calls: no answer, a wrong answer, or a refusal of a good call.
+        p50_ms: The median latency of calls answered since the last sample; None without any.
+        p95_ms: The 95th percentile of the same latencies.
     """
 
     answered: int = 0
@@ -76,15 +76,15 @@ class Calls:
 
 @dataclass(frozen=True)
 class Sample:
-    """A moment of a run.
+    """One sample of a run: the state of the service at one moment.
 
     Attributes:
-        seconds: Since the first call.
-        calls: Until then.
-        roles: What the processes of each role have.
-        pids: The processes, with their roles.
+        seconds: The time since the first call.
+        calls: The results of the calls until this moment.
+        roles: The resources of the processes, by role.
+        pids: The role of each process, by process ID.
         shm_mb: MiB of the service's files in /dev/shm.
-        files: In its temporary folder.
+        files: The number of files in the service's temporary folder.
     """
 
     seconds: float
@@ -97,11 +97,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Measured:
-    """Where a service is to be looked at.
+    """The service that samples are taken of.
 
     Attributes:
-        pid: Of its supervisor, `plates serve`.
-        temporary: Its temporary folder, which nobody else uses.
+        pid: The process ID of its supervisor, `plates serve`.
+        temporary: Its temporary folder, which no other program uses.
     """
 
     pid: int
@@ -122,7 +122,7 @@ class Measured:
 
 
 def find_role(pid: int, supervisor: int) -> str:
-    """Return what a process below a supervisor is for; it has its parent's role without one."""
+    """Return the role of a process below a supervisor, or else the role of its parent."""
     while pid != supervisor:
         if role := name_role(read_arguments(pid)):
             return role
@@ -134,9 +134,9 @@ def find_role(pid: int, supervisor: int) -> str:
 
 
 def name_role(arguments: Sequence[str]) -> str:
-    """Return what a process is for, by its command line; empty where that does not say it.
+    """Return the role of a process from its command line; empty when it shows none.
 
-    A worker's role is the name of its model.
+    The role of a worker is the name of its model.
     """
     program = Path(arguments[0]).name if arguments else ""
     if program == STUB and len(arguments) > NAME:
@@ -147,7 +147,7 @@ def name_role(arguments: Sequence[str]) -> str:
 
 
 def read_arguments(pid: int) -> list[str]:
-    """Return a process's command line; nothing when it has ended."""
+    """Return the command line of a process; empty when the process has ended."""
     try:
         line = (PROC / str(pid) / "cmdline").read_bytes()
     except OSError:
@@ -156,7 +156,7 @@ def read_arguments(pid: int) -> list[str]:
 
 
 def measure(pid: int) -> Held:
-    """Return what a process has; nothing when it has ended."""
+    """Return the resources of a process; all 0 when the process has ended."""
     with suppress(psutil.NoSuchProcess, OSError):
         process = psutil.Process(pid)
         memory_kb = parse_own_memory((PROC / str(pid) / "smaps_rollup").read_text())
@@ -165,21 +165,21 @@ def measure(pid: int) -> Held:
 
 
 def parse_own_memory(rollup: str) -> int:
-    """Return the kB of a process's own memory in the text of its `smaps_rollup`."""
+    """Return a process's own memory in kB, from the text of its `smaps_rollup`."""
     sizes = (line.split() for line in rollup.splitlines())
     return sum(int(parts[1]) for parts in sizes if parts[0].rstrip(":") in OWN_MEMORY)
 
 
 def count_files(folder: Path) -> int:
-    """Return how many files lie in a folder and those below."""
+    """Return the number of files in a folder and its subfolders."""
     return sum(len(files) for _, _, files in os.walk(folder))
 
 
 def find_replaced(samples: Iterable[Sample]) -> list[str]:
-    """Tell of which roles processes ended during a run, and how many began in the same moment.
+    """Describe, by role, the processes that ended, and how many began in the same moment.
 
-    Those that only begin, since something is asked for the first time, are not told: had they no
-    end of growing, memory and descriptors would tell.
+    Roles whose processes only begin are not reported: they start at the first use of a feature.
+    If their number kept growing, memory and descriptors would show it.
     """
     told: list[str] = []
     before: Sample | None = None

@@ -1,4 +1,4 @@
-"""The service that is soaked: a `plates serve` of its own, on free ports."""
+"""Runs the service under test: a separate `plates serve` on free ports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from orchestrator.server.ports import free_ports
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S, PROBE_TIMEOUT_S = 120.0, 60.0, 2.0
 RATE = "client_rate=100000"
-"""All callers are one client here, and none of them is a flood."""
+"""A rate limit that is never reached: all callers count as one client here."""
 
 
 @dataclass
@@ -32,11 +32,11 @@ class Service:
     """A running service.
 
     Attributes:
-        process: The supervisor.
-        ports: Of the gateway.
+        process: The process of the supervisor.
+        ports: The ports of the gateway.
         temporary: Its temporary folder.
-        log: What it writes.
-        left: After its end, what it left behind, one sentence for each kind.
+        log: The file with the output of the service.
+        left: After the end: one sentence for each kind of leftover or error.
     """
 
     process: subprocess.Popen[bytes]
@@ -50,12 +50,12 @@ class Service:
         return Measured(self.process.pid, self.temporary)
 
     def tell_end(self) -> str:
-        """Say how it ended; empty while it runs."""
+        """Say how the service ended; empty while it runs."""
         code = self.process.poll()
         return "" if code is None else f"plates serve ended (exit status {code})"
 
     def is_ready(self) -> bool:
-        """Tell whether it has read a plate."""
+        """Tell whether the service has read a plate."""
         try:
             probe(f"127.0.0.1:{self.ports.http}/readyz", PROBE_TIMEOUT_S)
         except ProbeError:
@@ -63,7 +63,7 @@ class Service:
         return True
 
     def stop(self) -> None:
-        """End it as an operator does, and look for what it leaves behind."""
+        """Stop the service as an operator does, and look for leftovers."""
         self.process.terminate()
         try:
             code = self.process.wait(STOP_TIMEOUT_S)
@@ -87,13 +87,13 @@ class Service:
 
 @contextmanager
 def run_service(log: Path) -> Iterator[Service]:
-    """Run a service for the length of a `with` block; it has read a plate when it is given.
+    """Run a service for the length of a `with` block, which begins after it has read a plate.
 
     Args:
-        log: The file that it writes to.
+        log: The file for the output of the service.
 
     Raises:
-        ServerError: It cannot be started.
+        ServerError: The service cannot be started.
     """
     temporary = Path(tempfile.mkdtemp(prefix="plates-soak-"))
     try:

@@ -1,4 +1,4 @@
-"""A report as text: tables for a terminal or a page, and the verdict in sentences."""
+"""Formats a report as text: tables for a terminal or a page, and the verdict in sentences."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ WORDS = {"memory_mb": "memory, MiB", "MiB": "MiB"}
 
 
 def format_report(report: SoakReport, length: str) -> str:
-    """Return all of it for a terminal."""
+    """Return the whole report for a terminal."""
     parts = [tell_run(report, length), format_table(HEADER, list_rows(report))]
     return "\n\n".join([*parts, "\n".join([*tell_limits(report), *tell_verdict(report)])])
 
 
 def format_section(report: SoakReport, length: str) -> str:
-    """Return what a page says of a run, in Markdown."""
+    """Return the section of a run for a page, in Markdown."""
     lines = [tell_run(report, length), "", format_markdown(HEADER, list_rows(report))]
     return "\n".join([*lines, " ".join([*tell_limits(report), *tell_verdict(report)])])
 
 
 def tell_run(report: SoakReport, length: str) -> str:
-    """Say what was done and what the callers got."""
+    """Return one sentence about the load and the results of the calls."""
     calls, seconds = report.calls, report.seconds
     latency = f"p50 {calls.p50_ms:.0f} ms, p95 {calls.p95_ms:.0f} ms" if calls.p50_ms else "none"
     return (
@@ -37,12 +37,12 @@ def tell_run(report: SoakReport, length: str) -> str:
 
 
 def tell_time(seconds: float) -> str:
-    """Say how long something took."""
+    """Return a duration in words."""
     return f"{seconds / 60:.0f} minutes" if seconds >= 600 else f"{seconds:.0f} s"
 
 
 def list_rows(report: SoakReport) -> list[list[Cell]]:
-    """Return a row for each role, and for what belongs to no process."""
+    """Return a row for each role, and one for /dev/shm."""
     trends = {(one.of, one.name): one.trend for one in report.quantities}
     roles = dict.fromkeys(one.of for one in report.quantities if one.of not in (SHM, FILES))
     rows: list[list[Cell]] = [
@@ -64,7 +64,7 @@ def _tell_ends(trend: Trend) -> str:
 
 
 def tell_limits(report: SoakReport) -> Iterator[str]:
-    """Say what each kind of slope may be in a run as long as this one."""
+    """Yield a sentence with the highest allowed slopes in a run of this length."""
     limits: dict[str, float] = {}
     for one in report.quantities:
         limits[one.name] = max(one.trend.limit, limits.get(one.name, 0.0))
@@ -74,7 +74,7 @@ def tell_limits(report: SoakReport) -> Iterator[str]:
 
 
 def tell_verdict(report: SoakReport) -> Iterator[str]:
-    """Say what is wrong; that nothing is where that is so."""
+    """Yield a sentence for each problem, or one that says that nothing grows."""
     if report.ended:
         yield f"The run ended early: {report.ended}."
     if not report.is_judged:

@@ -1,4 +1,4 @@
-"""One caller's connections to a gateway, and what its answers say."""
+"""The connections of one caller to a gateway, and the parsing of its answers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ OK = ("200", "OK")
 DROPPED = "dropped"
 NO_ANSWER = "no answer"
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, InferenceServerException)
-"""What reading raises where an answer is none."""
+"""The exceptions that mean that an answer cannot be parsed."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back.
+    """The answer to a message.
 
     Attributes:
-        status: HTTP's as a text, the name of gRPC's, `dropped` or `no answer`.
-        texts: Of all plates, in order; of a picture that could not be used its problem's status.
-        words: What is said instead of an answer.
+        status: The HTTP status as a text, the name of the gRPC code, `dropped` or `no answer`.
+        texts: The texts of all plates, in order; `problem STATUS` for an unusable picture.
+        words: The error message when there is no answer.
     """
 
     status: str
@@ -44,19 +44,19 @@ class Answer:
 
 @dataclass(frozen=True)
 class Ports:
-    """Of a gateway on this machine, HTTP and gRPC."""
+    """The HTTP and gRPC ports of a gateway on this machine."""
 
     http: int
     grpc: int
 
 
 Send = Callable[[Message, float], Answer]
-"""Sends a message; when the second argument is not 0, hangs up after so many seconds."""
+"""Sends a message. If the second argument is not 0, hangs up after that number of seconds."""
 
 
 @contextmanager
 def connect(ports: Ports) -> Iterator[Send]:
-    """Open one caller's connections for the length of a `with` block; each is opened when used."""
+    """Give one caller its connections for the length of a `with` block; first use opens each."""
     channel = grpc.insecure_channel(f"127.0.0.1:{ports.grpc}", GRPC_OPTIONS)
     connection = http.client.HTTPConnection("127.0.0.1", ports.http, timeout=TIMEOUT_S)
     with channel, closing(connection):
@@ -122,8 +122,8 @@ def read_kserve(content: bytes, json_size: int | None) -> tuple[str, ...]:
     """Return the texts in an answer of KServe v2 over HTTP.
 
     Args:
-        content: JSON, and behind it the bytes of tensors.
-        json_size: Bytes of the JSON; all when None.
+        content: JSON, followed by the bytes of the tensors.
+        json_size: The size of the JSON in bytes; the whole content when None.
     """
     protocol = tritonclient.http.InferenceServerClient
     return _texts_in(protocol.parse_response_body(content, header_length=json_size))

@@ -1,4 +1,4 @@
-"""Triton's entry to the step that picks the likeliest characters itself."""
+"""Triton's entry to the step that selects the most probable characters itself."""
 
 from functools import partial
 

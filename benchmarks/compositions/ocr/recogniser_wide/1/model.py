@@ -1,4 +1,4 @@
-"""Triton's entry to the recogniser that hands everything on."""
+"""Triton's entry to the recogniser that outputs every probability."""
 
 from functools import partial
 
