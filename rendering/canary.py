@@ -70,7 +70,7 @@ def put_canary(folder: Path, country: Country, seed: int = 0) -> None:
 
 
 def _check_folder(folder: Path, formats: Formats) -> None:
-    """Raise if the folder's weights cannot read the picture; a folder without formats is new."""
+    """Raise if the folder's weights cannot read the picture; one without formats may be new."""
     if not folder.is_dir():
         raise WeightsError(f"weights: no such folder: {folder}")
     if (folder / FORMATS_FILE).is_file():

@@ -1,9 +1,9 @@
 """Glyph outlines of number plates, drawn as strokes after GOST R 50577.
 
 Every character is a few strokes in a box 100 units high; x grows to the right, y downwards.
-A stroke is its centre line. Digits and letters have different pen widths in these units: the
-standard gives both strokes of about 10 mm, but digits are 76 mm high and letters 58 mm. Letters
-that Russian plates do not have are our own drawings in the same style; they follow no standard.
+A stroke is its centre line. Digits and letters have different pen widths in these units. Both have
+strokes of about 10 mm in the standard, but digits are 76 mm high and letters 58 mm. Letters that
+Russian plates do not have are our own drawings in the same style; they follow no standard.
 """
 
 from dataclasses import dataclass

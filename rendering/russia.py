@@ -1,7 +1,7 @@
 """Flat Russian number plates of one line and of two, in the proportions of GOST R 50577.
 
-A long plate is 520 x 112 mm. The number is on the left; to the right of a vertical line are the
-region code and, below it, RUS and the flag. Other plates have the code at the lower line's right.
+A long plate is 520 x 112 mm. The number is on the left of a vertical line. On its right is the
+region code, over RUS and the flag. Other plates have the code at the lower line's right.
 """
 
 from __future__ import annotations

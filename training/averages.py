@@ -1,7 +1,7 @@
 """The running average of a network's weights; the average is measured and shipped.
 
 With a fixed decay, the random initial weights affect the average for thousands of steps. Here the
-decay grows with the run, up to a limit: the average covers about the last tenth of the steps.
+decay grows with the run, up to a limit. So the average covers the last tenth of the steps made.
 
 Source: Polyak and Juditsky 1992 (averaging); the warm-up is that of TensorFlow's
 `ExponentialMovingAverage`.

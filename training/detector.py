@@ -1,8 +1,8 @@
 """Training of YOLOv5n to find number plates, on one CPU core or a GPU.
 
 The network, its loss and its augmentation come from the `yolov5` package (Poetry group `train`).
-The loop here adds features that it lacks on a CPU: bfloat16 with channels-last memory, a frozen
-stem, and anchors for wide plates. A resume continues exactly the same run, which it also lacks.
+It lacks some features on a CPU, which the loop here adds: bfloat16 with channels-last memory, a
+frozen stem and anchors for wide plates. The loop also adds a resume that continues the same run.
 
 The command is `plates train detector`; see docs/training.md.
 """

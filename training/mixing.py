@@ -40,8 +40,8 @@ def mix(parts: Sequence[Part], out: Path) -> None:
     """Write the mean of readers into a folder that can be served.
 
     Args:
-        parts: Readers and their shares. The first reader is the widest one; narrower ones are
-            grown to its width as at the start of a training.
+        parts: Readers and their shares. The first reader is the widest one. Narrower ones are
+            grown to its width, as at the start of a training.
         out: Folder to write.
 
     Raises:

@@ -1,7 +1,7 @@
 """Training samples for the reader: pools of rendered plates and of cuts from real ones.
 
-Making a sample is not much cheaper than training on it. So samples are kept in a pool. Each is used
-about six times, and new samples gradually replace the old ones.
+Making a sample costs a large part of what training on it costs. So samples are kept in a pool. Each
+is used about six times, and new samples gradually replace the old ones.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 This is post-training quantisation: weights per channel, activations per tensor. Our pictures give
 the ranges, and the biases are corrected layer by layer. Operations after the last convolutions stay
-in float32: eight bits are too few for the position of a box on a picture of 960 pixels.
+in float32. Eight bits are too few for the position of a box on a picture of 960 pixels.
 
 Source: Nagel et al. 2021, "A White Paper on Neural Network Quantization"; NNCF's documentation.
 """

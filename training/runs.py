@@ -27,8 +27,8 @@ RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
 FREE = {"formats", "training.workers"}
 """Settings that may differ when a run is resumed.
 
-They are the path of the plate formats, whose content is compared instead, and the number of
-processes that make the samples, which does not change the samples.
+The path of the plate formats may differ, since their content is compared instead. The number of
+processes that make the samples does not change the samples.
 """
 
 
@@ -46,8 +46,8 @@ def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume:
         The recipe to train by, including the steps or epochs at which the run was extended.
 
     Raises:
-        SettingsError: The folder already has a run, has no run to resume, has weights without a
-            run or cannot be written, or its run began with another recipe.
+        SettingsError: There is a run already, or none to resume, or weights without a run. Or the
+            run began with another recipe, or the folder cannot be written.
     """
     if not resume and (folder / checkpoint).exists():
         raise SettingsError(f"{folder}: a run is here already; --resume goes on with it")

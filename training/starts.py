@@ -26,7 +26,7 @@ OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
     """Load the weights of a folder, `stn.pth` and `lprnet.pth`, as the start of a training.
 
-    If the alphabets differ, only the rows of common characters and of the blank are loaded; the
+    If the alphabets differ, only the rows of common characters and of the blank are loaded. The
     other rows keep their new weights. Weights of narrower networks are grown. The folder's alphabet
     is that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name theirs; it is
     `UNTOLD` then.
