@@ -1,1 +1,1 @@
-"""Number plates, cars and streets drawn by ourselves: for training, tests and benchmarks."""
+"""Renderer of number plates, cars and streets for training, tests and benchmarks."""

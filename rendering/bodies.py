@@ -1,7 +1,7 @@
-"""Cars with length: their drawn face, stood up in the world, with sides, bonnet and roof behind it.
+"""Cars in three dimensions: a drawn face with sides, bonnet and roof behind it.
 
-The lower part of the face is upright, the cabin above it leans away. Parts are in the car's widths:
-u across, v away from the camera, z upwards from the ground.
+The lower part of the face is upright; the cabin above it leans away from the camera. Coordinates
+are multiples of the car's width: u across, v away from the camera, z upwards from the ground.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from rendering.painting import Colour
 from rendering.viewpoints import Points, Viewpoint
 
 SHOULDER = 0.5
-"""Height of the edge at which the cabin begins to lean."""
+"""Height at which the cabin begins to lean, in car widths."""
 ROOF = 0.79
 LENGTH = 2.4
 WHEELS, WHEEL = (0.42, 1.9), 0.17
-"""Where they stand, and their radius."""
+"""Distances of the axles from the face, and the radius of a wheel, in car widths."""
 GLASS, TYRE, SHADE = (52, 44, 38), (26, 26, 28), (20, 18, 16)
 ROOM_PX = 24
-"""Round a car, for its blur."""
+"""Room round a car for its blur, pixels."""
 
 Outline = Sequence[tuple[float, float, float]]
 
 
 @dataclass(frozen=True)
 class Stand:
-    """Where a car stands.
+    """Place, direction and shape of a car on the road.
 
     Attributes:
-        place: Of the middle of its face, x y in metres.
-        heading_deg: To the left, of the way that leads away from the camera.
-        width_m: Of the car.
-        slope: How far away its cabin begins, and how far that leans, in widths.
+        place: Middle of the car's face, x y in metres.
+        heading_deg: Turn of the car to the left; 0 leads straight away from the camera.
+        width_m: Width of the car.
+        slope: Distance from the face to the cabin, and how far the cabin leans back, in car widths.
     """
 
     place: tuple[float, float]
@@ -48,7 +48,7 @@ class Stand:
     slope: tuple[float, float]
 
     def to_world(self, parts: Outline) -> Points:
-        """Return where parts of the car are, (N, 3) metres."""
+        """Return the world coordinates of parts of the car, (N, 3) metres."""
         u, v, z = np.array(parts, np.float64).T * self.width_m
         turn = np.deg2rad(self.heading_deg)
         x = self.place[0] + u * np.cos(turn) - v * np.sin(turn)
@@ -58,11 +58,11 @@ class Stand:
 
 @dataclass
 class Layer:
-    """A car alone, as a camera sees it.
+    """Picture of one car on a transparent ground, as a camera sees it.
 
     Attributes:
-        left, top: Of its part of the picture, pixels.
-        light: (H, W, 4) float32 BGR, already times alpha, and alpha; 0 to 255 and 0 to 1.
+        left, top: First column and row of the car's part of the picture, pixels.
+        light: (H, W, 4) float32: BGR times alpha, 0 to 255, then alpha, 0 to 1.
     """
 
     left: int
@@ -78,7 +78,7 @@ class Layer:
         self.light = self.light * (1 - alpha) + np.array([*colour, 1], np.float32) * alpha
 
     def lay(self, sprite: NDArray[np.float32], quad: Quad) -> None:
-        """Lay a picture over it, (h, w, 4) as `light`, its corners at (4, 2) pixels."""
+        """Lay a picture over the car: (h, w, 4) like `light`, its corners at (4, 2) pixels."""
         high, wide = sprite.shape[:2]
         source = np.array([[0, 0], [wide, 0], [wide, high], [0, high]], np.float32) - 0.5
         target = (quad - [self.left + 0.5, self.top + 0.5]).astype(np.float32)
@@ -87,7 +87,7 @@ class Layer:
         self.light = self.light * (1 - seen[:, :, 3:]) + seen
 
     def over(self, picture: NDArray[np.float32]) -> None:
-        """Put it into a picture, (H, W, 3) float32 BGR."""
+        """Lay the car over a picture, (H, W, 3) float32 BGR."""
         high, wide = self.light.shape[:2]
         place = picture[self.top : self.top + high, self.left : self.left + wide]
         place[:] = place * (1 - self.light[:, :, 3:]) + self.light[:, :, :3]
@@ -100,15 +100,15 @@ def outline_px(view: Viewpoint, stand: Stand) -> Points:
 
 
 def draw_body(view: Viewpoint, stand: Stand, car: Car) -> tuple[Layer, Quad]:
-    """Draw a car where it stands.
+    """Draw a car at its place on the road.
 
     Args:
-        view: Who sees it; without distortion.
-        stand: Where it stands.
-        car: Its face, with a plate.
+        view: The camera; its distortion is left out.
+        stand: The car's place.
+        car: The car's face, with a plate.
 
     Returns:
-        The car, and the corners of its plate, (4, 2) pixels.
+        The car, and the corners of its plate, (4, 2) pixels without distortion.
     """
     box = outline_px(view, stand)
     low = np.maximum(np.floor(box.min(axis=0)) - ROOM_PX, 0).astype(int)
@@ -123,14 +123,14 @@ def draw_body(view: Viewpoint, stand: Stand, car: Car) -> tuple[Layer, Quad]:
 
 
 def _draw_shadow(layer: Layer, view: Viewpoint, stand: Stand) -> None:
-    """Draw what the car keeps from the sky."""
+    """Draw the shadow of the car on the ground."""
     far = LENGTH + 0.05
     ground = [(-0.55, -0.06, 0.0), (0.55, -0.06, 0.0), (0.55, far, 0.0), (-0.55, far, 0.0)]
     layer.fill(view.project(stand.to_world(ground)), SHADE, 0.55)
 
 
 def _near_side(view: Viewpoint, stand: Stand) -> float:
-    """Return on which side of the car's axis the camera is: -1 for the left, 1 for the right."""
+    """Return the side of the car's axis on which the camera is: -1 for left, 1 for right."""
     left, right = stand.to_world([(-0.5, 0, 0), (0.5, 0, 0)])[:, :2] - np.array(view.place[:2])
     return 1.0 if (left + right) @ (right - left) <= 0 else -1.0
 
@@ -159,7 +159,7 @@ def _draw_side(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> No
 
 
 def _draw_top(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> None:
-    """Draw roof and bonnet, lighter than the face: they lie under the sky."""
+    """Draw roof and bonnet; they are lighter than the face, since the sky lights them."""
     deck, lean = stand.slope
     roof, back = deck + lean - 0.02, LENGTH - 0.5
     flat = [(-0.3, roof, ROOF), (0.3, roof, ROOF), (0.3, back, ROOF), (-0.3, back, ROOF)]
@@ -170,7 +170,7 @@ def _draw_top(layer: Layer, view: Viewpoint, stand: Stand, paint: Colour) -> Non
 
 
 def _draw_face(layer: Layer, view: Viewpoint, stand: Stand, car: Car) -> Quad:
-    """Draw what was drawn of the car straight on; returns the corners of its plate."""
+    """Draw the car's face in perspective; returns the corners of its plate."""
     half, top = 0.5 + MARGIN, HEIGHT - GROUND
     alpha = car.sprite[:, :, 3:]
     sprite = np.dstack([car.sprite[:, :, :3] * alpha, alpha])

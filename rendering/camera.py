@@ -1,6 +1,6 @@
-"""What roads, weather and cameras do to a plate: soiling, perspective, light, blur and noise.
+"""Effects of roads, weather and cameras on a plate: soiling, perspective, light, blur and noise.
 
-Everything takes a seeded generator and returns new pictures; nothing here knows plate texts.
+Randomness comes from a seeded generator only. Functions return new pictures and know no texts.
 """
 
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ Light = NDArray[np.float32]
 
 
 CAR_PLATE = 520 / 112
-"""Width over height of a plate on most cars."""
+"""Width of most cars' plates divided by their height."""
 
 
 @dataclass(frozen=True)
 class View:
-    """How the camera sees a plate, angles in degrees.
+    """Position of a plate in front of a camera; angles in degrees.
 
     Attributes:
-        yaw: The plate is turned round its upright axis.
-        pitch: The plate is turned round its level axis.
-        roll: The camera is turned round its own axis.
-        width_px: Of the plate seen straight on.
-        slope: How steeply the rows rise where the camera stands above and beside the lane; the
-            columns stay upright.
+        yaw: Turn of the plate round its vertical axis.
+        pitch: Turn of the plate round its horizontal axis.
+        roll: Turn of the camera round its own axis.
+        width_px: Width of the plate seen straight on.
+        slope: Slope of the rows, as from a camera above and beside the lane; the columns stay
+            upright.
     """
 
     yaw: float
@@ -45,7 +45,7 @@ class View:
         """Corners of a plate round (0, 0) as a pinhole camera sees them.
 
         Args:
-            proportion: Width over height of the plate.
+            proportion: Width of the plate divided by its height.
         """
         x, y = 2.6, 2.6 / proportion
         half = np.array([[-x, -y], [x, -y], [x, y], [-x, y]])
@@ -62,7 +62,7 @@ class View:
 
 
 def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
-    """Three in five nearly straight and level; the others from above, from aside or turned."""
+    """Draw a view: three in five nearly straight and level, the others slanted or turned."""
     size_px = float(np.exp(rng.uniform(*np.log(width_px))))
     if rng.random() < 0.6:
         yaw, pitch, roll = rng.normal([0, 5, 0], [15, 10, 3.5]).tolist()
@@ -78,10 +78,10 @@ def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 3
 
 
 def warp(plate: Bgr, behind: Bgr, quad: Quad) -> Bgr:
-    """Put a flat plate at the quadrilateral in front of another picture."""
+    """Draw a flat plate into a background picture, its corners at the quadrilateral."""
     height, width = plate.shape[:2]
     size_wh = (behind.shape[1], behind.shape[0])
-    # Shrinking by the warp alone would skip pixels: shrink first, leave the warp a factor < 2.
+    # A warp that shrinks by 2 or more skips pixels. So shrink first, and warp by a factor < 2.
     factor = float(np.linalg.norm(quad[1] - quad[0])) * 1.6 / width
     if factor < 0.8:
         plate = shrink(plate, factor)
@@ -101,14 +101,14 @@ def shrink(picture: Bgr, factor: float) -> Bgr:
 
 
 def cloud(rng: np.random.Generator, size_hw: tuple[int, int], grain: int) -> NDArray[np.float32]:
-    """Smooth random field, (H, W) float32 from 0 to 1; more grain, smaller blobs."""
+    """Return a smooth random field, (H, W) float32 from 0 to 1; more grain makes smaller blobs."""
     height, width = size_hw
     rough = rng.random((max(2, grain * height // width + 1), grain), dtype=np.float32)
     return cv2.resize(rough, (width, height), interpolation=cv2.INTER_CUBIC).clip(0, 1)
 
 
 def soil(rng: np.random.Generator, plate: Bgr) -> Bgr:
-    """Dirt, snow, faded ink, a shadow's edge or a reflection; often nothing."""
+    """Add dirt, snow, faded ink, a shadow's edge or a reflection to a plate; often nothing."""
     out = plate.astype(np.float32)
     size_hw = (plate.shape[0], plate.shape[1])
     if rng.random() < 0.35:  # mud and dust, thicker in blobs
@@ -120,7 +120,7 @@ def soil(rng: np.random.Generator, plate: Bgr) -> Bgr:
         edge = edge if rng.random() < 0.6 else 1 - edge
         amount = np.clip((edge + 0.4 * cloud(rng, size_hw, 12) - rng.uniform(0.9, 1.2)) * 6, 0, 1)
         out = _cover(out, amount * 0.95, (235.0, 230.0, 228.0))
-    if rng.random() < 0.15:  # faded: everything towards the plate's mean
+    if rng.random() < 0.15:  # faded: all colours move towards the plate's mean
         out += (out.mean() - out) * rng.uniform(0.1, 0.5)
     if rng.random() < 0.25:
         out *= _shadow(rng, size_hw)
@@ -140,7 +140,7 @@ def _cover(light: Light, amount: NDArray[np.float32], colour: tuple[float, ...])
 
 
 def _shadow(rng: np.random.Generator, size_hw: tuple[int, int]) -> Light:
-    """Light of a half-plane that lies in shade, (H, W, 1), 0.3 to 1."""
+    """Return the light factor of a picture half in shade, (H, W, 1), 0.3 to 1."""
     y, x = np.mgrid[: size_hw[0], : size_hw[1]].astype(np.float32)
     angle = rng.uniform(0, 2 * np.pi)
     across = (x - size_hw[1] * rng.uniform(0, 1)) * np.cos(angle) + (
@@ -156,10 +156,10 @@ def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = 
     """Expose, blur, add noise and compress, like cameras from good to bad.
 
     Args:
-        rng: Everything random comes from it.
+        rng: Source of all randomness.
         picture: (H, W, 3) uint8 BGR.
-        width_px: Of a plate and what is round it, which blur must leave a chance; the picture's
-            when None.
+        width_px: Width of a plate with its surroundings; it limits the blur, so that the plate
+            may stay readable. The picture's width when None.
     """
     light = picture.astype(np.float32)
     is_night = rng.random() < 0.12
@@ -177,14 +177,14 @@ def photograph(rng: np.random.Generator, picture: Bgr, width_px: float | None = 
 
 
 def compress(picture: Bgr, quality: int) -> Bgr:
-    """Write as JPEG and read back."""
+    """Encode a picture as JPEG and decode it again."""
     _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, quality])
     decoded: Bgr = cv2.imdecode(encoded, cv2.IMREAD_COLOR).astype(np.uint8)
     return decoded
 
 
 def _expose(rng: np.random.Generator, light: Light) -> Light:
-    """Day, dusk, night, headlights and infrared: gain, offset, gamma and a colour cast."""
+    """Change gain, offset, gamma and colour, as by day, dusk, night, headlights or infrared."""
     if rng.random() < 0.2:
         light = np.repeat(light.mean(axis=2, keepdims=True), 3, axis=2)
     cast = np.exp(rng.normal(0, 0.1, 3)).astype(np.float32)
@@ -192,7 +192,7 @@ def _expose(rng: np.random.Generator, light: Light) -> Light:
     low = rng.uniform(0, 90)
     span = rng.uniform(45, 260) if rng.random() < 0.5 else rng.uniform(130, 250)
     light = low * rng.random() + light * cast * np.float32(span / 225)
-    if rng.random() < 0.3:  # uneven: one side nearer to the lamp
+    if rng.random() < 0.3:  # uneven light: one side is nearer to the lamp
         left, right = rng.uniform(0.5, 1.3, 2).tolist()
         slope = np.linspace(left, right, light.shape[1])
         light = light * slope[None, :, None].astype(np.float32)
@@ -201,7 +201,7 @@ def _expose(rng: np.random.Generator, light: Light) -> Light:
 
 
 def _darken(rng: np.random.Generator, light: Light) -> Light:
-    """Night without lamps: few counts are left, the dark tones first to go."""
+    """Darken a picture like a night without lamps; dark tones lose the most."""
     return (
         255
         * (light / 255) ** np.float32(rng.uniform(1.4, 2.4))
@@ -210,7 +210,7 @@ def _darken(rng: np.random.Generator, light: Light) -> Light:
 
 
 def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
-    """Defocus and motion, mostly of what drives across the picture; in pixels of the photo."""
+    """Add defocus or motion blur, mostly of horizontal motion; width in pixels of the photo."""
     kind = rng.random()
     if kind < 0.5:
         sigma = float(rng.uniform(0.3, 0.45 + width / 240))
@@ -223,7 +223,7 @@ def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
 
 
 def _streak(length: int, angle: float) -> NDArray[np.float32]:
-    """Kernel of a motion of `length` pixels, (length, length) float32, sum 1."""
+    """Return the motion blur kernel of `length` pixels, (length, length) float32, sum 1."""
     kernel = np.zeros((length, length), np.float32)
     kernel[length // 2] = 1
     middle = ((length - 1) / 2, (length - 1) / 2)
@@ -233,7 +233,7 @@ def _streak(length: int, angle: float) -> NDArray[np.float32]:
 
 
 def random_colour(rng: np.random.Generator) -> Colour:
-    """Colour of car paint: mostly grey, white or black, sometimes bright."""
+    """Draw a colour of car paint: mostly grey, white or black, sometimes bright."""
     grey, bright = np.full(3, rng.integers(10, 245)), rng.integers(0, 255, 3)
     blue, green, red = bright if rng.random() < 0.4 else grey + rng.integers(-8, 8, 3)
     return int(blue), int(green), int(red)

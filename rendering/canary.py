@@ -1,4 +1,4 @@
-"""The picture with which a country's service is asked whether it is well: one plate, easy to read.
+"""The health check picture of a country: one plate that is easy to read.
 
 Example:
     python -m rendering.canary --formats my_country/formats.toml --out weights
@@ -25,21 +25,21 @@ from rendering.texts import plain, random_text
 
 SIZE_WH = (640, 480)
 STREET_WH = (960, 720)
-"""Of the street that the picture is a part of: its plate is about 200 pixels wide."""
+"""Size of the street that the picture is cut from: its plate is about 200 pixels wide."""
 BLUR_PX = 3.0
-"""Of everything but the plate: a plain picture is a small file."""
+"""Blur of everything but the plate: a picture without details is a small file."""
 QUALITY = 65
 
 
 def draw_canary(country: Country, seed: int = 0) -> tuple[bytes, str]:
-    """Draw a car with a plate of the first format that is drawn, straight and clean.
+    """Draw a car with a straight, clean plate of the first format that is drawn.
 
     Args:
-        country: Of the plate.
-        seed: Of the text and the street.
+        country: Country of the plate.
+        seed: Seed of the text and the street.
 
     Returns:
-        A JPEG file of 640 x 480 pixels and less than 20 kB, and what its plate says.
+        A JPEG file of 640 x 480 pixels and less than 20 kB, and the text of its plate.
     """
     rng = np.random.default_rng(seed)
     text, _ = random_text(rng, country.formats, country.drawn[0])
@@ -70,7 +70,7 @@ def put_canary(folder: Path, country: Country, seed: int = 0) -> None:
 
 
 def _check_folder(folder: Path, formats: Formats) -> None:
-    """Refuse a folder whose weights could not read the picture; one without formats may be new."""
+    """Raise if the folder's weights cannot read the picture; one without formats may be new."""
     if not folder.is_dir():
         raise WeightsError(f"weights: no such folder: {folder}")
     if (folder / FORMATS_FILE).is_file():

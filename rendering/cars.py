@@ -1,6 +1,6 @@
-"""Cars seen from behind or from the front, drawn from rounded panels, with a place for the plate.
+"""Cars seen from behind or from the front, drawn as rounded panels, with a place for the plate.
 
-Coordinates are parts of the car's width: x from -0.5 to 0.5, y upwards from the ground.
+Coordinates are in car widths: x from -0.5 to 0.5, y upwards from the ground.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ from rendering.country import FlatPlate
 from rendering.painting import Colour
 
 MARGIN = 0.08
-"""Free room on either side of a car."""
+"""Free room on either side of a car, in car widths."""
 GROUND = 0.1
-"""Room below the wheels, for the shadow."""
+"""Room for the shadow below the wheels, in car widths."""
 HEIGHT = 0.93
 PLATE_WIDTH = 0.33
-"""A plate is 0.52 m wide, a small car 1.6 m."""
+"""Width of a plate in car widths: a plate is 0.52 m wide, a small car 1.6 m."""
 
 Sprite = NDArray[np.float32]
-"""(H, W, 4) float32 BGR and alpha, 0 to 255 and 0 to 1."""
+"""(H, W, 4) float32: BGR from 0 to 255, then alpha from 0 to 1."""
 Outline = Sequence[tuple[float, float]]
 
 GLASS, TYRE, PLASTIC, CHROME = (62, 52, 44), (24, 24, 26), (40, 40, 42), (200, 200, 205)
@@ -38,10 +38,10 @@ class Car:
     """A drawn car without its plate.
 
     Attributes:
-        sprite: The car and its shadow, transparent round them.
-        plate: Where the plate belongs, corners in sprite pixels, clockwise from top-left.
-        paint: Colour of its body.
-        front: Whether it is seen from the front.
+        sprite: The car and its shadow on a transparent ground.
+        plate: Corners of the plate's place in sprite pixels, clockwise from top-left.
+        paint: Colour of the body.
+        front: True if the car is seen from the front.
     """
 
     sprite: Sprite
@@ -51,7 +51,7 @@ class Car:
 
 
 def mirror(outline: Outline) -> Outline:
-    """Add the other half of a symmetric outline, given from top centre to bottom centre."""
+    """Add the mirrored half to half an outline that runs from top centre to bottom centre."""
     return [*outline, *((-x, y) for x, y in reversed(outline))]
 
 
@@ -70,7 +70,7 @@ class _Canvas:
     def panel(
         self, outline: Outline, colour: Colour, *, lit: float = 0.2, rounding: float = 0.02
     ) -> None:
-        """Paint a rounded panel, lighter at its top by `lit` and darken at the car's sides."""
+        """Paint a rounded panel, lighter at its top by `lit` and darker at the car's sides."""
         corners, blur_px = self.to_px(outline), max(0.8, rounding * self.width_px / 2)
         x0, y0 = np.maximum(corners.min(axis=0) - 3 * blur_px, 0).astype(int)
         x1, y1 = np.ceil(corners.max(axis=0) + 3 * blur_px).astype(int)
@@ -95,7 +95,7 @@ class _Canvas:
         self.panel([(-x, y) for x, y in outline], colour, **look)
 
     def shadow(self) -> None:
-        """Soft dark ground under the car."""
+        """Paint a soft shadow under the car."""
         alpha = np.zeros(self.sprite.shape[:2], np.float32)
         centre = np.round(self.to_px([(0, 0.02)])[0]).astype(int).tolist()
         axes = [round(0.49 * self.width_px), round(0.04 * self.width_px)]
@@ -116,9 +116,9 @@ def draw_car(rng: np.random.Generator, width_px: int = 1000, front: bool | None 
     """Draw a random car.
 
     Args:
-        rng: Paint, shape and side come from it.
+        rng: Source of paint, shape and side.
         width_px: Width of the car without mirrors.
-        front: Seen from the front; random when None.
+        front: True for the front, False for the rear; random when None.
     """
     paint = PAINTS[rng.integers(len(PAINTS))]
     seen_from_front = rng.random() < 0.4 if front is None else front
@@ -137,7 +137,7 @@ def draw_car(rng: np.random.Generator, width_px: int = 1000, front: bool | None 
 
 
 def with_plate(car: Car, plate: FlatPlate) -> Car:
-    """Screw a plate on where the car has a place for one of 520 x 112 mm."""
+    """Draw a plate at the car's place for plates; the place fits plates of 520 x 112 mm."""
     place = _fit(car.plate, plate)
     width, height = (round(float(np.linalg.norm(place[i] - place[0]))) for i in (1, 3))
     small = cv2.resize(plate.picture, (width, height), interpolation=cv2.INTER_AREA)
@@ -148,9 +148,9 @@ def with_plate(car: Car, plate: FlatPlate) -> Car:
 
 
 def _fit(place: Quad, plate: FlatPlate) -> Quad:
-    """Return where a plate of any proportion goes: in the middle, at the lower edge.
+    """Return the corners of a plate of any proportion: in the place's middle, at its lower edge.
 
-    A line of its text is as high as the place, or less where the plate would be wider.
+    A line of text is as high as the place, or lower if the plate were too wide otherwise.
     """
     width, height = place[1, 0] - place[0, 0], place[3, 1] - place[0, 1]
     if abs(plate.proportion * height / width - 1) < 0.01:

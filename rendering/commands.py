@@ -1,4 +1,4 @@
-"""What the commands of this package share: options, and errors as one sentence without the usage.
+"""Shared parts of this package's commands: options, and errors in one sentence without the usage.
 
 $ python -m rendering.specimens --formats atlantis/formats.toml --sheet specimens.png
 rendering.specimens: atlantis/formats.toml: renderer: wanted module:function, got none
@@ -16,7 +16,7 @@ from orchestrator.formats import RUSSIA
 
 
 class Command(ArgumentParser):
-    """A command of this package, with `--formats` and `--seed`; its errors end it with status 2."""
+    """A command of this package with `--formats` and `--seed`; it exits with status 2 on errors."""
 
     def __init__(self, name: str, description: str, *, seed: int = 0) -> None:
         super().__init__(prog=f"rendering.{name}", description=description)
@@ -29,7 +29,7 @@ class Command(ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n")
 
     def run(self, act: Callable[[Namespace], None], arguments: Sequence[str] | None) -> None:
-        """Do what the arguments ask for."""
+        """Parse the arguments and run the command."""
         given = self.parse_args(arguments)
         try:
             act(given)
@@ -38,7 +38,7 @@ class Command(ArgumentParser):
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """Return a type of `argparse`: whole numbers from the least one on."""
+    """Return a type for `argparse`: whole numbers of at least `least`."""
 
     def number(text: str) -> int:
         value = int(text) if text.isdecimal() else -1
@@ -50,7 +50,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def share(text: str) -> float:
-    """Type of `argparse`: a part of something, 0 to 1."""
+    """Type for `argparse`: a share from 0 to 1."""
     try:
         value = float(text)
     except ValueError:
@@ -61,10 +61,10 @@ def share(text: str) -> float:
 
 
 def check_sheet(path: Path) -> Path:
-    """Return the path of a sheet that can be written, before it takes its time to be drawn.
+    """Return the path of a sheet; check before the slow drawing that it can be written.
 
     Raises:
-        SettingsError: It is a folder, or lies in none.
+        SettingsError: The path is a folder, or its parent folder does not exist.
     """
     if path.is_dir():
         raise SettingsError(f"{path}: wanted a PNG file to write, got a folder")

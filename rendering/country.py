@@ -1,7 +1,7 @@
-"""A country that can be drawn: its formats and the renderer that its file names.
+"""A country whose plates can be drawn: its formats, and the renderer that its file names.
 
-A renderer is a function that draws one new plate. It is code of the country's folder, and runs when
-the country is read: use folders that you trust.
+A renderer is a function that draws one new plate. Its code is in the country's folder and runs when
+the country is read. Use only folders that you trust.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rendering.painting import GlyphSource
 from rendering.texts import fill, find_format, layout_of, plain, random_text
 
 LEAST_PX = 24
-"""Height of a line in the picture of a flat plate: the reader's own."""
+"""Least height of a line in the picture of a flat plate; the reader's input is as high."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class FlatPlate:
 
     Attributes:
         picture: (H, W, 3) uint8 BGR; its sides have the plate's real proportion.
-        text: What the plate says, its lines one after the other.
-        format: Name of its format.
-        lines: Of the text, 1 or 2.
+        text: Text of the plate, its lines joined in order.
+        format: Name of the plate's format.
+        lines: Number of lines of the text, 1 or 2.
     """
 
     picture: Bgr
@@ -48,12 +48,12 @@ class FlatPlate:
 
     @property
     def proportion(self) -> float:
-        """Width over height."""
+        """Width of the plate divided by its height."""
         return self.picture.shape[1] / self.picture.shape[0]
 
 
 class Renderer(Protocol):
-    """What `module:function` of a formats file must be."""
+    """Type of the function that a formats file names as `module:function`."""
 
     def __call__(
         self, rng: np.random.Generator | None, format_name: str, *, text: str, glyphs: GlyphSource
@@ -61,10 +61,10 @@ class Renderer(Protocol):
         """Draw one plate.
 
         Args:
-            rng: For what differs from plate to plate: paint, bolts, play; None for none of it.
+            rng: Source of differences between plates: paint, bolts, play. None for no differences.
             format_name: One of the country's formats.
-            text: What it says, with a `/` where its second line begins.
-            glyphs: Source of the characters, for renderers that draw with ours.
+            text: Text of the plate, with a `/` before its second line.
+            glyphs: Source of the characters, for renderers that use the project's own.
 
         Raises:
             ValueError: The renderer draws no such plate.
@@ -73,12 +73,12 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True)
 class Country:
-    """What the plates of a country say, and how they look.
+    """Texts and looks of a country's plates.
 
     Attributes:
-        formats: What they may say.
-        draw: Draws one.
-        file: Of the formats, told with what goes wrong.
+        formats: Formats of the texts.
+        draw: Function that draws one plate.
+        file: File of the formats; error messages name it.
     """
 
     formats: Formats
@@ -97,10 +97,10 @@ class Country:
         *,
         glyphs: GlyphSource = glyph_mask,
     ) -> FlatPlate:
-        """Draw a plate of a random text; the formats come by their shares, unless one is given.
+        """Draw a plate with a random text; its format is drawn by share, unless one is given.
 
         Raises:
-            SettingsError: The renderer does not draw it.
+            SettingsError: The renderer does not draw this plate.
         """
         text, name = random_text(rng, self.formats, format_name)
         return self._draw(rng, name, text, glyphs)
@@ -113,17 +113,18 @@ class Country:
         rng: np.random.Generator | None = None,
         glyphs: GlyphSource = glyph_mask,
     ) -> FlatPlate:
-        """Draw a plate of a text.
+        """Draw a plate with a given text.
 
         Args:
-            text: With a `/` where the second line begins, if there is one.
-            format_name: Of the text; the first that it has when None, with a share if there is one.
-            rng: For what differs from plate to plate; None for a plate without it.
+            text: Text of the plate, with a `/` before its second line, if there is one.
+            format_name: Format of the text. When None: the first that fits, those with a share
+                before the others.
+            rng: Source of differences between plates; None for no differences.
             glyphs: Source of the characters.
 
         Raises:
-            ValueError: The text has no such format.
-            SettingsError: The renderer does not draw it.
+            ValueError: The text does not fit the format.
+            SettingsError: The renderer does not draw this plate.
         """
         by_use = sorted(self.formats.format, key=lambda one: not one.share)
         names = [format_name] if format_name else [one.name for one in by_use]
@@ -133,15 +134,15 @@ class Country:
         return self._draw(rng, fitting[0], text, glyphs)
 
     def fits(self, text: str, format_name: str) -> bool:
-        """Tell whether a text, its lines told by `/`, has a format."""
+        """Tell whether a text fits a format; a `/` separates its lines."""
         one = find_format(self.formats, format_name)
         return layout_of(text, one, self.formats) is not None
 
     def check(self) -> None:
-        """See that every layout of the formats with a share can be drawn, with and without `rng`.
+        """Draw every layout of the formats with a share, with and without `rng`, as a check.
 
         Raises:
-            SettingsError: One cannot.
+            SettingsError: A layout cannot be drawn, or no format has a share.
         """
         if not self.drawn:
             raise SettingsError(
@@ -167,10 +168,10 @@ class Country:
 
 
 def country_of(formats_file: Path) -> Country:
-    """Read a country's file, find its renderer and see that it draws every layout.
+    """Read a country's file, find its renderer and check that it draws every layout.
 
     Raises:
-        SettingsError: The file cannot be used, names no renderer or one that cannot be found, or
+        SettingsError: The file cannot be used, its renderer is missing or cannot be found, or
             the renderer does not draw a layout.
     """
     formats = read_formats(formats_file)
@@ -190,14 +191,14 @@ def russia() -> Country:
 
 
 def _find_renderer(renderer: str, folder: Path) -> Renderer:
-    """Return the function that `module:function` names, the module from the folder first."""
+    """Return the function that `module:function` names; modules of the folder come first."""
     name, _, function = renderer.partition(":")
     if not name or not function:
         raise SettingsError(f"renderer: wanted module:function, got {renderer or 'none'}")
     file = folder / f"{name}.py"
     try:
         module = _run(file) if file.is_file() else importlib.import_module(name)
-    except (Exception, SystemExit) as error:  # whatever a module may do while it is run
+    except (Exception, SystemExit) as error:  # a module may raise anything while it is run
         told = _tell(error)
         raise SettingsError(f"renderer: wanted the module {name}, got {told}") from error
     found: Renderer | None = getattr(module, function, None)
@@ -207,13 +208,13 @@ def _find_renderer(renderer: str, folder: Path) -> Renderer:
 
 
 def _run(file: Path) -> ModuleType:
-    """Run a module under a name of its own: two countries may both have a `renderer.py`."""
+    """Run a module under a unique name, since two countries may both have a `renderer.py`."""
     name = "country_" + hashlib.sha256(str(file).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module here
     spec.loader.exec_module(module)
     return module
 
@@ -221,23 +222,23 @@ def _run(file: Path) -> ModuleType:
 def _call(
     draw: Renderer, rng: np.random.Generator | None, name: str, *, text: str, glyphs: GlyphSource
 ) -> FlatPlate:
-    """Call a renderer; whatever it raises is a SettingsError that says what was wanted."""
+    """Call a renderer; all its errors become a SettingsError that says what was wanted."""
     try:
         return draw(rng, name, text=text, glyphs=glyphs)
-    except (Exception, SystemExit) as error:  # a renderer may be anybody's
+    except (Exception, SystemExit) as error:  # a user's renderer may raise anything
         told = _tell(error, is_sentence=isinstance(error, ValueError))
         wanted = f"a plate {text}" if rng else f"a plate {text} without rng"
         raise SettingsError(f"renderer: wanted {wanted}, got: {told}") from error
 
 
 def _tell(error: BaseException, *, is_sentence: bool = False) -> str:
-    """Return what an error says in one line, with its kind unless it is a sentence."""
+    """Return an error's message in one line, with the error's type unless it is a sentence."""
     message = " ".join(str(error).split())
     return message if message and is_sentence else f"{type(error).__name__}: {message}"
 
 
 def _check_plate(plate: object, name: str, text: str) -> None:
-    """Refuse what is no plate of a format and a text."""
+    """Raise unless the renderer returned a plate with this format and text."""
     if not isinstance(plate, FlatPlate):
         raise SettingsError(f"renderer: wanted a FlatPlate, got {type(plate).__name__}")
     lines = lines_of(text)
@@ -248,7 +249,7 @@ def _check_plate(plate: object, name: str, text: str) -> None:
 
 
 def _check_picture(picture: object, lines: int) -> None:
-    """Refuse what is no picture of a plate with so many lines."""
+    """Raise unless the renderer returned a picture of a plate with this many lines."""
     wanted = f"renderer: wanted a picture uint8 (H, W, 3), H at least {LEAST_PX * lines}"
     if not isinstance(picture, np.ndarray):
         raise SettingsError(f"{wanted}, got {type(picture).__name__}")

@@ -1,9 +1,9 @@
 """Glyph outlines of number plates, drawn as strokes after GOST R 50577.
 
-Every character is a handful of strokes in a box 100 units high; x grows to the right, y downwards.
-A stroke is its centre line; the pen's width belongs to the kind of character, since the standard
-gives digits (76 mm high) and letters (58 mm) about the same 10 mm. Letters that Russian plates
-do not have are drawn by us in the same manner; they follow no standard.
+Every character is a few strokes in a box 100 units high; x grows to the right, y downwards.
+A stroke is its centre line. Digits and letters have different pen widths in these units. Both have
+strokes of about 10 mm in the standard, but digits are 76 mm high and letters 58 mm. Letters that
+Russian plates do not have are our own drawings in the same style; they follow no standard.
 """
 
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
-"""(N, 2) float64 x y, units of 1/100 of the glyph's height."""
+"""(N, 2) float64 x y, in 1/100 of the glyph's height."""
 Mask = NDArray[np.uint8]
-"""(H, W) uint8, 255 where there is paint."""
+"""(H, W) uint8; 255 is paint, 0 is none."""
 
 SUPERSAMPLING = 4
 
 
 @dataclass(frozen=True)
 class Glyph:
-    """One character: its box is `width` x 100 units."""
+    """One character in a box of `width` x 100 units."""
 
     width: float
     pen: float
@@ -31,12 +31,12 @@ class Glyph:
 
 
 def line(*xy: float) -> Points:
-    """Centre line through the given points: x, y, x, y, ..."""
+    """Return the centre line through the given points: x, y, x, y, ..."""
     return np.array(xy, dtype=np.float64).reshape(-1, 2)
 
 
 def arc(centre: tuple[float, float], radius: tuple[float, float], start: int, stop: int) -> Points:
-    """Part of an ellipse; angles in degrees, clockwise on the screen, 0 to the right."""
+    """Return part of an ellipse; angles in degrees, clockwise on the screen, 0 to the right."""
     angles = np.deg2rad(np.linspace(start, stop, max(8, abs(stop - start) // 8)))
     xy = np.stack([np.cos(angles) * radius[0], np.sin(angles) * radius[1]], axis=1)
     moved: Points = xy + np.array(centre)
@@ -44,7 +44,7 @@ def arc(centre: tuple[float, float], radius: tuple[float, float], start: int, st
 
 
 def bend(*xy: float) -> Points:
-    """Quadratic Bezier curve: start, control, end."""
+    """Return a quadratic Bezier curve with the given points: start, control, end."""
     start, control, end = line(*xy)
     t = np.linspace(0.0, 1.0, 12)[:, None]
     curve: Points = (1 - t) ** 2 * start + 2 * t * (1 - t) * control + t**2 * end
@@ -108,7 +108,7 @@ def _letters() -> dict[str, Glyph]:
 
 
 def _foreign_letters(stem: Points) -> dict[str, tuple[int, tuple[Points, ...]]]:
-    """Widths and strokes of the letters that no Russian plate has."""
+    """Return widths and strokes of the letters that no Russian plate has."""
     belly = join(line(8.5, 8.5, 32, 8.5), arc((32, 50), (32.5, 41.5), -90, 90), line(8.5, 91.5))
     ring = arc((41, 50), (32.5, 41.5), 0, 368)
     mouth = join(line(46, 55, 70, 55, 70, 70), arc((41, 50), (32.5, 41.5), 42, 318))
@@ -130,18 +130,18 @@ def _foreign_letters(stem: Points) -> dict[str, tuple[int, tuple[Points, ...]]]:
 
 
 GLYPHS = {**_digits(), **_letters()}
-"""Ten digits and 26 letters."""
+"""Glyphs of ten digits and 26 letters, by character."""
 
 
 def outline(stroke: Points, pen: float) -> Points:
-    """Polygons round a centre line, one for each of its segments: square ends, mitred corners.
+    """Return one polygon for each segment of a centre line, with square ends and mitred corners.
 
     Args:
         stroke: (N, 2) centre line, N >= 2.
         pen: Width of the stroke, in the units of the stroke.
 
     Returns:
-        (M, 4, 2) corners of the quadrilaterals, M < N: segments without length have none.
+        (M, 4, 2) corners of the quadrilaterals, M < N; segments without length are left out.
     """
     moved = np.linalg.norm(np.diff(stroke, axis=0), axis=1) > 1e-6
     stroke = stroke[np.concatenate([[True], moved])]
@@ -150,7 +150,7 @@ def outline(stroke: Points, pen: float) -> Points:
     before, after = np.vstack([steps[:1], steps]), np.vstack([steps, steps[-1:]])
     along = before + after
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    # A mitre grows with the turn; 2 is where it is cut off.
+    # A mitre grows with the turn; its length is limited to 2.
     reach = np.minimum(1.0 / np.maximum((along * after).sum(1, keepdims=True), 0.1), 2.0)
     aside = np.stack([-along[:, 1], along[:, 0]], axis=1) * reach * pen / 2
     left, right = stroke + aside, stroke - aside
@@ -167,7 +167,7 @@ def glyph_mask(char: str, height_px: int, weight: float = 1.0) -> Mask:
         weight: Factor on the pen's width, for embossed (worn, thick or thin) paint.
 
     Returns:
-        (height_px, W) uint8. Shared between callers: not to be written to.
+        (height_px, W) uint8. Callers share the array, so it must not be changed.
     """
     glyph = GLYPHS[char]
     size_wh = (max(1, round(glyph.width * height_px / 100)), height_px)

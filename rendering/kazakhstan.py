@@ -1,7 +1,7 @@
-"""Flat Kazakh number plates: the series of 2012 and of 1993, of one line and square.
+"""Flat Kazakh number plates of the series of 2012 and 1993, with one line and with two.
 
-Sizes and places are measured by eye: the standard ST RK 986 was not at hand. See the formats file
-for what else is uncertain.
+Sizes and positions are measured by eye: the standard ST RK 986 was not available. The formats file
+lists other uncertainties.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SKY, SUN = (190, 160, 20), (30, 210, 245)
 
 @dataclass(frozen=True)
 class Style:
-    """What differs from plate to plate of one format."""
+    """Differences between plates of one format."""
 
     weight: float = 0.85
     shift_mm: float = 0.0
@@ -60,7 +60,7 @@ def draw(
     """Draw a Kazakh plate; see `rendering.country.Renderer`.
 
     Raises:
-        ValueError: It is none of the formats.
+        ValueError: The format is unknown, or the text does not fit it.
     """
     layouts = LAYOUTS.get(format_name, ())
     if kinds_of(text) not in layouts:
@@ -86,7 +86,7 @@ def draw(
 
 
 def _draw_new(field: Field, text: str, shift_mm: float) -> None:
-    """Flag over KZ, the number, and behind a line the region."""
+    """Draw the flag over KZ, the number, and the region code after a vertical line."""
     head, region = text[:-2], text[-2:]
     _draw_country(field, 12, 20)
     spaced = f"{head[0]} {head[1:]}" if kinds_of(head[0]) == "L" else f"{head[:3]} {head[3:]}"
@@ -97,7 +97,7 @@ def _draw_new(field: Field, text: str, shift_mm: float) -> None:
 
 
 def _draw_new_square(field: Field, text: str, shift_mm: float) -> None:
-    """Flag, KZ and digits above, letters and behind a line the region below."""
+    """Draw flag, KZ and digits above; letters, a vertical line and the region code below."""
     above, below = text.split(BREAK)
     letters, region = below[:-2], below[-2:]
     _draw_country(field, 12, 16)
@@ -109,14 +109,14 @@ def _draw_new_square(field: Field, text: str, shift_mm: float) -> None:
 
 
 def _draw_old(field: Field, text: str, shift_mm: float) -> None:
-    """The region's letter, digits and letters, all of one height."""
+    """Draw the region's letter, the digits and the letters, all of one height."""
     spaced = f"{text[0]} {text[1:4]} {text[4:]}"
     half = 25.5 * len(spaced)
     field.row(spaced, (260 - half + shift_mm, 260 + half + shift_mm), 95, 78)
 
 
 def _draw_old_square(field: Field, text: str, shift_mm: float) -> None:
-    """The region's letter and digits above, letters below."""
+    """Draw the region's letter and the digits above, the letters below."""
     above, below = text.split(BREAK)
     field.row(above, (14 + shift_mm, 266 + shift_mm), 94, 76)
     half = 30 * len(below)
@@ -124,7 +124,7 @@ def _draw_old_square(field: Field, text: str, shift_mm: float) -> None:
 
 
 def _draw_country(field: Field, left_mm: float, top_mm: float) -> None:
-    """The flag, a sun on the sky's blue, and KZ below it."""
+    """Draw the flag, a sun on light blue, and KZ below it."""
     field.fill(left_mm, top_mm, left_mm + 46, top_mm + 28, colour=SKY)
     middle = [round(x * field.px_per_mm) for x in (left_mm + 25, top_mm + 14)]
     cv2.circle(field.plate, middle, round(7 * field.px_per_mm), SUN, -1, cv2.LINE_AA)

@@ -1,4 +1,4 @@
-"""Pages and signs with any text, drawn by us in the font that Pillow brings."""
+"""Pages and signs with any text, drawn in Pillow's default font."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 @dataclass(frozen=True)
 class Page:
-    """Lines of text below one another; turned counter-clockwise."""
+    """A picture with lines of text below one another, turned counter-clockwise."""
 
     lines: tuple[str, ...]
     size_wh: tuple[int, int]
@@ -19,7 +19,7 @@ class Page:
     turn_deg: float = 0
 
     def encode(self) -> bytes:
-        """Return it as a PNG file."""
+        """Return the page as a PNG file."""
         image = Image.new("RGB", self.size_wh, self.ground)
         pen, font = ImageDraw.Draw(image), ImageFont.load_default(self.font_px)
         for row, line in enumerate(self.lines):

@@ -1,4 +1,4 @@
-"""A flat number plate being painted: characters, lines and bolts, in millimetres."""
+"""Drawing on a flat number plate: characters, lines and bolts, in millimetres."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rendering.glyphs import Mask, glyph_mask
 Colour = tuple[int, int, int]
 """Blue, green, red, 0 to 255."""
 GlyphSource = Callable[[str, int, float], Mask]
-"""`glyph_mask` or another source of characters: (character, height_px, weight) -> mask."""
+"""Source of characters, as `glyph_mask` is: (character, height_px, weight) -> mask."""
 
 PX_PER_MM = 1.5
 """Scale of the pictures of flat plates."""
@@ -24,11 +24,11 @@ PX_PER_MM = 1.5
 
 @dataclass(frozen=True)
 class Field:
-    """A plate being drawn on; all measures are mm.
+    """A flat plate to draw on; all measures are mm.
 
     Attributes:
-        plate: (H, W, 3) uint8 BGR, painted on.
-        ink: Of the characters and lines.
+        plate: (H, W, 3) uint8 BGR; the methods paint on it.
+        ink: Colour of the characters and lines.
         glyphs: Source of the characters.
         weight: Factor on the width of their strokes.
         px_per_mm: Scale of the picture.
@@ -50,7 +50,7 @@ class Field:
         glyphs: GlyphSource = glyph_mask,
         weight: float = 0.9,
     ) -> Field:
-        """Begin an empty plate of so much width and height."""
+        """Return an empty plate of a given width and height."""
         width, height = (round(side * PX_PER_MM) for side in size_mm)
         return cls(np.full((height, width, 3), paper, np.uint8), ink, glyphs, weight)
 
@@ -63,9 +63,9 @@ class Field:
         *,
         room_mm: float | None = None,
     ) -> None:
-        """Paint one character, moved into the plate where it would leave it.
+        """Paint one character; move it sideways if it would cross the plate's edge.
 
-        It is narrowed where it is wider than `room_mm`.
+        A character wider than `room_mm` is narrowed to it.
         """
         height = max(2, round(height_mm * self.px_per_mm))
         mask = self.glyphs(char, height, self.weight)
@@ -82,7 +82,7 @@ class Field:
     def row(
         self, text: str, span_mm: tuple[float, float], bottom_mm: float, height_mm: float
     ) -> None:
-        """Paint characters of one height, evenly spread between two edges; spaces stay free."""
+        """Paint characters of one height, evenly spread between two edges; spaces stay empty."""
         left, right = span_mm
         pitch = (right - left) / len(text)
         for index, char in enumerate(text):
@@ -96,7 +96,7 @@ class Field:
         cv2.circle(self.plate, centre, round(radius_mm * self.px_per_mm), self.ink, -1, cv2.LINE_AA)
 
     def rectangle(self, x0: float, y0: float, x1: float, y1: float) -> None:
-        """Paint a frame, or a line where it has no width."""
+        """Paint a frame, or a line if the rectangle has no width."""
         first, last = (
             (round(x * self.px_per_mm), round(y * self.px_per_mm)) for x, y in ((x0, y0), (x1, y1))
         )
@@ -104,7 +104,7 @@ class Field:
         cv2.rectangle(self.plate, first, last, self.ink, pen, cv2.LINE_AA)
 
     def fill(self, x0: float, y0: float, x1: float, y1: float, *, colour: Colour) -> None:
-        """Paint an area."""
+        """Fill a rectangle."""
         left, top, right, bottom = (round(side * self.px_per_mm) for side in (x0, y0, x1, y1))
         self.plate[top:bottom, left:right] = colour
 
@@ -115,7 +115,7 @@ class Field:
 
 
 def weigh(glyphs: GlyphSource, weight: float) -> GlyphSource:
-    """Return a source whose strokes have that weight, whatever is asked of it."""
+    """Return a source whose strokes always have this weight; it ignores the requested one."""
     return lambda char, height_px, _: glyphs(char, height_px, weight)
 
 
@@ -124,14 +124,14 @@ def load_font(path: Path, letters: str, drawn: str | None = None) -> GlyphSource
 
     Args:
         path: TrueType file.
-        letters: Characters of plates that the font draws, beside digits.
-        drawn: The characters to draw for them, where the font has others: Cyrillic ones.
+        letters: Characters of plates that the font draws, besides digits.
+        drawn: The font's characters for `letters` in the same order, if they differ: Cyrillic ones.
 
     Returns:
-        A source; the weight is ignored.
+        A source that ignores the weight for the font's characters.
 
     Raises:
-        SettingsError: The file is no such font.
+        SettingsError: The file is not a TrueType font.
     """
     from PIL import Image, ImageDraw, ImageFont
 

@@ -1,4 +1,4 @@
-"""Photographed plates: one on a bumper, as a camera sees it, before anybody cuts it out."""
+"""Rendered photos of one plate on a bumper, before the plate is cut out."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from rendering.painting import GlyphSource
 from rendering.video import as_frame
 
 FONT_SHARE = 0.35
-"""Of the plates, drawn with the font's characters when a font is given."""
+"""Share of the plates that have the font's characters, when a font is given."""
 WIDTHS_PX = (28.0, 300.0)
-"""Of photographed plates of 520 x 112 mm, from far to near."""
+"""Least and greatest width of photographed plates of 520 x 112 mm, from far to near."""
 LINE_PX = 112
-"""Of a flat plate's picture: what a line is shrunk to before it is photographed, to save time."""
+"""Height of a line in a flat plate's picture before it is photographed; less saves time."""
 FILMED = 0.06
-"""Of the plates: frames of a video; each takes as long as two others."""
+"""Share of the plates that are frames of a video; each takes as long as two others."""
 
 
 @dataclass(frozen=True)
 class Photo:
-    """A plate and what is round it.
+    """A picture of a plate and its surroundings.
 
     Attributes:
         picture: (H, W, 3) uint8 BGR.
         quad: Corners of the plate, clockwise from top-left, pixels.
-        text: What the plate says.
-        format: Name of its plate format.
-        lines: Of the text, 1 or 2.
+        text: Text of the plate.
+        format: Name of the plate's format.
+        lines: Number of lines of the text, 1 or 2.
     """
 
     picture: Bgr
@@ -64,10 +64,10 @@ def photograph_plate(
     """Photograph one random plate on a bumper.
 
     Args:
-        rng: Everything random comes from it.
-        format_name: Of the plate; by the formats' shares when None.
+        rng: Source of all randomness.
+        format_name: Format of the plate; drawn by the formats' shares when None.
         font: Source of the characters of some of the plates.
-        country: Of the plate; Russia when None.
+        country: Country of the plate; Russia when None.
         widths_px: Least and greatest width of a plate of 520 x 112 mm.
     """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
@@ -84,7 +84,7 @@ def _photograph(
     plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
     if rng.random() < 0.6:
         plate = soil(rng, plate)
-    # A line of text is as high in pixels as one of a car's plate of these widths.
+    # A line of text gets the height that it has on a car's plate of these widths.
     share = flat.proportion * flat.lines / CAR_PLATE
     view = random_view(rng, (widths_px[0] * share, widths_px[1] * share))
     quad = view.quad(flat.proportion)
@@ -99,7 +99,7 @@ def _photograph(
 
 
 def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
-    """What is behind the plate: paint with edges of panels and soft reflections."""
+    """Draw the background of a plate: paint with edges of panels and soft reflections."""
     behind = np.full((*size_hw, 3), random_colour(rng), np.float32)
     behind += (cloud(rng, size_hw, 4)[:, :, None] - 0.5) * rng.uniform(0, 120)
     for _ in range(rng.integers(0, 4)):
@@ -111,7 +111,7 @@ def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
 
 
 def _holder(rng: np.random.Generator, behind: Bgr, quad: Quad) -> None:
-    """Paint the frame that holds the plate: none, plain, or with a dealer's name below."""
+    """Paint the plate's holder: none, a plain one, or one with a dealer's name below."""
     if rng.random() < 0.35:
         return
     centre, height = quad.mean(axis=0), np.linalg.norm(quad[3] - quad[0])
@@ -119,7 +119,7 @@ def _holder(rng: np.random.Generator, behind: Bgr, quad: Quad) -> None:
     outwards = np.sign(quad - centre) * rim
     colour = random_colour(rng) if rng.random() < 0.3 else (int(rng.integers(10, 60)),) * 3
     frame = quad + outwards
-    if rng.random() < 0.55:  # deeper below, for the name
+    if rng.random() < 0.55:  # more room at the bottom, for the name
         frame[2:] += (quad[2:] - quad[1::-1]) * rng.uniform(0.06, 0.2)
     cv2.fillConvexPoly(behind, np.round(frame * 16).astype(np.int32), colour, cv2.LINE_AA, 4)
     if height < 12:

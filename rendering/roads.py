@@ -1,4 +1,4 @@
-"""Roads as their cameras see them: from above a gate or beside the lane, by any light and weather.
+"""Pictures of roads, seen from above a gate or beside the lane, in any light and weather.
 
 Example:
     python -m rendering.roads --out road.jpg --texts A123BC77 M456OP199 --seed 3
@@ -39,18 +39,18 @@ SIZES_WH = ((960, 540), (1280, 720), (1280, 960), (1600, 900), (1920, 1080))
 CAR_M = PLATE_M / PLATE_WIDTH
 CAR_LENGTH_M = 4.6
 TRIES = 30
-"""Of places for one more car."""
+"""Number of random places that are tried for each further car."""
 EDGE_PX = 6
-"""Between a plate and the picture's edge."""
+"""Least distance between a plate and the picture's edge."""
 HOURS, HOUR_SHARES = ("day", "night", "infrared"), (0.6, 0.22, 0.18)
 VIDEO = 0.65
-"""Of the pictures: frames of a video; the others are JPEG files."""
+"""Share of the pictures that are frames of a video; the others are JPEG files."""
 LONGEST_SMEAR_PX = 10
 
 
 @dataclass(frozen=True)
 class _Standing:
-    """A drawn car, without distortion of the lens."""
+    """A car as drawn, before the lens distorts the picture."""
 
     layer: Layer
     quad: Quad
@@ -65,26 +65,27 @@ def road(
     seed: int = 0,
     country: Country | None = None,
 ) -> Scene:
-    """Draw a road with a car for each text that finds room; the first always does.
+    """Draw a road with one car for each text, as long as there is room.
 
-    The first plate is 25 to 80 pixels wide where it is seen straight on.
+    The first car always has room. Its plate is 25 to 80 pixels wide if seen straight on.
 
     Args:
-        texts: Plates, each in a known format, a `/` between two lines; at least one.
-        size_wh: Of the picture, pixels.
+        texts: Texts of the plates, each in a known format, with a `/` between two lines. At least
+            one.
+        size_wh: Size of the picture, pixels.
         seed: The same seed gives the same picture.
-        country: Of the plates; Russia when None.
+        country: Country of the plates; Russia when None.
 
     Raises:
         ValueError: There is no text, or one has no known plate format.
-        SettingsError: The country's renderer does not draw it.
+        SettingsError: The country's renderer does not draw a plate.
     """
     if not texts:
         raise ValueError("texts: wanted at least one, got none")
     rng = np.random.default_rng(seed)
     country = country or russia()
     view, stands = _fill(rng, len(texts), size_wh)
-    named = zip(stands, texts, strict=False)  # some texts may have found no room
+    named = zip(stands, texts, strict=False)  # there may be no room for the last texts
     cars = [_stand_up(rng, view, stand, country, text) for stand, text in named]
     light = draw_surroundings(rng, view)
     for car in sorted(cars, key=lambda one: -one.away):
@@ -100,7 +101,7 @@ def road(
 def _fill(
     rng: np.random.Generator, count: int, size_wh: tuple[int, int]
 ) -> tuple[Viewpoint, list[Stand]]:
-    """Hang a camera up and find places for up to `count` cars whose plates it sees."""
+    """Place a camera and up to `count` cars whose plates it sees."""
     while True:
         view = random_viewpoint(rng, size_wh)
         aslant = rng.uniform(-25, 25) if rng.random() < 0.2 else rng.normal(0, 3)
@@ -117,20 +118,20 @@ def _fill(
 
 
 def _stand(rng: np.random.Generator, place: tuple[float, float], heading_deg: float) -> Stand:
-    """Return a car's stand, its cabin right above the face (a van's rear) or behind a bonnet."""
+    """Return a car's stand; its cabin is above the face (a van's rear) or behind a bonnet."""
     slope = (float(rng.uniform(0.02, 0.6)), float(rng.uniform(0.05, 0.45)))
     return Stand(place, heading_deg, CAR_M, slope)
 
 
 def _plate_px(view: Viewpoint, stand: Stand) -> Quad:
-    """Return corners of where a car's plate may be, (4, 2) pixels without distortion."""
+    """Return the corners of the area of a car's plate, (4, 2) pixels without distortion."""
     half = PLATE_WIDTH / 2
     corners = [(-half, 0.0, 0.5), (half, 0.0, 0.5), (half, 0.0, 0.17), (-half, 0.0, 0.17)]
     return view.project(stand.to_world(corners))
 
 
 def _is_seen(view: Viewpoint, stand: Stand) -> bool:
-    """Tell whether the plate is within the picture, and neither tiny nor large."""
+    """Tell whether the plate is inside the picture, and neither too small nor too large."""
     if stand.place[1] - view.place[1] < 3.5:
         return False
     straight = _plate_px(view, stand)
@@ -141,7 +142,7 @@ def _is_seen(view: Viewpoint, stand: Stand) -> bool:
 
 
 def _has_room(view: Viewpoint, one: Stand, others: Sequence[Stand]) -> bool:
-    """Tell whether a car stands in no other one's place, and none hides the other's plate."""
+    """Tell whether a car overlaps no other car, and neither hides the other's plate."""
     for other in others:
         apart = np.abs(np.subtract(one.place, other.place))
         if apart[0] < 2.2 and apart[1] < CAR_LENGTH_M:
@@ -157,7 +158,7 @@ def _has_room(view: Viewpoint, one: Stand, others: Sequence[Stand]) -> bool:
 def _stand_up(
     rng: np.random.Generator, view: Viewpoint, stand: Stand, country: Country, text: str
 ) -> _Standing:
-    """Draw a car with its plate, smeared by its motion."""
+    """Draw a car with its plate, blurred by its motion."""
     ends = view.project(stand.to_world([(-0.5, 0, 0.3), (0.5, 0, 0.3)]))
     width_px = max(80, round(2 * float(np.linalg.norm(ends[1] - ends[0]))))
     car = draw_car(rng, width_px)
@@ -173,7 +174,7 @@ def _stand_up(
 
 
 def _smear(rng: np.random.Generator, view: Viewpoint, stand: Stand, layer: Layer) -> Layer:
-    """Move a car on while the shutter is open: 0 to 20 m/s, 1/1000 to 1/80 s."""
+    """Add the car's motion blur at 0 to 20 m/s and exposures of 1/1000 to 1/80 s."""
     metres = rng.uniform(0, 20) * np.exp(rng.uniform(*np.log([1 / 1000, 1 / 80])))
     way = [(0.0, 0.0, 0.3), (0.0, -float(metres) / stand.width_m, 0.3)]
     first, last = view.project(stand.to_world(way))
@@ -188,7 +189,7 @@ def _smear(rng: np.random.Generator, view: Viewpoint, stand: Stand, layer: Layer
 def _illuminate(
     rng: np.random.Generator, light: Light, cars: Sequence[_Standing], hour: str
 ) -> Light:
-    """Show a road by day, by night or by infrared, with its lamps, and something falling."""
+    """Light a road by day, by night or by infrared; add lamps, and rain, snow or fog."""
     quads = [car.quad for car in cars]
     if hour == "day":
         light = 255 * (light / 255).clip(0, 1) ** np.float32(np.exp(rng.normal(0, 0.25)))
@@ -204,7 +205,7 @@ def _illuminate(
 
 
 def _record(rng: np.random.Generator, light: Light, *, is_grey: bool) -> Bgr:
-    """Focus, sharpen, add noise; a frame of a video or a JPEG file."""
+    """Blur, sharpen and add noise, then encode as a video frame or a JPEG file."""
     if rng.random() < 0.6:
         light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.0)).astype(np.float32)
     if rng.random() < 0.25:

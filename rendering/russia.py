@@ -1,7 +1,7 @@
 """Flat Russian number plates of one line and of two, in the proportions of GOST R 50577.
 
-A long plate is 520 x 112 mm: the number on the left, behind a line the region code over RUS and
-the flag. On the others the region code stands at the right of the lower line.
+A long plate is 520 x 112 mm. The number is on the left of a vertical line. On its right is the
+region code, over RUS and the flag. Other plates have the code at the lower line's right.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def draw(
     """Draw a Russian plate; see `rendering.country.Renderer`.
 
     Raises:
-        ValueError: It is none of the Russian formats, or the text is none of the format's.
+        ValueError: The format is not Russian, or the text does not fit the format.
     """
     look = LOOKS.get(format_name)
     if look is None:
@@ -65,7 +65,7 @@ def draw(
 
 
 def _part(text: str, format_name: str, look: Look) -> tuple[str, str]:
-    """Part a text into what stands before the last region code, and the code.
+    """Split a text into the part before the last region code, and the code.
 
     Raises:
         ValueError: The text has another layout.
@@ -83,7 +83,7 @@ def _part(text: str, format_name: str, look: Look) -> tuple[str, str]:
 
 
 def _draw_long(field: Field, style: Style, look: Look, number: str, code: str) -> None:
-    """One line: digits 76 mm and letters 58 mm high, behind a border the code, 58 mm high."""
+    """Draw one line: digits 76 mm and letters 58 mm high, a border, and the code 58 mm high."""
     border_mm = 385.0 if len(code) == 2 else 352.0
     if look.code_paper:
         field.fill(border_mm, 4, 516, 108, colour=look.code_paper)
@@ -96,14 +96,14 @@ def _draw_long(field: Field, style: Style, look: Look, number: str, code: str) -
 
 
 def _draw_american(field: Field, style: Style, look: Look, number: str, code: str) -> None:
-    """The whole number above, the code with RUS and the flag beside it below."""
+    """Draw the whole number above; draw the code, RUS and the flag side by side below."""
     draw_row(field, style, plain(number), Row(14, US_MM[0] - 14, 84, 76))
     draw_code(field, code, 128 + style.shift_mm, 143, 58)
     draw_country(field, 246, 143, 20, flag=look.has_flag and style.flag)
 
 
 def _draw_offroad(field: Field, style: Style, number: str) -> None:
-    """Letters and region code above, digits below."""
+    """Draw letters and region code above, digits below."""
     above, below = number.split(BREAK)
     width, height = SMALL_MM
     draw_row(field, style, above[:2], Row(10, 0.5 * width, 0.45 * height, 56))
@@ -115,7 +115,7 @@ def _draw_offroad(field: Field, style: Style, number: str) -> None:
 def _draw_square(
     field: Field, style: Style, look: Look, size_mm: Size, number: str, code: str
 ) -> None:
-    """Two lines of equal height; at the right of the lower one the code over RUS."""
+    """Draw two lines of equal height, with the code over RUS at the right of the lower one."""
     above, below = number.split(BREAK)
     width, height = size_mm
     tall = min(76, 0.43 * height, 0.31 * width)

@@ -1,7 +1,7 @@
-"""What Russian number plates look like, by format: sizes, colours, and what stands in which line.
+"""Looks of Russian number plates by format: sizes, colours, and the characters of each line.
 
 Sources: GOST R 50577-2018 for sizes, colours and the heights of characters, and photos. The
-standard's drawings were not at hand: where it gives no figure here, places are by eye.
+standard's drawings were not available: positions without a figure in it are measured by eye.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ SMALL_MM: Size = (190.0, 145.0)
 
 @dataclass(frozen=True)
 class Look:
-    """What the plates of one format have in common.
+    """Common look of all plates of one format.
 
     Attributes:
-        numbers: What stands before the region code, or whatever takes its place: `L` a letter,
-            `D` a digit, `R` a digit of a code that does not come last, `/` the break of two lines.
-        sizes_mm: Widths and heights that such plates come in, the common one first.
-        paper: Of the field.
-        ink: Of characters and frame.
-        code_paper: Behind the region code; the field's where None.
-        has_flag: Beside RUS, below the region code.
+        numbers: Layouts of the text before the region code, or before the digits in its place.
+            The sign `L` is a letter, `D` a digit and `/` the line break. The sign `R` is a digit
+            of a code that is not last.
+        sizes_mm: Possible widths and heights; the most common one comes first.
+        paper: Colour of the field.
+        ink: Colour of characters and frame.
+        code_paper: Colour behind the region code; the field's colour when None.
+        has_flag: True if a flag stands beside RUS, below the region code.
     """
 
     numbers: tuple[str, ...]
@@ -72,4 +73,4 @@ LOOKS = {
     "ru_police_trailer": Look(("DDDL",), paper=BLUE, ink=WHITE),
     "ru_police_motorcycle": Look(("DDDD/L",), (MOTORCYCLE_MM,), BLUE, WHITE),
 }
-"""By the name of the format, of every format that is drawn."""
+"""Look of every format that is drawn, by the format's name."""

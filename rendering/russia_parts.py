@@ -1,4 +1,4 @@
-"""Parts of Russian number plates: characters on one base line, the region's field, the flag."""
+"""Parts of Russian number plates: characters on one baseline, the region's field, the flag."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from rendering.glyphs import GLYPHS
 from rendering.painting import Colour, Field
 
 LETTER = 58 / 76
-"""Height of a letter over that of a digit beside it."""
+"""Height of a letter divided by the height of a digit beside it."""
 STRIPES: tuple[Colour, ...] = ((236, 238, 236), (160, 60, 20), (40, 40, 200))
 """White, blue and red."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """What differs from plate to plate of one format.
+    """Differences between plates of one format.
 
     Attributes:
         weight: Factor on the width of the strokes.
-        shift_mm: Of the characters, to the right.
-        spread: Factor on the distances of characters.
-        flag: Whether a flag is drawn where the format has one.
-        frame: Whether frame and borders are drawn.
-        border: Whether a line is drawn round the region code of a plate of two lines.
-        bolts: Places of bolts, from 0 to 1 of width and height.
-        pick: Which of the format's sizes, from 0 to 1.
+        shift_mm: Shift of the characters to the right.
+        spread: Factor on the distances between characters.
+        flag: True to draw the flag, if the format has one.
+        frame: True to draw frame and borders.
+        border: True to draw a line round the region code of a plate of two lines.
+        bolts: Positions of bolts, x and y from 0 to 1 of width and height.
+        pick: Choice among the format's sizes, from 0 to 1.
     """
 
     weight: float = 0.9
@@ -60,12 +60,12 @@ def random_style(rng: np.random.Generator) -> Style:
 
 @dataclass(frozen=True)
 class Row:
-    """A line's place on a plate, mm.
+    """Position of a line of text on a plate, mm.
 
     Attributes:
-        left: Where its room begins.
-        right: Where it ends.
-        bottom: The base line.
+        left: Left edge of the line's room.
+        right: Right edge of the line's room.
+        bottom: The baseline.
         tall: Height of digits; letters are lower.
     """
 
@@ -76,7 +76,7 @@ class Row:
 
 
 def draw_row(field: Field, style: Style, text: str, row: Row) -> None:
-    """Paint digits and letters on one base line, in the middle of their room."""
+    """Paint digits and letters on one baseline, in the middle of the line's room."""
     scale = row.tall / 76
     pitch = [(54.0 if char.isdigit() else 50.0) * scale for char in text]
     gaps = [8.0 * scale * (one.isdigit() != two.isdigit()) for one, two in pairwise(text)]
@@ -93,7 +93,7 @@ def draw_row(field: Field, style: Style, text: str, row: Row) -> None:
 
 
 def draw_code(field: Field, code: str, centre_mm: float, bottom_mm: float, tall_mm: float) -> None:
-    """Paint the digits of a region code round their middle, close to each other."""
+    """Paint the digits of a region code close together, centred at `centre_mm`."""
     widths = [(GLYPHS[char].width + 10) * tall_mm / 100 for char in code]
     x_mm = centre_mm - sum(widths) / 2
     for char, width in zip(code, widths, strict=True):
@@ -115,7 +115,7 @@ def draw_country(
 
 
 def _draw_flag(field: Field, left_mm: float, top_mm: float, size_mm: tuple[float, float]) -> None:
-    """White, blue and red stripes in a thin frame."""
+    """Draw white, blue and red stripes in a thin frame."""
     width, height = size_mm
     for index, colour in enumerate(STRIPES):
         top, bottom = (top_mm + height * (index + edge) / 3 for edge in (0, 1))

@@ -1,4 +1,4 @@
-"""Street pictures with cars that carry given plates: sample pictures, tests and demo.
+"""Street pictures with cars that carry given plates, for samples, tests and the demo.
 
 Example:
     python -m rendering.scenery --out street.jpg --texts A123BC77 M456OP199
@@ -22,12 +22,12 @@ from rendering.painting import weigh
 from rendering.texts import plain
 
 ROW_PITCH = 0.48
-"""Of a car's width: a parked row hides the next one behind it below the plates."""
+"""Distance of parked rows in car widths: a row hides the row behind it below the plates only."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A street picture and what stands on its plates.
+    """A street picture with the places and texts of its plates.
 
     Attributes:
         picture: (H, W, 3) uint8 BGR.
@@ -44,7 +44,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class _Spot:
-    """Where a car stands: middle of its wheels on the ground and its width, pixels."""
+    """Place of a parked car: middle of its wheels on the ground, and its width, pixels."""
 
     x: float
     y: float
@@ -63,17 +63,18 @@ def scene(
     """Draw a street with one car for each text, parked in rows.
 
     Args:
-        texts: Plates, each in a known format, a `/` between two lines; none gives an empty street.
-        size_wh: Of the picture, pixels.
+        texts: Texts of the plates, each in a known format, with a `/` between two lines. An empty
+            list gives an empty street.
+        size_wh: Size of the picture, pixels.
         seed: The same seed gives the same picture.
-        columns: Cars in a row; chosen to make the plates as wide as they get when None.
-        country: Of the plates; Russia when None.
-        format_names: Of the plates, since several formats may say the same; the first that each
-            text has when empty.
+        columns: Cars in a row; when None, the number that makes the plates widest.
+        country: Country of the plates; Russia when None.
+        format_names: Formats of the plates, since a text may fit several formats. When empty, the
+            first format that fits each text.
 
     Raises:
         ValueError: A text has no known plate format.
-        SettingsError: The country's renderer does not draw it.
+        SettingsError: The country's renderer does not draw a plate.
     """
     country, rng = country or russia(), np.random.default_rng(seed)
     spots = _park(rng, len(texts), size_wh, columns)
@@ -82,7 +83,7 @@ def scene(
     street = draw_backdrop(rng, size_wh, skyline)
     quads = np.zeros((len(texts), 4, 2), np.float32)
     for index in sorted(range(len(texts)), key=lambda i: spots[i].y):
-        front = False if spots[index].y < spots[-1].y - 1 else None  # fronts would be hidden
+        front = False if spots[index].y < spots[-1].y - 1 else None  # a front plate would be hidden
         car = draw_car(rng, 2 * round(spots[index].width), front)
         weight = float(np.round(rng.uniform(0.8, 1.0), 1))
         name = format_names[index] if format_names else None
@@ -99,7 +100,7 @@ def scene(
 def _park(
     rng: np.random.Generator, count: int, size_wh: tuple[int, int], columns: int | None
 ) -> list[_Spot]:
-    """Spread cars over rows, back row first."""
+    """Distribute cars over rows; the back row comes first."""
     if not count:
         return []
     wide, high = size_wh
@@ -121,7 +122,7 @@ def _park(
 
 
 def _car_width(columns: int, rows: int, size_wh: tuple[int, int]) -> float:
-    """Widest cars that fit, pixels; one car alone leaves room for the street."""
+    """Return the greatest width of cars that fit, pixels; one car leaves room for the street."""
     across = size_wh[0] * (0.62 if columns == 1 else 0.97) / columns
     down = size_wh[1] * 0.985 / (0.75 + ROW_PITCH * (rows - 1))
     return min(across, down)
@@ -154,8 +155,8 @@ def draw_backdrop(rng: np.random.Generator, size_wh: tuple[int, int], skyline: f
     """Draw sky, houses, trees and asphalt without cars, (H, W, 3) float32.
 
     Args:
-        rng: For all of them.
-        size_wh: Of the picture, pixels.
+        rng: Source of all randomness.
+        size_wh: Size of the picture, pixels.
         skyline: Row in which the asphalt begins, pixels.
     """
     wide, high = size_wh
@@ -180,7 +181,7 @@ def draw_backdrop(rng: np.random.Generator, size_wh: tuple[int, int], skyline: f
 
 
 def _house(rng: np.random.Generator, street: Light, x: float, ground: int) -> float:
-    """Draw one house with rows of windows; returns where the next one may begin."""
+    """Draw one house with rows of windows; returns the left edge of the next one."""
     wide = street.shape[1]
     left, right = int(x), int(x + wide * rng.uniform(0.18, 0.4))
     top = int(ground * rng.uniform(0.0, 0.35))
@@ -213,7 +214,7 @@ def _trees(rng: np.random.Generator, street: Light, ground: int) -> None:
 def write_one(
     draw: Callable[..., Scene], description: str, size_wh: tuple[int, int], least: str = "*"
 ) -> None:
-    """Write one picture as the command line asks; `least` is argparse's number of texts."""
+    """Write one picture from the command line; `least` is argparse's `nargs` of the texts."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--out", type=Path, required=True, help="picture to write")
     parser.add_argument("--texts", nargs=least, default=["A123BC77", "M456OP199"])

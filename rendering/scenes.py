@@ -1,6 +1,6 @@
-"""Rendered pictures of single plates as a data set of texts, for `plates evaluate`.
+"""Data set of rendered pictures with one plate each, for `plates evaluate`.
 
-Every format with a share comes as often as any other: rare ones are measured, too.
+All formats with a share are equally frequent, so that rare ones are measured, too.
 
 Example:
     python -m rendering.scenes --formats my_country/formats.toml --count 300 --out scenes
@@ -32,13 +32,13 @@ from rendering.scenery import Scene, scene
 from rendering.texts import plain, random_text
 
 SIZES_WH = ((640, 480), (800, 600), (1024, 768), (1280, 960))
-"""Of the streets that the pictures are parts of."""
+"""Sizes of the streets with parked cars, pixels."""
 WIDTHS_PX = (70, 260)
-"""Of a plate of one line; one of two lines is as high as two of them."""
+"""Least and greatest width of a plate of one line; a plate of two lines is twice as high."""
 TURN_DEG, SHEAR = 3.0, 0.06
-"""Deviations of how the camera is turned and sees a plate from aside."""
+"""Standard deviations of the camera's roll and of the shear of a plate seen from the side."""
 MARGIN = 0.15
-"""Of a plate's height: room round it in its region."""
+"""Room round a plate in its region, in heights of the plate."""
 COLUMNS = ("image", "text", "type", "x0", "y0", "x1", "y1", "format")
 
 
@@ -48,10 +48,10 @@ class LabelledPicture:
 
     Attributes:
         picture: (H, W, 3) uint8 BGR.
-        text: What the plate says.
+        text: Text of the plate.
         type: `std` for the country's first format, `other` for the rest.
-        region: Round the plate, xyxy pixels.
-        format: Name of its plate format.
+        region: Box round the plate with some room, xyxy pixels.
+        format: Name of the plate's format.
     """
 
     picture: Bgr
@@ -64,14 +64,14 @@ class LabelledPicture:
 def draw_pictures(
     country: Country, count: int, seed: int, *, roads: float = 0.0
 ) -> Iterator[LabelledPicture]:
-    """Draw pictures, the formats in turn; the same ones for the same seed.
+    """Draw pictures of all formats in turn; the same seed gives the same pictures.
 
     Args:
-        country: Of the plates.
-        count: Of the pictures.
-        seed: Each picture has its own generator from it.
-        roads: Share, 0 to 1, that cameras above gates and beside lanes see; the others are of
-            parked cars.
+        country: Country of the plates.
+        count: Number of pictures.
+        seed: Seed of the generators; each picture has its own.
+        roads: Share of road pictures, 0 to 1, seen from above gates and beside lanes; the others
+            show parked cars.
     """
     names = country.drawn
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
@@ -108,7 +108,7 @@ def _draw_parked(
 
 
 def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float64]]:
-    """See a scene from elsewhere: turned, aslant, and mostly from further away.
+    """Show a scene from another viewpoint: turned, sheared, and mostly from further away.
 
     Returns:
         (H, W, 3) uint8 BGR and the corners of its plate, (4, 2) pixels.
@@ -129,7 +129,7 @@ def _turn(rng: np.random.Generator, drawn: Scene) -> tuple[Bgr, NDArray[np.float
 
 
 def _is_square(quad: NDArray[np.float64]) -> bool:
-    """Tell whether a plate has two lines, by its shape."""
+    """Tell from a plate's shape whether it has two lines."""
     width, height = np.linalg.norm(quad[1] - quad[0]), np.linalg.norm(quad[3] - quad[0])
     return bool(width < WIDEST_SQUARE * height)
 
@@ -142,25 +142,25 @@ def _region(xyxy: NDArray[np.float64], size_wh: Sequence[int]) -> tuple[float, f
 
 
 def write_pictures(folder: Path, pictures: Iterable[LabelledPicture]) -> None:
-    """Write `images/` and `labels.csv` into a new or empty folder; all of them, or none.
+    """Write `images/` and `labels.csv` into a new or empty folder; on failure, write nothing.
 
     Raises:
-        DataError: The folder has something in it: two sets in one would be neither.
-        SettingsError: The renderer does not draw a picture.
+        DataError: The folder is not empty; two data sets in one folder would be mixed.
+        SettingsError: The renderer does not draw a plate.
     """
     _check_new(folder)
     images, labels = folder / "images", folder / "labels.csv"
     images.mkdir(parents=True)
     try:
         _write(images, labels, pictures)
-    except BaseException:  # an interrupted set, too, would be taken for a whole one
+    except BaseException:  # an interrupted set must not look complete
         shutil.rmtree(images)
         labels.unlink(missing_ok=True)
         raise
 
 
 def _check_new(folder: Path) -> None:
-    """Refuse a folder that has something in it."""
+    """Raise if the folder is not empty, or is a file."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: wanted a new or an empty folder, got a file")
     found = sorted(file.name for file in folder.iterdir()) if folder.is_dir() else []

@@ -1,4 +1,4 @@
-"""Specimens of a country: clean plates of every layout, to look at while writing a renderer.
+"""Contact sheet of a country's clean plates in every layout, a help for writing a renderer.
 
 Example:
     python -m rendering.specimens --formats my_country/formats.toml --sheet specimens.png
@@ -24,10 +24,10 @@ ROOM_PX = 10
 
 
 def draw_specimens(country: Country, each: int, seed: int) -> Iterator[FlatPlate]:
-    """Draw so many plates of each layout that is drawn, the first one plain, the others not.
+    """Draw `each` plates of each layout that is drawn; the first one has no random differences.
 
     Raises:
-        SettingsError: The renderer does not draw one.
+        SettingsError: The renderer does not draw a plate.
     """
     rng = np.random.default_rng(seed)
     for one in (find_format(country.formats, name) for name in country.drawn):
@@ -38,7 +38,7 @@ def draw_specimens(country: Country, each: int, seed: int) -> Iterator[FlatPlate
 
 
 def draw_sheet(plates: Sequence[FlatPlate], columns: int) -> Bgr:
-    """Lay plates out with their formats and texts."""
+    """Arrange plates on a sheet with their formats and texts."""
     return arrange(
         [add_caption(_tile(one.picture), f"{one.format} {one.text}") for one in plates], columns
     )

@@ -1,4 +1,4 @@
-"""What is round the cars of a road: the ground with its lanes, houses, trees and the sky."""
+"""Surroundings of the cars on a road: the ground with its lanes, houses, trees and the sky."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ from rendering.viewpoints import Viewpoint
 
 LANE_M = 3.3
 GROUND_M, PX_PER_M = (48, 160), 10
-"""Across and along the road, a quarter of it before the first car; mirrored beyond that."""
+"""Size of the ground's texture across and along the road, and its scale.
+
+A quarter of the length lies before the first car. Beyond its edges the texture is mirrored.
+"""
 LINE_PX = 2
 """Width of the paint between lanes."""
 BACKDROP_M = (50, 110)
-"""Where the houses begin."""
+"""Least and greatest distance of the houses behind the first car."""
 HOUSES_WH, SKYLINE, HOUSE_PX_PER_M = (1200, 500), 400, 8
-"""Picture of them, pixels."""
+"""Size of the houses' picture and row of its skyline, pixels, and its scale."""
 
 
 def draw_surroundings(rng: np.random.Generator, view: Viewpoint) -> Light:
-    """Draw the road, and houses and sky behind it, as a lens without distortion sees them."""
+    """Draw the road, houses and sky as a lens without distortion sees them."""
     rays = view.rays()
     x, y, z = (np.float32(side) for side in view.place)
     behind = np.float32(rng.uniform(*BACKDROP_M))
@@ -38,7 +41,7 @@ def draw_surroundings(rng: np.random.Generator, view: Viewpoint) -> Light:
 
 
 def _look_up(texture: Light, columns: Light, rows: Light) -> Light:
-    """Sample a texture, mirrored at its edges."""
+    """Sample a texture at given pixels; it is mirrored at its edges."""
     columns, rows = np.clip(columns, -9000, 9000), np.clip(rows, -9000, 9000)
     seen = cv2.remap(texture, columns, rows, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
     return seen.astype(np.float32)

@@ -1,7 +1,7 @@
-"""Rendered plates for the reader: every format of a country as a detector would cut it out.
+"""Rendered crops of plates for the reader, in all formats of a country.
 
-A crop goes the way of a real one: a plate on a car, seen by a camera, found by a detector whose
-box is never exact, cut out by the very `crop_plates` that serves requests.
+Crops are made like real ones. A camera sees a plate on a car, and a detector finds an inexact box.
+The same `crop_plates` that serves requests cuts the box out.
 
 Example:
     python -m rendering.synth --sheet out.png --seed 0 --formats my_country/formats.toml
@@ -44,14 +44,14 @@ from reporting.sheets import add_caption, arrange, write_png
 Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
 Corners = NDArray[np.float32]
-"""(4, 2) float32 x y, clockwise from top-left; -1 and 1 at the crop's edges, NaN when unknown."""
+"""(4, 2) float32 x y, clockwise from top-left; -1 and 1 are the crop's edges, NaN is unknown."""
 UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
 Frame = Tensor
 """float32 [2, 3], see `orchestrator.frames`."""
 
 
 class Sample(NamedTuple):
-    """One crop, what it says and where the plate's corners are in it."""
+    """One crop with its text and the positions of the plate's corners in it."""
 
     crop: Crop
     text: str
@@ -72,16 +72,16 @@ class Batch(NamedTuple):
 
     @property
     def readable(self) -> Batch:
-        """Those with a text: without the flat crops of plates of two lines."""
+        """The samples with a text; crops of plates of two lines at the first look have none."""
         kept = [index for index, text in enumerate(self.texts) if text]
         return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
 
 
 def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
-    """Box round the corners, off by what detectors are off: (4,) x0 y0 x1 y1.
+    """Return a box round the corners with a detector's usual error: (4,) x0 y0 x1 y1.
 
-    Most boxes hold the plate's holder too, or more: of a real detector's crops, margins included,
-    the plate often fills no more than three quarters of the width and half of the height.
+    Most boxes include the plate's holder, or more. In a real detector's crops with margins, the
+    plate often fills at most three quarters of the width and half of the height.
     """
     low, high = quad.min(axis=0), quad.max(axis=0)
     size = high - low
@@ -93,12 +93,12 @@ def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
 
 
 def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
-    """Frame round the corners as STN finds it, off by what it is off, with the room of a look.
+    """Return a frame round the corners with STN's usual error and a second look's margins.
 
     Args:
-        rng: Everything random comes from it.
+        rng: Source of all randomness.
         quad: Corners, clockwise from top-left, pixels.
-        lines: Of the plate.
+        lines: Number of lines of the plate.
     """
     frame = frames_round(torch.from_numpy(quad)[None])
     width, height = sizes_of(frame)[0].tolist()
@@ -117,15 +117,15 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
 def cut_sample(
     rng: np.random.Generator, photo: Photo, again: float = 0.35, *, is_known: bool = True
 ) -> Sample:
-    """Cut a plate out of a photo as the service does, at its first look or at its second one.
+    """Cut a plate out of a photo as the service does at its first or its second look.
 
-    At the first look a plate of two lines is not to be read, but to be found.
+    At the first look, plates of two lines are only located. Their text is empty then.
 
     Args:
-        rng: Everything random comes from it.
-        photo: With one plate.
-        again: Chance of the second look; plates of two lines and such as lie aslant have more.
-        is_known: The corners are the plate's own, no rough guess.
+        rng: Source of all randomness.
+        photo: Photo with one plate.
+        again: Probability of the second look; higher for plates of two lines and tilted ones.
+        is_known: True if the corners are the plate's own, False if they are a rough guess.
     """
     picture, quad = photo.picture, photo.quad
     frame = frames_round(torch.from_numpy(quad)[None])
@@ -151,7 +151,7 @@ def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:
     Args:
         picture: (H, W, 3) uint8 BGR.
         xyxy: (4,) box, pixels.
-        lines: Of the plate; of two the upper comes to lie left of the lower.
+        lines: Number of lines of the plate; the upper of two is placed left of the lower.
     """
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     return _to_bytes(crop_plates(torch.from_numpy(picture), box, MARGIN_XY, lines=lines)[0])
@@ -164,7 +164,7 @@ def _to_bytes(crop: Tensor) -> Crop:
 
 
 def corners_in_crop(picture: Bgr, xyxy: NDArray[np.float64], quad: Quad) -> Corners:
-    """Where a quadrilateral of the picture lies in the crop that `cut` makes of the box."""
+    """Return the corners of a quadrilateral in the crop that `cut` makes of the box."""
     box = torch.from_numpy(xyxy.astype(np.float32))[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(picture), box, MARGIN_XY)[0]
     corners = 2 * (quad - [x0, y0]) / [x1 - x0, y1 - y0] - 1
@@ -178,7 +178,7 @@ def render_sample(
     *,
     country: Country | None = None,
 ) -> Sample:
-    """Render one crop for the reader; arguments as of `photograph_plate`."""
+    """Render one crop for the reader; `photograph_plate` explains the arguments."""
     one = photograph_plate(rng, format_name, font, country=country)
     return cut_sample(rng, one)
 
@@ -186,13 +186,13 @@ def render_sample(
 def render_samples(
     count: int, seed: int, font: GlyphSource | None = None, *, country: Country | None = None
 ) -> Batch:
-    """Render crops, the same ones for the same seed."""
+    """Render crops; the same seed gives the same crops."""
     rng = np.random.default_rng(seed)
     return Batch.of([render_sample(rng, font=font, country=country) for _ in range(count)])
 
 
 def draw_sheet(batch: Batch, columns: int = 8) -> Bgr:
-    """Lay crops out with their texts, twice their size, to look at."""
+    """Arrange crops on a sheet at twice their size, with their texts."""
     tiles = (cv2.resize(crop, None, fx=2, fy=2).astype(np.uint8) for crop in batch.crops)
     pairs = zip(tiles, batch.texts, strict=True)
     return arrange([add_caption(tile, text) for tile, text in pairs], columns)

@@ -1,6 +1,6 @@
-"""Random texts of number plates: from a country's layouts, alphabet and region codes.
+"""Random texts of number plates, drawn from a country's layouts, alphabet and region codes.
 
-A text is written as the plate shows it: `/` stands where the second line begins, and nowhere else.
+A text is written as the plate shows it, with a `/` before the second line only.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from orchestrator.formats import BREAK, Formats, PlateFormat
 def random_text(
     rng: np.random.Generator, formats: Formats, format_name: str | None = None
 ) -> tuple[str, str]:
-    """Draw a format by its share, unless given, one of its layouts and a text that it allows.
+    """Draw a random text of a format; the format is drawn by share, unless it is given.
 
-    Layouts, letters, digits and region codes are drawn evenly.
+    Layouts, letters, digits and region codes are drawn with equal probability.
 
     Returns:
         The text and the name of its format.
@@ -31,8 +31,8 @@ def random_text(
 def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
     """Draw a text of one layout: `LDDD/RR` may become `K042/77`.
 
-    The region is drawn among the codes with as many digits as the layout has; a layout that no
-    code fits, or a country without regions, gets any digits.
+    The region is one of the codes with as many digits as the layout has. If no code fits, or the
+    country has no regions, the digits are random.
     """
     digits = layout.count("R")
     codes = [c for region in formats.region for c in region.codes if len(c) == digits]
@@ -54,23 +54,23 @@ def find_format(formats: Formats, name: str) -> PlateFormat:
     """Return the format of a name.
 
     Raises:
-        KeyError: There is none.
+        KeyError: There is no format of that name.
     """
     return {one.name: one for one in formats.format}[name]
 
 
 def layout_of(text: str, one: PlateFormat, formats: Formats) -> str | None:
-    """Return the layout of a format that a text has, its lines told by `/`; None for none."""
+    """Return the layout of a format that fits a text with `/` between its lines, or None."""
     return next((layout for layout in one.layouts if formats.fits(text, layout)), None)
 
 
 def kinds_of(text: str) -> str:
-    """Return the kinds of a text's characters, breaks kept: `K042/77` is `LDDD/DD`."""
+    """Return the kinds of a text's characters and keep its breaks: `K042/77` is `LDDD/DD`."""
     return "".join(c if c == BREAK else "D" if c.isdigit() else "L" for c in text)
 
 
 def plain(text: str) -> str:
-    """Return what a plate says, its lines one after the other: `K042/77` says `K04277`."""
+    """Return a plate's text with its lines joined: `K04277` for `K042/77`."""
     return text.replace(BREAK, "")
 
 

@@ -1,8 +1,8 @@
-"""Real artefacts of video: pictures are encoded as cameras do it, and decoded again.
+"""Real video artefacts: pictures are encoded with a camera's settings, and decoded again.
 
-Blocks, ringing, lost detail and smeared colour are those of the codecs themselves, by PyAV, with
-the settings of network cameras (H.264), recorders (interlaced H.264) and old cameras (MPEG-4,
-MJPEG). One thread, in memory; the same generator and frames give the same pictures.
+The codecs themselves make the blocks, ringing, lost detail and smeared colour, through PyAV. Their
+settings are those of network cameras (H.264), recorders (interlaced H.264) and old cameras (MPEG-4,
+MJPEG). One thread works in memory; the same generator and frames give the same pictures.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from orchestrator.picture_files import Bgr
 RATE = 25
 """Frames a second."""
 FRAMES = (4, 7)
-"""In the clip round a single picture, fewest and most."""
+"""Least and greatest number of frames in the clip that is made of one picture."""
 FASTEST = 0.05
-"""Drift from frame to frame, part of the picture's longer side."""
+"""Greatest drift from frame to frame, as a part of the picture's longer side."""
 GRAIN = 4.0
-"""Most that the sensor's noise deviates; it differs from frame to frame, as the codec sees it."""
+"""Greatest standard deviation of the sensor's noise; the codec sees other noise in each frame."""
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster")
-"""Of x264: what a camera's chip affords."""
+"""Presets of x264 that the chip of a camera is fast enough for."""
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 Codec = Literal["libx264", "mpeg4", "mjpeg"]
 CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
 REFERENCE_WH = (320, 180)
-"""A picture for whose size bit rates are given."""
+"""Picture size to which bit rates refer."""
 LEAST_BITS = 2000
-"""A second: x264 counts in thousands, and refuses none."""
+"""Least bits a second: x264 counts in thousands, and rejects 0."""
 SHARES = (0.8, 0.1, 0.1)
-"""Of the codecs, among the cameras."""
+"""Shares of `CODECS` among the cameras."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Encoder:
     """A camera's encoder.
 
     Attributes:
-        codec: As FFmpeg names it.
-        options: Of the codec, as FFmpeg names them.
-        gop: Frames from one that stands by itself to the next.
-        bits_per_pixel: Of a stream of `REFERENCE_WH`, see `bit_rate`; None where the options hold
-            the quality.
+        codec: FFmpeg's name of the codec.
+        options: Options of the codec by FFmpeg's names.
+        gop: Number of frames from one keyframe to the next.
+        bits_per_pixel: Bits per pixel at `REFERENCE_WH`, see `bit_rate`; None if the options fix
+            the quality instead.
     """
 
     codec: Codec
@@ -57,9 +57,10 @@ class Encoder:
     bits_per_pixel: float | None = None
 
     def bit_rate(self, size_wh: tuple[int, int]) -> int | None:
-        """Bits a second for pictures of a size, None where the options hold the quality.
+        """Return the bits a second for a picture size; None if the options fix the quality.
 
-        They grow with the root of the pixels: a cut-out holds more detail than a whole street.
+        They grow with the square root of the pixels: per pixel, a cut-out has more detail than a
+        whole street.
         """
         if self.bits_per_pixel is None:
             return None
@@ -68,7 +69,7 @@ class Encoder:
 
 
 def random_encoder(rng: np.random.Generator) -> Encoder:
-    """Return an encoder as cameras have them, of low to fair quality."""
+    """Return a random encoder like those of cameras, of low to fair quality."""
     codec = CODECS[int(rng.choice(len(CODECS), p=SHARES))]
     if codec == "libx264":
         return _h264(rng)
@@ -86,7 +87,7 @@ def _h264(rng: np.random.Generator) -> Encoder:
         parameters.append("interlaced=1")
     options = {"preset": str(rng.choice(PRESETS))}
     if rng.random() < 0.7:
-        options["tune"] = "zerolatency"  # no frames from the future
+        options["tune"] = "zerolatency"  # no frame depends on a later one
     gop = int(rng.choice([5, 12, 25, 50]))
     bits: float | None = None
     if rng.random() < 0.6:
@@ -98,7 +99,7 @@ def _h264(rng: np.random.Generator) -> Encoder:
 
 
 def through_video(rng: np.random.Generator, frames: Sequence[Bgr]) -> list[Bgr]:
-    """Encode a clip as a random camera does, and decode it again.
+    """Encode a clip with a random camera's encoder, and decode it again.
 
     Args:
         rng: Chooses codec and settings.
@@ -118,7 +119,7 @@ def transcode(frames: Sequence[Bgr], encoder: Encoder) -> list[Bgr]:
 
     Args:
         frames: (H, W, 3) uint8 BGR of one size, 25 a second.
-        encoder: What encodes them.
+        encoder: Encoder of the clip.
 
     Returns:
         As many frames of the same size.
@@ -137,7 +138,7 @@ def transcode(frames: Sequence[Bgr], encoder: Encoder) -> list[Bgr]:
 
 
 def _pad(frame: Bgr) -> Bgr:
-    """Repeat the last rows and columns to whole fields of whole chroma: multiples of four."""
+    """Repeat the last row and column up to multiples of four, for interlaced fields and chroma."""
     down, right = -frame.shape[0] % 4, -frame.shape[1] % 4
     return np.pad(frame, ((0, down), (0, right), (0, 0)), mode="edge")
 
@@ -171,9 +172,9 @@ def _decode(encoder: Encoder, packets: Sequence[VideoPacket]) -> list[Bgr]:
 
 
 def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
-    """See a picture as a late frame of a clip in which it drifts and comes nearer.
+    """Turn a picture into the last frame of an encoded clip in which it drifts and changes size.
 
-    The frame stands where the picture stands: what is known of places in it stays true.
+    The frame lies exactly over the picture, so that known positions in the picture stay valid.
 
     Args:
         rng: Chooses motion, noise, codec and settings.
@@ -199,7 +200,7 @@ def as_frame(rng: np.random.Generator, picture: Bgr) -> Bgr:
 
 
 def _with_noise(rng: np.random.Generator, frames: Sequence[Bgr]) -> list[Bgr]:
-    """Add the sensor's noise: one field of it, moved on from frame to frame."""
+    """Add the sensor's noise: one noise field, shifted at random for each frame."""
     sigma, shape = rng.uniform(0, GRAIN), frames[0].shape
     noise = (sigma * rng.standard_normal((*shape[:2], 1), dtype=np.float32)).round().astype("i2")
     noisy = []

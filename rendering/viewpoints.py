@@ -1,7 +1,7 @@
-"""Where cameras hang, above a gate or beside the lane, and how they see points of the road.
+"""Cameras above a gate or beside the lane, and their projection of points of the road.
 
-Places are in metres: x to the right, y along the lane away from the camera, z upwards from the
-ground.
+World coordinates are in metres: x to the right, y along the lane away from the camera, z upwards
+from the ground.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ Points = NDArray[np.float64]
 """(N, 3) metres, or (N, 2) pixels."""
 
 PLATE_M = 0.52
-"""Width of a plate of one line."""
+"""Width of a plate of one line, metres."""
 PLATE_Z = 0.5
 """Height of a plate above the ground, metres."""
 WIDTHS_PX = (25.0, 80.0)
-"""Of the plate that the camera was set up for, in the picture."""
+"""Least and greatest width in the picture of the plate that the camera is set up for."""
 STEEPEST = 0.6
-"""Height, or distance aside, over distance: plates are turned by up to 30 degrees."""
+"""Greatest height or sideways offset over distance: plates are turned by up to 30 degrees."""
 FOCAL = (0.6, 5.0)
-"""Of the picture's width: a wide lens of 80 degrees, a long one of 11."""
+"""Least and greatest focal length in picture widths: a lens of 80 degrees, and one of 11."""
 ASLANT = 0.3
-"""Of the cameras: turned by up to 30 degrees, and not nearly level."""
+"""Share of the cameras that are rolled by up to 30 degrees; the others are nearly level."""
 
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """A camera in its place.
+    """A camera with its position, direction and lens.
 
     Attributes:
-        place: Of the lens, x y z in metres.
-        turn_deg: Pan to the right, tilt downwards, and roll, by which what it sees turns clockwise.
+        place: Position of the lens, x y z in metres.
+        turn_deg: Pan to the right, tilt downwards, and roll, which turns the picture clockwise.
         focal_px: Focal length in pixels.
-        size_wh: Of the picture, pixels.
-        barrel: How much more the lens shrinks the corners than the middle; 0 for straight lines.
+        size_wh: Size of the picture, pixels.
+        barrel: Barrel distortion: the lens shrinks the corners more than the middle. 0 for none.
     """
 
     place: tuple[float, float, float]
@@ -52,7 +52,7 @@ class Viewpoint:
 
     @cached_property
     def axes(self) -> Points:
-        """Right, down and forward as the camera has them, (3, 3) unit vectors in rows."""
+        """The camera's right, down and forward directions, (3, 3) unit vectors in rows."""
         pan, tilt, roll = np.deg2rad(self.turn_deg)
         right = np.array([np.cos(pan), -np.sin(pan), 0.0])
         flat = np.array([np.sin(pan), np.cos(pan), 0.0])
@@ -63,11 +63,11 @@ class Viewpoint:
 
     @property
     def middle(self) -> Points:
-        """Of the picture, (2,) pixels."""
+        """Middle of the picture, (2,) pixels."""
         return np.array(self.size_wh) / 2
 
     def project(self, points: Points) -> Points:
-        """Return where a lens without distortion shows points before it, (N, 2) pixels.
+        """Project points in front of a lens without distortion, (N, 2) pixels.
 
         Args:
             points: (N, 3) metres.
@@ -77,7 +77,7 @@ class Viewpoint:
         return shown
 
     def rays(self) -> NDArray[np.float32]:
-        """Directions in which a lens without distortion looks, (H, W, 3), of any length."""
+        """Return each pixel's ray through a lens without distortion, (H, W, 3), of any length."""
         wide, high = self.size_wh
         axes = self.axes.astype(np.float32)
         x = (np.arange(wide, dtype=np.float32) + 0.5 - self.middle[0]) / np.float32(self.focal_px)
@@ -87,7 +87,7 @@ class Viewpoint:
         return rays
 
     def bend(self, points: Points) -> Points:
-        """Return where the lens shows what would be at some points without distortion.
+        """Apply the lens's distortion to points that were projected without it.
 
         Args:
             points: (..., 2) pixels.
@@ -103,7 +103,7 @@ class Viewpoint:
         return bent
 
     def through_lens(self, light: Light) -> Light:
-        """Bend a picture that a lens without distortion shows; its corners stay."""
+        """Apply the lens's distortion to a picture drawn without it; the corners do not move."""
         wide, high = self.size_wh
         x = (np.arange(wide, dtype=np.float32) + 0.5 - self.middle[0])[None]
         y = (np.arange(high, dtype=np.float32) + 0.5 - self.middle[1])[:, None]
@@ -116,9 +116,9 @@ class Viewpoint:
 
 
 def random_viewpoint(rng: np.random.Generator, size_wh: tuple[int, int]) -> Viewpoint:
-    """Hang a camera up, above a gate or beside the lane, with a plate on the lane in its sight.
+    """Return a random camera above a gate or beside the lane that sees a plate on the lane.
 
-    The plate is at x = y = 0; it is 25 to 80 pixels wide where it is seen straight on.
+    The plate is at x = y = 0; it is 25 to 80 pixels wide if seen straight on.
     """
     if rng.random() < 0.6:
         height, aside = rng.uniform(2.5, 7), rng.uniform(-2.5, 2.5)
@@ -142,5 +142,5 @@ def random_viewpoint(rng: np.random.Generator, size_wh: tuple[int, int]) -> View
 
 
 def _off_centre(rng: np.random.Generator, side_px: int, focal_px: float) -> float:
-    """Return by how much a camera looks past its plate, radians."""
+    """Return a random angle between the camera's axis and the plate, radians."""
     return float(np.arctan(rng.uniform(-0.3, 0.3) * side_px / focal_px))

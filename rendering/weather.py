@@ -1,6 +1,6 @@
-"""What night, lamps, rain, snow and old sensors do to a picture of a road.
+"""Effects of night, lamps, rain, snow and old sensors on a picture of a road.
 
-Everything takes a seeded generator and returns a new picture, (H, W, 3) float32 BGR, not clipped.
+Effects take a seeded generator and return a new picture, (H, W, 3) float32 BGR, not clipped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Lamp = tuple[float, float, float, Colour]
 
 
 def infrared(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> Light:
-    """See a road by an infrared lamp: grey and dark, the plates throw its light back."""
+    """Show a road under an infrared lamp: grey and dark, with plates that reflect the light."""
     grey = light @ np.array([0.2, 0.45, 0.35], np.float32)
     dark = grey * np.float32(rng.uniform(0.1, 0.55)) + np.float32(rng.uniform(0, 25))
     seen = np.repeat(dark[:, :, None], 3, axis=2) * _spotlight(rng, dark.shape[:2])
@@ -28,7 +28,7 @@ def infrared(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> L
 
 
 def night(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> Light:
-    """See a road by street lamps: dark and yellowish; lit plates stand out."""
+    """Show a road under street lamps: dark and yellowish, with brighter plates."""
     cast = np.sort(rng.uniform([0.5, 0.75, 0.9], 1.0)).astype(np.float32)  # blue least, red most
     dark = 255 * (light / 255).clip(0, 1) ** np.float32(rng.uniform(1.0, 1.7))
     dark = dark * cast * np.float32(rng.uniform(0.2, 0.6)) + np.float32(rng.uniform(0, 15))
@@ -37,13 +37,13 @@ def night(rng: np.random.Generator, light: Light, quads: Sequence[Quad]) -> Ligh
 
 
 def _spotlight(rng: np.random.Generator, size_hw: tuple[int, ...]) -> Light:
-    """Return how a lamp lights some places better than others, (H, W, 1), 0.5 to 1."""
+    """Return the uneven light of a lamp as a factor for each pixel, (H, W, 1), 0.5 to 1."""
     field = cloud(rng, (size_hw[0], size_hw[1]), 3)
     return 0.5 + 0.5 * field[:, :, None]
 
 
 def _blend(dark: Light, bright: Light, quads: Sequence[Quad]) -> Light:
-    """Show plates as they are in one picture, all else as in another."""
+    """Take the plates from the bright picture and everything else from the dark one."""
     mask = np.zeros(dark.shape[:2], np.uint8)
     for quad in quads:
         cv2.fillConvexPoly(mask, np.round((quad - 0.5) * 16).astype("i4"), (255,), cv2.LINE_AA, 4)
@@ -53,7 +53,7 @@ def _blend(dark: Light, bright: Light, quads: Sequence[Quad]) -> Light:
 
 
 def shine(rng: np.random.Generator, light: Light, lamps: Sequence[Lamp]) -> Light:
-    """Add lamps that are on, and the bloom round them."""
+    """Add lit lamps and the bloom round them."""
     glow, core = np.zeros_like(light), np.zeros_like(light)
     strength = rng.uniform(0.3, 1.0)
     for x, y, radius, colour in lamps:
@@ -69,7 +69,7 @@ def shine(rng: np.random.Generator, light: Light, lamps: Sequence[Lamp]) -> Ligh
 
 
 def rain(rng: np.random.Generator, light: Light) -> Light:
-    """Add streaks of falling drops, and the veil that they make."""
+    """Add streaks of falling drops, and the haze that they make."""
     drops = _specks(rng, light.shape, per_pixel=rng.uniform(0.0005, 0.003), biggest_px=0.8)
     length = max(5, round(light.shape[1] * rng.uniform(0.01, 0.03)))
     streaks = cv2.filter2D(drops, -1, slanted_line(length, 90 + rng.normal(0, 8)) * length / 4)
@@ -92,7 +92,7 @@ def snow(rng: np.random.Generator, light: Light) -> Light:
 
 
 def fog(rng: np.random.Generator, light: Light) -> Light:
-    """Lay a veil over a picture."""
+    """Add fog: lower the contrast and brighten the picture."""
     amount = np.float32(rng.uniform(0.2, 0.6))
     veiled: Light = light * (1 - amount) + amount * (light.mean() + np.float32(rng.uniform(5, 60)))
     return veiled
@@ -113,9 +113,9 @@ def _specks(
 
 
 def slanted_line(length: int, angle_deg: float) -> NDArray[np.float32]:
-    """Return the kernel of a motion of `length` pixels, odd sides, sum 1.
+    """Return the motion blur kernel of `length` pixels; its sides are odd, its sum is 1.
 
-    0 degrees are to the right, 90 downwards.
+    0 degrees point to the right, 90 degrees downwards.
     """
     reach = np.deg2rad(angle_deg)
     half = length / 2 * np.array([np.cos(reach), np.sin(reach)])
@@ -129,7 +129,7 @@ def slanted_line(length: int, angle_deg: float) -> NDArray[np.float32]:
 
 
 def rolling(rng: np.random.Generator, light: Light) -> Light:
-    """Add what a rolling shutter under flickering lamps leaves: bands, and rows that differ."""
+    """Add the bands and uneven rows of a rolling shutter under flickering lamps."""
     rows = np.arange(light.shape[0], dtype=np.float32)
     waves = np.sin(rows * rng.uniform(1, 12) * 2 * np.pi / len(rows) + rng.uniform(0, 6))
     lines = waves * rng.uniform(0, 0.07) + rng.normal(0, rng.uniform(0, 0.03), len(rows))
@@ -138,7 +138,7 @@ def rolling(rng: np.random.Generator, light: Light) -> Light:
 
 
 def grain(rng: np.random.Generator, light: Light, sigma: float) -> Light:
-    """Add a sensor's noise, mostly of brightness."""
+    """Add a sensor's noise, mostly in brightness."""
     grey = rng.standard_normal((*light.shape[:2], 1), dtype=np.float32) * np.float32(sigma)
     tint = rng.standard_normal((light.shape[0] // 2 + 1, light.shape[1] // 2 + 1, 3), np.float32)
     colour = cv2.resize(tint, (light.shape[1], light.shape[0])) * np.float32(0.4 * sigma)

@@ -1,4 +1,4 @@
-"""What many tests look at: the project's folders, and a picture with what is to be read in it."""
+"""Shared inputs of many tests: the project's folders, and a picture with its texts."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 PLATES = Path(sys.executable).with_name("plates")
 STREET = PROJECT / "tests" / "data" / "street.jpg"
 TEXTS = ["TO05577", "A123BC77", "M456OP199"]
-"""On the street, best detection first."""
+"""Texts of the plates in the street picture, best detection first."""
 
 
 def copy_of(name: str, folder: Path) -> Path:

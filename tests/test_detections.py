@@ -1,4 +1,4 @@
-"""What the detector may answer, and with which sentence anything else is refused."""
+"""Valid answers of the detector, and the error messages about others."""
 
 import math
 
@@ -132,7 +132,7 @@ def test_the_letterbox_that_is_named_is_the_one_the_detector_saw() -> None:
 
 
 SHRUNK = Letterbox(torch.zeros(1, 544, 960, 3, dtype=torch.uint8), 0.5, (0, 2))
-"""Of a picture of 1920 x 1080."""
+"""Letterbox of a picture of 1920 x 1080."""
 
 
 def faint_in(*boxes: tuple[float, ...]) -> Detections:

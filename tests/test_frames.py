@@ -1,4 +1,4 @@
-"""Where crops lie in a picture, and cuts along turned plates."""
+"""Positions of crops in a picture, and cuts along turned plates."""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a grammar allows where, and which texts name a region that exists."""
+"""Characters that a grammar allows at each position, and texts whose region exists."""
 
 import math
 

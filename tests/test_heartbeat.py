@@ -1,4 +1,4 @@
-"""What a worker writes down of its work, and what its supervisor reads."""
+"""Heartbeats that a worker writes about its work, and its supervisor reads."""
 
 import os
 import signal

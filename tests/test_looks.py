@@ -1,4 +1,4 @@
-"""What is looked at once more, and which of two looks counts."""
+"""Plates that get a second look, and the choice between two looks."""
 
 from collections.abc import Mapping
 

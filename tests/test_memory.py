@@ -16,7 +16,7 @@ from orchestrator.memory import (
 
 GIB = 1024 * MIB
 UNLIMITED = 9223372036854771712
-"""What version 1 says where there is no limit."""
+"""Value of cgroup version 1 for no limit."""
 
 
 @pytest.fixture

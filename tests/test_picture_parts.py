@@ -1,4 +1,4 @@
-"""What a decoder is given of a file, and which files would hold it for too long."""
+"""Parts of a file that a decoder gets, and files that would take it too long."""
 
 import struct
 import zlib
@@ -25,7 +25,7 @@ from tests.fuzzing.hostile_bombs import many_scans
 TURNED = exif((0x0112, 3, 1, 6))[10:]
 """As a chunk of a PNG holds it: a picture to be turned to the right."""
 OWN_SCANS = 6
-"""Of a grey progressive JPEG, the last of which comes again."""
+"""Number of scans of a grey progressive JPEG; the last of them is repeated."""
 
 
 @pytest.mark.parametrize(

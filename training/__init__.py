@@ -1,1 +1,1 @@
-"""Makes the weights: trains detector and reader, calibrates, quantises."""
+"""Training of the weights: trains detector and reader, calibrates and quantises them."""

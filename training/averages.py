@@ -1,7 +1,7 @@
-"""The running average of a network's weights, which is measured and shipped.
+"""The running average of a network's weights; the average is measured and shipped.
 
-A fixed decay remembers the random weights of the beginning for thousands of steps. Here the decay
-grows with the run: the average reaches over the last tenth of the steps made, up to its most.
+With a fixed decay, the random initial weights affect the average for thousands of steps. Here the
+decay grows with the run, up to a limit. So the average covers the last tenth of the steps made.
 
 Source: Polyak and Juditsky 1992 (averaging); the warm-up is that of TensorFlow's
 `ExponentialMovingAverage`.
@@ -18,17 +18,17 @@ from torch.optim.swa_utils import AveragedModel
 
 
 def average_weights(network: nn.Module, most: float) -> AveragedModel:
-    """Begin an average of a network's weights; its first update sets it to them.
+    """Create an average of a network's weights; its first update copies the weights.
 
     Args:
-        network: Its buffers are taken over as they are.
-        most: Decay that the warm-up leads to.
+        network: The network; its buffers are copied, not averaged.
+        most: Greatest decay, which the warm-up ends at.
     """
     return AveragedModel(network, multi_avg_fn=partial(_follow, most=most))
 
 
 def decay_at(updates: int, most: float) -> float:
-    """Return the part of the average that stays when so many updates have been made before."""
+    """Return the decay after a number of updates: the share of the old average that is kept."""
     return min(most, (1 + updates) / (10 + updates))
 
 

@@ -1,7 +1,7 @@
-"""Makes the reader's text scores probabilities: of the plates scored 0.9, about 90 % are right.
+"""Calibration of the reader's text scores: about 90 % of the plates scored 0.9 are right.
 
-Source: Guo et al. 2017, "On Calibration of Modern Neural Networks" (temperature scaling), fitted
-here to whole texts: whether the best candidate is the plate's text.
+Source: Guo et al. 2017, "On Calibration of Modern Neural Networks" (temperature scaling). The fit
+here is to whole texts: a reading is right if the best candidate is the plate's text.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ log = logging.getLogger(__name__)
 
 TEMPERATURES = np.geomspace(0.3, 3.0, 31)
 CUTS, SEEN_AGAIN = 4, 4
-"""Of each crop: a little off, as a detector's boxes are; and in other light, from elsewhere."""
+"""Samples per crop: cuts with a detector's box errors, and cuts in other light and perspective."""
 LEAST_CROPS = 30
-"""Fewer say little about how often a score is right."""
+"""Least number of real crops to calibrate on; fewer crops make the fit unreliable."""
 RENDERED = 1000
-"""Plates to calibrate on where the real crops are fewer."""
+"""Number of rendered plates to calibrate on if there are too few real crops."""
 SEED = 555_555
-"""Added to a run's: of plates that it neither trains nor is measured on."""
+"""Added to a run's seed, so that calibration plates are not those of training or measurement."""
 SURE = 1e-4
-"""Scores count as this far from 0 and 1 at least, lest one surprise outweighs all the others."""
+"""Least distance of a score from 0 and 1, so that one wrong reading cannot dominate the loss."""
 
 
 def fit_temperature(logits: Tensor, texts: Sequence[str], formats: Formats) -> float:
@@ -44,11 +44,11 @@ def fit_temperature(logits: Tensor, texts: Sequence[str], formats: Formats) -> f
 
     Args:
         logits: float32 [N, classes, T].
-        texts: What the N plates say.
-        formats: What plates may say.
+        texts: Texts of the N plates.
+        formats: Formats of the plates.
 
     Returns:
-        What to divide logits by, from 0.3 to 3.
+        The temperature, from 0.3 to 3; logits are to be divided by it.
     """
     losses = [log_loss(*score_texts(logits, texts, formats, float(t))) for t in TEMPERATURES]
     return float(TEMPERATURES[int(np.argmin(losses))])
@@ -57,9 +57,9 @@ def fit_temperature(logits: Tensor, texts: Sequence[str], formats: Formats) -> f
 def score_texts(
     logits: Tensor, texts: Sequence[str], formats: Formats, temperature: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return each best candidate's score, and whether it is right.
+    """Return the score of each plate's best candidate, and whether the candidate is right.
 
-    A plate is read by the grammar of as many lines as its text has.
+    Plates are read with the grammar for their number of lines.
     """
     scores, right = np.zeros(len(texts)), np.zeros(len(texts), np.bool_)
     lines = np.array([1 if formats.format_of(text) else 2 for text in texts])
@@ -74,13 +74,13 @@ def score_texts(
 
 
 def log_loss(scores: NDArray[np.float64], right: NDArray[np.bool_]) -> float:
-    """Mean negative log-likelihood of what came true."""
+    """Return the mean negative log-likelihood of the outcomes."""
     scores = scores.clip(SURE, 1 - SURE)
     return float(-np.log(np.where(right, scores, 1 - scores)).mean())
 
 
 def scale_logits(lprnet: LPRNet, temperature: float) -> None:
-    """Divide a network's logits by a temperature, in its weights: they are linear in the last."""
+    """Divide a network's logits by a temperature: scale its last layer, which is linear."""
     with torch.no_grad():
         for weight in lprnet.container.parameters():
             weight.div_(temperature)
@@ -91,10 +91,10 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, plates: Batch, formats: Formats
     """Fit the temperature on plates that were not trained on, and put it into the weights.
 
     Args:
-        reader: STN and LPRNet in a row, crops -> logits and theta.
+        reader: STN followed by LPRNet, crops -> logits and theta.
         lprnet: The LPRNet in it.
-        plates: Crops as a detector's boxes give them, and what they say.
-        formats: What plates may say.
+        plates: Crops as a detector's boxes give them, with their texts.
+        formats: Formats of the plates.
 
     Returns:
         The temperature.
@@ -111,14 +111,14 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, plates: Batch, formats: Formats
 def choose_plates(
     held_out: Sequence[RealCrop], source: Source | None, seed: int, workers: int = 0
 ) -> Batch | None:
-    """Return what text scores are calibrated on, and say so; None where there are no such plates.
+    """Return plates to calibrate text scores on, and log which; None if there are none.
 
     Args:
-        held_out: Real crops that were not trained on; each is cut a few times, a little off, and
-            as often as training sees crops: far, turned, smeared and dark.
-        source: Rendered plates, instead where the crops are too few; None: there are none.
-        seed: Of the cuts, or of the rendered plates.
-        workers: Processes that render.
+        held_out: Real crops that were not trained on. Each is cut a few times with small errors,
+            and as often with training's changes: far, turned, blurred and dark.
+        source: Rendered plates, used if there are too few real crops; None: not available.
+        seed: Seed of the cuts, or of the rendered plates.
+        workers: Number of processes that render.
     """
     count = len(held_out)
     if count >= LEAST_CROPS:

@@ -1,4 +1,4 @@
-"""The picture for the health check, which a run's own networks read surely."""
+"""The health check picture of a run, which the run's own networks read with a high score."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ log = logging.getLogger(__name__)
 
 TRIES = 20
 SURE = 0.9
-"""Score of a reading that a health check can rely on."""
+"""Least score of a reading that a health check can rely on."""
 
 
 def write_canary(folder: Path, country: Country | None) -> None:
-    """Write `canary.jpg` and `canary.txt` into a folder of weights that can be served from.
+    """Write `canary.jpg` and `canary.txt` into a folder of weights that can be served.
 
     Args:
-        folder: Of the weights, with SHA256SUMS.
-        country: Whose plates they read; None where they cannot be drawn.
+        folder: Folder of the weights, with SHA256SUMS.
+        country: Country of the plates; None if its plates cannot be drawn.
     """
     if country is None:
         log.info("no picture for the health check, as these plates are not rendered: put one, and "
@@ -44,10 +44,10 @@ def write_canary(folder: Path, country: Country | None) -> None:
 
 
 def choose_canary(country: Country, infer: Infer) -> tuple[bytes, str, float] | None:
-    """Return the first picture that is read surely, else the surest that is read right.
+    """Return the first picture read with a score of `SURE`, else the best one that is read right.
 
     Returns:
-        A JPEG file, its plate's text and the score; None where none of `TRIES` is read right.
+        A JPEG file, its plate's text and the score; None if none of `TRIES` is read right.
     """
     best: tuple[bytes, str, float] | None = None
     for seed in range(TRIES):
@@ -61,6 +61,6 @@ def choose_canary(country: Country, infer: Infer) -> tuple[bytes, str, float] | 
 
 
 def score_of(picture: bytes, text: str, infer: Infer, formats: Formats) -> float:
-    """Return how surely a picture's only plate is read as a text; 0 where it is not."""
+    """Return the score of a picture's only plate; 0 if it is not read as the text."""
     plates = recognize(decode(picture), infer, formats=formats)
     return plates[0].text_score if [plate.text for plate in plates] == [text] else 0.0

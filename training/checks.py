@@ -1,4 +1,4 @@
-"""What the reader is measured on: at the start, and at every checkpoint."""
+"""Measurement of the reader on test plates, at the start and at every checkpoint."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Check:
-    """Plates that are measured on.
+    """A set of plates to measure the reader on.
 
     Attributes:
         name: `rendered` or `held out`.
         crops: (N, 24, 94, 3) uint8 BGR.
-        texts: N of them.
+        texts: N texts.
     """
 
     name: str
@@ -52,7 +52,7 @@ def cut_exactly(crops: Sequence[RealCrop]) -> NDArray[np.uint8]:
 
 
 def best_path(logits: Tensor, alphabet: str) -> list[str]:
-    """Read (B, classes, 18) logits: likeliest class a column, repeats merged, blanks dropped."""
+    """Read (B, classes, 18) logits: take each column's best class, merge repeats, drop blanks."""
     rows = (collapse(row, len(alphabet)) for row in logits.argmax(dim=1).tolist())
     return ["".join(alphabet[klass] for klass in row) for row in rows]
 
@@ -67,33 +67,33 @@ def read(reader: nn.Module, crops: NDArray[np.uint8], alphabet: str, batch: int 
 
 
 def accuracy(reader: nn.Module, check: Check, alphabet: str) -> float:
-    """Part of the plates that are read exactly."""
+    """Return the share of the plates that are read exactly."""
     texts = read(reader, check.crops, alphabet)
     right = [one == two for one, two in zip(texts, check.texts, strict=True)]
     return sum(right) / max(1, len(right))
 
 
 class Examiner:
-    """Measures a reader, and keeps the figures in the run's `metrics.csv` and `metrics.png`."""
+    """Measures a reader, and writes the figures to the run's `metrics.csv` and `metrics.png`."""
 
     def __init__(self, checks: Sequence[Check], typical: Tensor, out: Path, step: int) -> None:
-        """Begin, or take up the figures of a run that goes on.
+        """Begin without figures, or load those of a resumed run.
 
         Args:
-            checks: What it is measured on.
-            typical: Crops that batch normalisation takes its statistics from.
+            checks: Sets of plates to measure on.
+            typical: Crops from which batch normalisation takes its statistics.
             out: Folder of the run.
-            step: Where the run begins or goes on.
+            step: Step at which the run begins or resumes.
         """
         self._checks, self._typical, self._out = checks, typical, out
         self._metrics = Metrics(ReaderRow, out, step)
         self._draws = can_draw()
 
     def examine(self, trainer: ReaderTrainer) -> None:
-        """Measure the weights of the moment and their average, unless this step has figures.
+        """Measure the current weights and their average, unless this step has figures.
 
-        Both with statistics of the typical crops, the average's being settled at a checkpoint; the
-        weights that a run starts from as they are.
+        Both use batch statistics of the typical crops; the average gets them at a checkpoint. At
+        step 0 the weights are measured unchanged.
         """
         if self._metrics.has(trainer.step):
             return

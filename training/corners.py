@@ -1,7 +1,8 @@
-"""Teaches STN where the corners of a plate are, before LPRNet learns from what it cuts out.
+"""Pretraining of STN on the corners of plates, before LPRNet learns from its output.
 
-Left to the reading alone, and to corners beside it, STN's hidden units die early: it zooms all
-crops the same and turns none. Taught first on rendered plates, it follows real ones, too.
+Without it, STN's hidden units die early, even with a corner loss beside the reading loss. STN then
+zooms all crops in the same way and turns none. After pretraining on rendered plates, it also
+follows real plates.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from training.runs import Progress
 log = logging.getLogger(__name__)
 
 ROOM = 1.03
-"""Size of what STN is taught to cut out, in sizes of the plate."""
+"""Size of STN's target area, in sizes of the plate."""
 
 
 def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
-    """Mean distance between where theta puts the corners of STN's output and the plate's.
+    """Return the mean distance between the corners of STN's output and those of the plate.
 
-    It makes STN zoom in on the plate, which gives LPRNet's 18 columns to the characters alone, and
-    its theta tell where the plate is, with `ROOM` round it lest an error cut off a character.
+    The loss makes STN zoom in on the plate. LPRNet's 18 columns then hold characters only, and
+    theta tells the plate's position. The factor `ROOM` keeps errors from cutting off characters.
 
     Args:
         theta: (B, 2, 3).
@@ -38,20 +39,20 @@ def corner_loss(theta: Tensor, corners: Tensor) -> Tensor:
     """
     known = ~corners.isnan().flatten(1).any(1)
     if not known.any():
-        return 0 * theta.sum()  # with a gradient, of nothing
+        return 0 * theta.sum()  # zero, but with a gradient
     middle = corners[known].mean(dim=1, keepdim=True)
     wanted = middle + (corners[known] - middle) * ROOM
     return F.l1_loss(corners_of(theta[known]), wanted)
 
 
 def teach_corners(stn: STN, plates: Batch, schedule: CornerSchedule, seed: int) -> None:
-    """Train STN by the corners alone; it is left with the average of its weights.
+    """Train STN on the corners only; at the end it gets the average of its weights.
 
     Args:
-        stn: On any device, new or trained.
-        plates: Crops whose corners are known.
-        schedule: Length and pace.
-        seed: Of the choice of crops and their variation.
+        stn: A new or a trained STN, on any device.
+        plates: Crops with known corners.
+        schedule: Length and learning rate.
+        seed: Seed of the choice of crops and their variation.
     """
     torch.manual_seed(seed)
     device = next(stn.parameters()).device

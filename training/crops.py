@@ -1,4 +1,4 @@
-"""Real crops: their labels, which of them are trained on, and which are measured on."""
+"""Real crops and their labels, split into crops for training and crops for measurement."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ from training.recipes import ReaderData
 log = logging.getLogger(__name__)
 
 LABELS = "labels.csv"
-"""Table of a folder of validation crops."""
+"""Name of the table of labels in a folder of validation crops."""
 DROPPED = "dropped.csv"
 TOLD = 10
-"""Of the dropped labels, named in the log."""
+"""Number of dropped labels that the log names."""
 EVERY = 11
-"""Of the photos, one in so many is held out."""
+"""One photo in this many is held out."""
 
 
 @dataclass(frozen=True)
 class RealCrop:
-    """A plate cut from a photo with margins: 5 % of its width, 20 % of its height a side.
+    """A plate cut from a photo, with margins of 5 % of its width and 20 % of its height a side.
 
     Attributes:
-        name: Of its file.
+        name: Name of the file.
         picture: (H, W, 3) uint8 BGR.
-        text: What the plate says, its lines one after the other.
-        lines: Of the text, 1 or 2.
-        corners: Of the plate, pixels of the picture, clockwise from top-left; None: unknown.
+        text: Text of the plate, its lines joined in order.
+        lines: Number of lines of the text, 1 or 2.
+        corners: Corners of the plate, pixels of the picture, clockwise from top-left; None:
+            unknown.
     """
 
     name: str
@@ -53,7 +54,7 @@ class RealCrop:
 
     @property
     def quad(self) -> Quad:
-        """The corners, or those of the box that the margins leave, (4, 2)."""
+        """Corners of the plate, or of the box inside the margins if unknown, (4, 2)."""
         if self.corners is not None:
             return self.corners
         x0, y0, x1, y1 = inner_box(self.picture)
@@ -62,7 +63,7 @@ class RealCrop:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A label that is not used: the row of which table, and why."""
+    """A label that is not used: its table, its row, and the reason."""
 
     table: str
     crop: str
@@ -75,8 +76,8 @@ class RealData:
     """Real crops for a training.
 
     Attributes:
-        training: To learn from.
-        held_out: To measure and calibrate on; none of their texts is learned from.
+        training: Crops to train on.
+        held_out: Crops to measure and calibrate on; no training crop has one of their texts.
         dropped: Labels that are not used.
     """
 
@@ -86,16 +87,16 @@ class RealData:
 
 
 def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
-    """Read the real crops of a recipe and tell how many are held out, and why.
+    """Read the real crops of a recipe, and log how many are held out and why.
 
     Args:
-        data: Of the recipe.
-        formats: What the plates may say.
-        train: Learn from real crops; else those of `validation` alone are read.
+        data: Data of the recipe.
+        formats: Formats of the plates.
+        train: True to train on real crops; False to read those of `validation` only.
 
     Raises:
         SettingsError: A table cannot be read, no label of it can be used, or no crop is left to
-            learn from.
+            train on.
     """
     crops: list[RealCrop] = []
     dropped: list[Dropped] = []
@@ -120,7 +121,7 @@ def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
 def _tell(
     crops: Sequence[RealCrop], training: Sequence[RealCrop], held_out: Sequence[RealCrop], why: str
 ) -> None:
-    """Log what the real crops are used for."""
+    """Log the use of the real crops."""
     log.info("%d real crops to learn from%s", len(training), "" if training else
              ": every plate is rendered")  # fmt: skip
     if held_out:
@@ -131,13 +132,13 @@ def _tell(
 
 
 def leave_out(crops: Sequence[RealCrop], held_out: Sequence[RealCrop]) -> list[RealCrop]:
-    """Return the crops whose text no held-out crop has."""
+    """Return the crops without those whose text a held-out crop has."""
     texts = {crop.text for crop in held_out}
     return [crop for crop in crops if crop.text not in texts]
 
 
 def _photo(name: str) -> int:
-    """Return the number of a crop's photo: what stands before the first underscore of its name."""
+    """Return the number of a crop's photo: the part of its name before the first underscore."""
     photo = Path(name).stem.split("_")[0]
     return int(photo) if photo.isdecimal() else zlib.crc32(photo.encode())
 
@@ -145,14 +146,14 @@ def _photo(name: str) -> int:
 def read_crops(
     folder: Path, table: Path, votes: int, formats: Formats
 ) -> tuple[list[RealCrop], list[Dropped]]:
-    """Read the labelled crops of a folder, in the order of their names, and what cannot be used.
+    """Read the labelled crops of a folder in the order of their names, and the unusable labels.
 
     Args:
-        folder: Of the crops.
-        table: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`; a
+        folder: Folder of the crops.
+        table: CSV with the columns `crop` and `text`, or `crop`, `draft_text` and `votes_of_9`. A
             column `corners` may hold x and y of the plate's four corners, clockwise from top-left.
-        votes: Least number of votes for a draft to count, where there is the column.
-        formats: What the plates may say.
+        votes: Least number of votes of a draft that is used, if there is the column.
+        formats: Formats of the plates.
 
     Raises:
         SettingsError: The file cannot be read as such a table, or no label of it can be used.
@@ -182,9 +183,9 @@ class _Label(NamedTuple):
 
 
 def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> RealCrop | str:
-    """Read one crop, or say why it cannot be used.
+    """Read one crop, or return the reason why it cannot be used.
 
-    A text that plates of one line and of two may say is of one, unless a `/` in it breaks it.
+    A text that fits plates of one line and of two counts as one line, unless it has a `/`.
     """
     if label.votes < votes:
         return f"{label.votes} of 9 votes, wanted {votes}"
@@ -204,10 +205,10 @@ def _read_crop(folder: Path, label: _Label, votes: int, formats: Formats) -> Rea
 
 
 def _read_corners(written: str) -> Quad | None:
-    """Read eight numbers, x and y of each corner in turn; None where there are none.
+    """Read eight numbers, x and y of each corner in turn; None for an empty text.
 
     Raises:
-        ValueError: They are others.
+        ValueError: The text is not eight numbers.
     """
     if not written:
         return None
@@ -231,12 +232,12 @@ def _read_labels(path: Path) -> list[_Label]:
     if "crop" not in columns or not {"text", "draft_text"} & {*columns}:
         got = f"the columns {','.join(columns)}" if columns else "an empty file"
         raise SettingsError(f"{path}: wanted a CSV of crop,text, got {got}")
-    last = {label.crop: label for label in labels}  # of a crop that stands there twice
+    last = {label.crop: label for label in labels}  # the last row wins
     return sorted(last.values())
 
 
 def tell_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
-    """Name labels that are not used: the first ones in the log, all in `dropped.csv`."""
+    """Log the first labels that are not used, and write all of them to `dropped.csv`."""
     write_csv(Dropped, dropped, folder / DROPPED)
     for one in dropped[:TOLD]:
         log.warning("left out %s, text %r: %s", one.crop, one.text, one.why)
@@ -246,7 +247,7 @@ def tell_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
 
 
 def inner_box(picture: Bgr) -> NDArray[np.float64]:
-    """Box of the plate in a crop that has margins, (4,) x0 y0 x1 y1."""
+    """Return the box of the plate in a crop with margins, (4,) x0 y0 x1 y1."""
     size = np.array(picture.shape[1::-1], np.float64)
     margin = size * np.array([0.05 / 1.1, 0.2 / 1.4])
     return np.concatenate([margin, size - margin])

@@ -1,10 +1,10 @@
-"""Train YOLOv5n to find number plates, on one CPU core or a GPU.
+"""Training of YOLOv5n to find number plates, on one CPU core or a GPU.
 
-The network, its loss and its augmentation come from the `yolov5` package (Poetry group `train`);
-the loop here adds what that package lacks on a CPU: bfloat16 with channels-last memory, a frozen
-stem, anchors for wide plates and a resume that continues the very same run.
+The network, its loss and its augmentation come from the `yolov5` package (Poetry group `train`).
+It lacks some features on a CPU, which the loop here adds: bfloat16 with channels-last memory, a
+frozen stem and anchors for wide plates. The loop also adds a resume that continues the same run.
 
-`plates train detector` is the command; see docs/training.md.
+The command is `plates train detector`; see docs/training.md.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ logger = logging.getLogger(__name__)
 
 CPU = torch.device("cpu")
 
-# k-means (log width, log height) over the training plates at 640 px, scaled 0.5 to 1.5: COCO's
-# anchors are square or tall, plates are three to four times as wide as high.
+# The anchors are k-means over (log width, log height) of the training plates at 640 px, scaled by
+# 0.5 to 1.5. COCO's anchors are square or tall; plates are 3 to 4 times as wide as high.
 ANCHORS_WH = (
     (20, 6, 30, 9, 42, 12),
     (56, 16, 78, 24, 108, 30),
@@ -52,7 +52,7 @@ ANCHORS_WH = (
 
 
 def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
-    """Train the detector of a recipe to the end, in the folder `out`.
+    """Train a detector by its recipe to the end, in the folder `out`.
 
     Raises:
         SettingsError: The recipe, its data, the folder or the `yolov5` package cannot be used.
@@ -73,15 +73,15 @@ def run(recipe: DetectorRecipe, out: Path, *, device: torch.device = CPU, resume
 
 
 def check_package() -> None:
-    """See that the `yolov5` package can be imported, and keep it from saying much.
+    """Check that the `yolov5` package can be imported, and limit its log to warnings.
 
     Raises:
-        SettingsError: It cannot; it is not part of the serving environment.
+        SettingsError: The package cannot be imported; the serving environment does not have it.
     """
     os.environ.setdefault("PIN_MEMORY", str(torch.cuda.is_available()))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it is older than what it imports
+            warnings.simplefilter("ignore")  # it is older than the packages that it imports
             import yolov5.val  # noqa: F401
     except ImportError as error:
         raise SettingsError(
@@ -91,10 +91,10 @@ def check_package() -> None:
 
 
 def find_folders(data: DetectorData) -> tuple[list[Path], Path]:
-    """Return the folders of training pictures and the one of validation pictures.
+    """Return the folders of training pictures and the folder of validation pictures.
 
     Raises:
-        SettingsError: One is not there or empty, or there is none of labels beside it.
+        SettingsError: A folder is missing or empty, or has no folder of labels beside it.
     """
     if data.pictures is None:
         raise SettingsError("pictures: wanted a data set in YOLO format, got none; give --data")
@@ -110,7 +110,7 @@ def find_folders(data: DetectorData) -> tuple[list[Path], Path]:
 
 
 def build(weights: Path | None, side_px: int, loss: Loss | None = None) -> Any:
-    """The `yolov5` package's YOLOv5n for one class, started from `weights` where shapes agree."""
+    """Return the `yolov5` package's YOLOv5n for one class, with `weights` where shapes agree."""
     import yolov5
     from yolov5.models.yolo import Model
 
@@ -127,7 +127,7 @@ def build(weights: Path | None, side_px: int, loss: Loss | None = None) -> Any:
 
 def take_weights(model: nn.Module, weights: Path) -> None:
     """Copy the tensors of equal name and shape from a checkpoint or a state dict."""
-    # Published YOLOv5 checkpoints are pickled modules, so this runs code: trusted files only.
+    # Published YOLOv5 checkpoints are pickled modules. Loading runs their code: trusted files only.
     checkpoint = torch.load(weights, map_location="cpu", weights_only=False)
     source = checkpoint.get("ema") or checkpoint.get("model") or checkpoint
     tensors = source if isinstance(source, dict) else source.float().state_dict()
@@ -143,7 +143,7 @@ def open_loaders(
     recipe: DetectorSchedule,
     augmentation: Augmentation,
 ) -> tuple[Any, Any]:
-    """Endless-worker loaders of augmented training batches and of plain validation batches."""
+    """Return loaders of augmented training batches and of plain validation batches."""
     changes = asdict(augmentation)
     weather = Weather(changes.pop("weather"))
     from yolov5.utils.dataloaders import create_dataloader
@@ -161,9 +161,9 @@ def open_loaders(
 
 
 def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
-    """Run the remaining epochs; `last.pt` after each, `best.pt` by mAP50 + mAP50-95.
+    """Run the remaining epochs; save `last.pt` after each, `best.pt` by mAP50 + mAP50-95.
 
-    Every epoch seeds order and augmentation anew, so that a resumed run is the very same.
+    Every epoch seeds order and augmentation anew, so that a resumed run is exactly the same.
     """
     recipe, per_epoch = trainer.recipe, len(train)
     metrics, draws = Metrics(DetectorRow, trainer.out, trainer.epoch), can_draw()
@@ -173,7 +173,7 @@ def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
     while trainer.epoch < recipe.epochs:
         seed_everything(recipe.seed + trainer.epoch)
         train.generator.manual_seed(recipe.seed + trainer.epoch)
-        train.iterator = DataLoader.__iter__(train)  # the old one would draw once more at its end
+        train.iterator = DataLoader.__iter__(train)  # at its end, the old one would draw again
         trainer.run_epoch(train, progress)
         if trainer.epoch % recipe.validate_every == 0 or trainer.epoch == recipe.epochs:
             row = measure(trainer, validation, metrics, per_epoch)
@@ -190,7 +190,7 @@ def fit(trainer: DetectorTrainer, train: Any, validation: Any) -> None:
 def measure(
     trainer: DetectorTrainer, validation: Any, metrics: Metrics[DetectorRow], per_epoch: int
 ) -> DetectorRow:
-    """Measure the average on the validation pictures, for the log and `metrics.csv`."""
+    """Measure the averaged weights on the validation pictures, for the log and `metrics.csv`."""
     epoch, schedule = trainer.epoch, trainer.recipe
     step = epoch * per_epoch
     rate = schedule.rate_at(step - 1, per_epoch) if step else None

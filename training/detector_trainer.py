@@ -1,4 +1,4 @@
-"""The detector in training: the network, its moving average, the optimizer and their checkpoint."""
+"""Trainer of the detector: the network, its moving average, the optimizer and the checkpoint."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ LAST, BEST = "last.pt", "best.pt"
 
 
 class DetectorTrainer:
-    """Network, its moving average, optimiser and the place in the run: all that a resume needs.
+    """Trains the detector; holds the network, its average, the optimizer and the progress.
+
+    A checkpoint saves all of them for a resume.
 
     Attributes:
-        epoch: Epochs made.
+        epoch: Number of finished epochs.
         best: Sum of mAP50 and mAP50-95 of the best epoch.
-        mean_loss: Of the last epoch; None before any.
+        mean_loss: Mean loss of the last epoch; None before the first.
     """
 
     def __init__(self, model: Any, recipe: DetectorSchedule, out: Path) -> None:
@@ -40,13 +42,13 @@ class DetectorTrainer:
         self.mean_loss: float | None = None
 
     def step(self, pictures: Tensor, targets: Tensor, rate: float) -> float:
-        """One update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
+        """Make one update from uint8 (B, 3, H, W) RGB and (N, 6) picture, class, xywh in [0, 1].
 
         Returns:
-            The loss: box, objectness and class.
+            Sum of the box, objectness and class losses.
 
         Raises:
-            SettingsError: The loss is no number any more.
+            SettingsError: The loss is not finite.
         """
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -68,7 +70,7 @@ class DetectorTrainer:
         return float(parts.sum())
 
     def run_epoch(self, batches: Any, progress: Progress) -> None:
-        """One pass over the training pictures."""
+        """Make one pass over the training pictures."""
         self.model.train()
         freeze(self.model, self.recipe.frozen_layers)
         per_epoch = len(batches)
@@ -82,7 +84,7 @@ class DetectorTrainer:
         self.epoch += 1
 
     def validate(self, batches: Any) -> tuple[float, float, float, float]:
-        """Precision, recall (both at the best F1), mAP50 and mAP50-95 of the moving average."""
+        """Return precision, recall (at the best F1), mAP50 and mAP50-95 of the moving average."""
         from yolov5 import val
 
         figures, *_ = val.run(
@@ -93,7 +95,7 @@ class DetectorTrainer:
         return precision, recall, ap50, ap
 
     def save(self, name: str) -> None:
-        """Write `out/name`: tensors and plain numbers only."""
+        """Write the checkpoint `out/name`, with tensors and plain numbers only."""
         state = {
             "epoch": self.epoch, "best": self.best, "loss": self.mean_loss,
             "updates": self.average.updates,
@@ -103,7 +105,7 @@ class DetectorTrainer:
         save_tensors(state, self.out / name)
 
     def resume(self) -> None:
-        """Go on from `out/last.pt`, whichever device it comes from."""
+        """Load `out/last.pt`, from any device."""
         state = torch.load(self.out / LAST, map_location=self.device, weights_only=True)
         self.epoch, self.best, self.mean_loss = state["epoch"], state["best"], state.get("loss")
         self.average.updates = state["updates"]
@@ -113,13 +115,13 @@ class DetectorTrainer:
 
 
 def freeze(model: Any, layers: int) -> None:
-    """Keep the first `layers` modules as they are, their batch statistics too."""
+    """Freeze the first `layers` modules and their batch statistics."""
     for layer in model.model[:layers]:
         layer.eval().requires_grad_(False)
 
 
 def seed_everything(seed: int) -> None:
-    """Seed every generator that augmentation and initialisation draw from."""
+    """Seed every generator that augmentation and initialisation use."""
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002  (yolov5 draws from the global generator)
     torch.manual_seed(seed)

@@ -1,12 +1,12 @@
-"""Plates that a data set leaves unlabelled: let a detector suggest them, then judge each by eye.
+"""Search for unlabelled plates in a data set: a detector suggests them, and a person judges each.
 
-Plates without a label teach a detector not to find plates. A first detector finds most of them
-all the same; this lists what it finds beside the labels, on contact sheets and in a table with an
-empty `verdict` column. With the column filled in, `--apply` writes a completed copy:
+Plates without a label teach a detector not to find plates. A first detector still finds most of
+them. This module lists its detections without a label, on contact sheets and in a table with an
+empty `verdict` column. A person fills the column in; then `--apply` writes a completed copy:
 
 * `plate`: a label is added,
-* `unsure` (cut off, blurred, burnt out): the place is smoothed away, so it teaches neither way,
-* anything else: nothing changes; it stays an example of what is no plate.
+* `unsure` (cut off, blurred, overexposed): the area is blurred, so that it teaches nothing,
+* anything else: nothing changes; the area stays a negative example.
 
     python -m training.labels --data DATA --weights yolo.pt --out REVIEW
     python -m training.labels --data DATA --apply REVIEW/review.csv --out COMPLETED
@@ -39,14 +39,14 @@ from reporting.sheets import add_caption, cut_out, draw_outline, write_sheets
 SIDES_PX = (640, 960)
 SCORE = 0.3
 OVERLAP = 0.4
-"""Of the smaller box: more, and two boxes are taken for the same plate."""
+"""Two boxes that share more than this part of the smaller one count as the same plate."""
 TILE_WH, TILE_SPAN = (240, 96), 3.0
 RED = (0, 0, 255)
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A row of `review.csv`: a box in pixels that may be a plate; `verdict` is for a person."""
+    """A row of `review.csv`: a box in pixels that may be a plate; a person fills in `verdict`."""
 
     file: str
     x0: float
@@ -63,7 +63,7 @@ class Suggestion:
 
 @torch.inference_mode()
 def detect(network: nn.Module, picture: Tensor) -> Tensor:
-    """Detections [N, 5] xyxy, score of one uint8 [H, W, 3] picture at several sizes."""
+    """Return detections [N, 5] xyxy, score of one uint8 [H, W, 3] picture at several sizes."""
     found = []
     for side_px in SIDES_PX:
         boxed = letterbox(picture, side_px)
@@ -97,7 +97,7 @@ def find_unlabelled(data: Path, network: nn.Module) -> Iterator[Suggestion]:
 
 
 def draw_tile(picture: Bgr, suggestion: Suggestion, number: int) -> Bgr:
-    """Show a suggestion and what is round it."""
+    """Draw a suggestion with its surroundings."""
     view, affine = cut_out(picture, suggestion.box, TILE_WH, TILE_SPAN)
     x0, y0, x1, y1 = suggestion.box
     draw_outline(view, affine, ((x0, y0), (x1, y0), (x1, y1), (x0, y1)), RED)
@@ -108,7 +108,7 @@ def suggest(data: Path, weights: Path, out: Path) -> None:
     """Write `review.csv` and numbered contact sheets to `out`.
 
     Raises:
-        WeightsError: The weights cannot be read, or are of another network.
+        WeightsError: The weights cannot be read, or belong to another network.
         PictureError: A picture cannot be read.
         OSError: A folder cannot be read or written.
     """
@@ -134,7 +134,7 @@ def _load(weights: Path) -> Yolo:
 
 
 def apply(data: Path, review: Path, out: Path) -> None:
-    """Copy `data` to `out` and complete its training labels by the verdicts in `review`."""
+    """Copy `data` to `out`, and complete the training labels with the verdicts in `review`."""
     shutil.copytree(data, out, ignore=shutil.ignore_patterns("*.cache"))
     sides = [field.name for field in fields(Suggestion)][1:5]
     with review.open(newline="", encoding="utf-8") as file:

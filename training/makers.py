@@ -1,7 +1,7 @@
-"""Makes training samples, in this process or in workers: the same ones whoever makes them.
+"""Production of training samples, in this process or in workers; both make the same samples.
 
-A sample takes about as long to render as a CPU core takes to learn from it six times; a GPU would
-wait for one process most of the time.
+Rendering a sample takes about as long as training on it six times on a CPU core. A GPU would wait
+for a single process most of the time.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from rendering.synth import Batch, Sample
 from training.sources import Source
 
 Job = tuple[int, int]
-"""Which source, which of its samples."""
+"""Index of the source, and number of the sample."""
 Made = tuple[Job, Sample]
 
 AHEAD = 4
-"""Lists of jobs that each worker has made before they are asked for."""
+"""Number of lists of jobs that each worker finishes ahead of time."""
 CHUNK = 16
-"""Samples that are made in one go."""
+"""Number of samples in one list of jobs."""
 MOST_WORKERS = 16
 
 
 def choose_workers(asked: int | None) -> int:
-    """Return how many processes make samples: as asked, else the cores but two, which train."""
+    """Return the number of processes that make samples: as asked, else all cores except two."""
     return min(MOST_WORKERS, max(0, len(os.sched_getaffinity(0)) - 2)) if asked is None else asked
 
 
 def make_samples(
     sources: Sequence[tuple[Source, int]], jobs: Iterable[list[Job]], workers: int
 ) -> Generator[list[Made], None, None]:
-    """Make samples ahead of time; closing what this returns ends the workers.
+    """Make samples ahead of time; closing the generator ends the workers.
 
     Args:
-        sources: What makes samples, each with its seed; pickled for the workers.
-        jobs: Lists of samples to make, may be endless.
-        workers: Processes; 0: this one makes them when they are asked for.
+        sources: Sources of samples, each with its seed; pickled for the workers.
+        jobs: Lists of samples to make; may be endless.
+        workers: Number of processes; 0: this process makes the samples on demand.
 
     Yields:
-        What each list asks for, in the order of the lists.
+        Samples of each list, in the order of the lists.
 
     Raises:
         PlateError: A source raised it.
@@ -56,7 +56,7 @@ def make_samples(
 
 
 def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
-    """Make so many samples of one source, the same ones for the same seed."""
+    """Make `count` samples of one source; the same seed gives the same samples."""
     jobs = [
         [(0, number) for number in range(first, min(first + CHUNK, count))]
         for first in range(0, count, CHUNK)
@@ -66,7 +66,7 @@ def make_batch(source: Source, count: int, seed: int, workers: int) -> Batch:
 
 
 class _Maker:
-    """Samples by lists of jobs; each comes from its source's seed and its number alone."""
+    """Makes the samples of lists of jobs; source, seed and number alone determine a sample."""
 
     def __init__(self, sources: Sequence[tuple[Source, int]]) -> None:
         self._sources = sources
@@ -82,9 +82,9 @@ class _Maker:
 def _start(
     maker: _Maker, jobs: Iterable[list[Job]], workers: int
 ) -> Generator[list[Made], None, None]:
-    # Forked beside the threads that train, a worker may wait for a lock that nobody frees: they are
-    # forked by a process that has done nothing else yet. PyTorch's own loader would do, but its
-    # handler of SIGCHLD outlives it, and with it later children of the process ended it.
+    # A worker forked beside training threads may wait for a lock that is never released. So a fresh
+    # process forks the workers. PyTorch's own loader would also work, but its SIGCHLD handler
+    # stays active after it. Later child processes then ended this process.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["training.sources"])
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(maker,))
@@ -101,7 +101,7 @@ def _start(
 
 
 def _begin(maker: _Maker) -> None:
-    """Prepare a worker: Ctrl-C is for the process that trains, which ends its workers."""
+    """Prepare a worker; it ignores Ctrl-C, since the training process ends its workers."""
     global _maker
     _maker = maker
     signal.signal(signal.SIGINT, signal.SIG_IGN)

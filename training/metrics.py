@@ -1,4 +1,4 @@
-"""What a run was measured at: `metrics.csv`, a row a measurement, and diagrams of it."""
+"""Measurements of a run: `metrics.csv`, and diagrams of it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ COLOURS = (INK, ACCENT, "#5b8c5a", "#8064a2")
 
 @dataclass(frozen=True)
 class ReaderRow:
-    """How much the reader reads of one set of plates at a checkpoint.
+    """The reader's accuracy on one set of plates at a checkpoint.
 
     Attributes:
-        step: Steps made.
-        loss: Mean of the steps since the checkpoint before; None at the start.
+        step: Number of steps made.
+        loss: Mean loss of the steps since the last checkpoint; None at the start.
         rate: Learning rate of the last step; None at the start.
         set: `rendered` or `held out`.
-        plates: In the set.
-        raw_accuracy: Part of them that the weights of the moment read exactly.
-        averaged_accuracy: Part that their average reads, which is shipped.
+        plates: Number of plates in the set.
+        raw_accuracy: Share of the plates that the current weights read exactly.
+        averaged_accuracy: Share of the plates that the averaged weights, which are shipped, read
+            exactly.
     """
 
     step: int
@@ -49,17 +50,17 @@ class ReaderRow:
 
 @dataclass(frozen=True)
 class DetectorRow:
-    """What the detector's average finds on the validation pictures after an epoch.
+    """Metrics of the detector's averaged weights on the validation pictures after an epoch.
 
     Attributes:
-        epoch: Epochs made.
-        step: Steps made.
-        loss: Mean of the epoch; None at the start.
-        rate: Learning rate of its last step; None at the start.
-        precision: At the best F1.
-        recall: At the best F1.
+        epoch: Number of finished epochs.
+        step: Number of steps made.
+        loss: Mean loss of the epoch; None at the start.
+        rate: Learning rate of the epoch's last step; None at the start.
+        precision: Precision at the best F1.
+        recall: Recall at the best F1.
         map50: Mean average precision at IoU 0.5.
-        map50_95: Its mean over IoU 0.5 to 0.95.
+        map50_95: Mean average precision, averaged over IoU 0.5 to 0.95.
     """
 
     epoch: int
@@ -85,15 +86,15 @@ M = TypeVar("M", bound=_Row)
 
 
 class Metrics(Generic[M]):
-    """The measurements of a run, on disk as soon as they are made."""
+    """The measurements of a run; each is written to disk at once."""
 
     def __init__(self, kind: type[M], folder: Path, place: int) -> None:
-        """Take up those that a run has made so far.
+        """Load the measurements that a run has made so far.
 
         Args:
-            kind: Of the rows.
-            folder: Of the run.
-            place: Step or epoch that the run goes on from; later rows are dropped, as the run
+            kind: Type of the rows.
+            folder: Folder of the run.
+            place: Step or epoch at which the run resumes; later rows are dropped, since the run
                 makes them again.
         """
         self._kind, self._path = kind, folder / FILE
@@ -131,7 +132,7 @@ def _number(text: str) -> float | None:
 
 
 def can_draw() -> bool:
-    """Tell whether diagrams can be drawn; say so once where they cannot."""
+    """Tell whether diagrams can be drawn; log it if they cannot."""
     if find_spec("matplotlib"):
         return True
     log.info("no %s: matplotlib is not installed (make workshop); %s has it all", DIAGRAMS, FILE)
@@ -139,7 +140,7 @@ def can_draw() -> bool:
 
 
 def draw_reader(rows: Sequence[ReaderRow], folder: Path) -> None:
-    """Draw what the reader reads and its loss over the steps, as `metrics.png`."""
+    """Draw the reader's accuracy and loss over the steps, as `metrics.png`."""
     lines = []
     for colour, name in zip(COLOURS, dict.fromkeys(row.set for row in rows), strict=False):
         those = [row for row in rows if row.set == name]
@@ -157,7 +158,7 @@ def draw_reader(rows: Sequence[ReaderRow], folder: Path) -> None:
 
 
 def draw_detector(rows: Sequence[DetectorRow], folder: Path) -> None:
-    """Draw what the detector finds and its loss over the epochs, as `metrics.png`."""
+    """Draw the detector's metrics and loss over the epochs, as `metrics.png`."""
     epochs = [row.epoch for row in rows]
     curves = {
         "precision": [row.precision for row in rows],

@@ -1,6 +1,6 @@
-"""Averages the weights of readers that were trained from one another.
+"""Weighted mean of the weights of readers, where one was trained from another.
 
-The mean of such weights is a network as good as each on what it knows, and often better on what
+The mean is as good as each network on its own training data. It is often better on data that
 neither was trained on. Source: Wortsman et al. 2022, "Model soups: averaging weights of multiple
 fine-tuned models improves accuracy without increasing inference time".
 
@@ -37,15 +37,16 @@ class Part(NamedTuple):
 
 
 def mix(parts: Sequence[Part], out: Path) -> None:
-    """Write the mean of readers as a folder to serve from.
+    """Write the mean of readers into a folder that can be served.
 
     Args:
-        parts: The first one is the widest; narrower ones are grown as it began.
-        out: Folder.
+        parts: Readers and their shares. The first reader is the widest one. Narrower ones are
+            grown to its width, as at the start of a training.
+        out: Folder to write.
 
     Raises:
         SettingsError: The shares are not positive, or do not add up to 1.
-        WeightsError: The weights cannot be read, or are of other networks or alphabets.
+        WeightsError: The weights cannot be read, or their networks or alphabets differ.
     """
     shares = [part.share for part in parts]
     if min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
@@ -68,7 +69,7 @@ def mix(parts: Sequence[Part], out: Path) -> None:
 
 
 def _mean(states: Sequence[dict[str, Tensor]], parts: Sequence[Part]) -> dict[str, Tensor]:
-    """Return the weighted mean of state dicts; whole numbers are the first one's."""
+    """Return the weighted mean of state dicts; integers are taken from the first one."""
     first, grown = states[0], [grow(state, states[0]) for state in states]
     for state, part in zip(grown, parts, strict=True):
         if {key: t.shape for key, t in state.items()} != {key: t.shape for key, t in first.items()}:

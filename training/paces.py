@@ -1,4 +1,4 @@
-"""The learning rate of a run: up, down in a cosine, and again where the run was extended."""
+"""The learning rate of a run: a warm-up, then a cosine; each extension of the run repeats both."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from orchestrator.errors import SettingsError
 
 
 def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) -> float:
-    """Learning rate at a step: a line up to the peak, then a cosine down to `low` of it."""
+    """Return the rate at a step: a linear rise to the peak, then a cosine down to `low * peak`."""
     if step < warm_up:
         return peak * (step + 1) / warm_up
     part = min(1.0, (step - warm_up) / max(1, steps - warm_up))
@@ -18,26 +18,26 @@ def cosine(step: int, steps: int, warm_up: int, peak: float, low: float = 0.01) 
 
 
 def stretch_at(at: int, extended: Sequence[int], end: int) -> tuple[int, int]:
-    """Return where the part of a run began and ends that a step or epoch lies in.
+    """Return the beginning and the end of the part of a run that contains a step or epoch.
 
     Args:
         at: The step or epoch.
-        extended: Where the run was extended.
-        end: Of the whole run.
+        extended: Steps or epochs at which the run was extended.
+        end: End of the whole run.
     """
     parts = list(pairwise((0, *extended, end)))
     return next((part for part in parts if at < part[1]), parts[-1])
 
 
 def check_extended(extended: Sequence[int], end: int) -> None:
-    """See that a run was extended at ever later places.
+    """Check that the extensions of a run are in rising order and inside the run.
 
     Args:
-        extended: Where it was.
-        end: Of the whole run.
+        extended: Steps or epochs at which the run was extended.
+        end: End of the whole run.
 
     Raises:
-        SettingsError: They do not rise, or lie outside the run.
+        SettingsError: The numbers do not rise, or lie outside the run.
     """
     if any(before >= after for before, after in pairwise((0, *extended, end))):
         raise SettingsError(f"extended: wanted rising numbers from 1 to {end - 1}, got {extended}")

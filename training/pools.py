@@ -1,7 +1,7 @@
 """Training samples for the reader: pools of rendered plates and of cuts from real ones.
 
-Making a sample costs a good part of what training on it costs, so samples are kept in a pool, used
-about six times each and replaced by new ones bit by bit.
+Making a sample costs a large part of what training on it costs. So samples are kept in a pool. Each
+is used about six times, and new samples gradually replace the old ones.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from training.makers import CHUNK, Job, make_samples
 from training.sources import Source
 
 USES = 6
-"""How often a sample is drawn, about."""
+"""Number of times that a sample is drawn on average."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Samples of one kind: what makes them, how many a draw has, and the seed of both."""
+    """One kind of samples: their source, their number in each draw, and the seed of both."""
 
     source: Source
     count: int
@@ -34,16 +34,16 @@ class Kind:
 
     @property
     def fresh(self) -> int:
-        """How many are replaced with every draw."""
+        """Number of samples that are replaced after every draw."""
         return -(-self.count // USES)
 
 
 class Pools:
-    """Samples of several kinds to draw from, the oldest replaced by fresh ones with every draw.
+    """Pools of samples of several kinds; after every draw, new samples replace the oldest ones.
 
-    Sample n of a kind comes from its seed and n alone, and so does draw n: pools that begin at a
-    later step hold and give what they would hold and give by then, and whoever makes the samples,
-    they are the same ones. So a resumed run is the very same.
+    Only the seed of a kind and the number n determine its sample n and its draw n. The process that
+    makes a sample does not matter. So pools that begin at a later step have the right samples, and
+    a resumed run is exactly the same.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class Pools:
         """Fill the pools.
 
         Args:
-            kinds: Of samples; a draw has some of each.
-            size: Samples held of each kind.
-            step: Draws that have been made before.
-            workers: Processes that make the samples; 0: this one.
+            kinds: Kinds of samples; a draw has some of each.
+            size: Number of samples held of each kind.
+            step: Number of draws that have been made before.
+            workers: Number of processes that make the samples; 0: this process.
         """
         self._kinds, self._step = kinds, step
         self._samples: list[deque[Sample]] = [deque(maxlen=size) for _ in kinds]
@@ -65,12 +65,12 @@ class Pools:
             self._take()
 
     def _take(self) -> None:
-        """Put what was made next into its pool, where it pushes the oldest out."""
+        """Add the next samples to their pools; they replace the oldest ones."""
         for (kind, _), sample in next(self._made):
             self._samples[kind].append(sample)
 
     def draw(self) -> list[Sample]:
-        """Draw one step's samples, then replace the oldest in the pools."""
+        """Draw one step's samples, then replace the oldest samples in the pools."""
         chosen = []
         for kind, samples in zip(self._kinds, self._samples, strict=True):
             rng = np.random.default_rng([kind.seed, 1, self._step])
@@ -85,7 +85,7 @@ class Pools:
 
 
 def plan_jobs(kinds: Sequence[Kind], size: int, step: int) -> Iterator[list[Job]]:
-    """Yield which samples are needed: those that fill the pools, then each step's, for ever."""
+    """Yield the jobs: first the samples that fill the pools, then each step's, without end."""
     yield from _fill_jobs(kinds, size, step)
     for at in count(step):
         yield [
@@ -109,13 +109,13 @@ def to_input(crops: NDArray[np.uint8]) -> Tensor:
 
 
 def to_targets(texts: Sequence[str], alphabet: str) -> tuple[Tensor, Tensor]:
-    """Turn texts into CTC targets: all classes in one row, (sum of lengths,), and the lengths."""
+    """Turn texts into CTC targets: the classes of all texts, (sum of lengths,), and the lengths."""
     classes = [alphabet.index(char) for text in texts for char in text]
     return torch.tensor(classes), torch.tensor([len(text) for text in texts])
 
 
 def vary(crops: Tensor) -> Tensor:
-    """Change brightness, contrast and noise of each crop a little, so that no two draws agree."""
+    """Change brightness, contrast and noise of each crop a little, so that all draws differ."""
     one = crops[:, :1, :1, :1]
     gain, offset = 1 + 0.15 * torch.randn_like(one), 0.1 * torch.randn_like(one)
     noise = 0.03 * torch.rand_like(one) * torch.randn_like(crops)

@@ -1,8 +1,8 @@
-"""Makes 8-bit networks of trained ones, calibrated on rendered pictures; needs the package `nncf`.
+"""Quantisation of trained networks to 8 bits with rendered pictures; needs the package `nncf`.
 
-Post-training quantisation: weights per channel, activations per tensor, ranges from pictures of
-ours, and the biases corrected layer by layer. What comes after the last convolutions stays in
-float32: eight bits cannot place a box on a picture of 960 pixels.
+This is post-training quantisation: weights per channel, activations per tensor. Our pictures give
+the ranges, and the biases are corrected layer by layer. Operations after the last convolutions stay
+in float32. Eight bits are too few for the position of a box on a picture of 960 pixels.
 
 Source: Nagel et al. 2021, "A White Paper on Neural Network Quantization"; NNCF's documentation.
 """
@@ -36,19 +36,19 @@ log = logging.getLogger(__name__)
 def write_quantized(
     weights: Path = WEIGHTS, pictures: int = 60, seed: int = 77, formats: Path | None = None
 ) -> Path:
-    """Write the detector of a folder of weights in 8-bit integers, beside them.
+    """Write the detector of a folder of weights in 8-bit integers into the same folder.
 
     Args:
-        weights: The folder; its SHA256SUMS is written anew.
-        pictures: How many rendered pictures to calibrate with.
-        seed: Of the pictures.
-        formats: File of the country whose plates are in the pictures; the weights' own when None.
+        weights: The folder; its SHA256SUMS is updated.
+        pictures: Number of rendered pictures to calibrate with.
+        seed: Seed of the pictures.
+        formats: Formats file of the country of the plates; the weights' own when None.
 
     Raises:
         SettingsError: The package `nncf` is not installed, or the country cannot be drawn.
-        WeightsError: The weight file is missing or not the listed one.
+        WeightsError: The weight file is missing, or does not match SHA256SUMS.
     """
-    nncf = _nncf()  # tell at once that it is missing
+    nncf = _nncf()  # fail early if it is missing
     country = country_of(formats or choose_formats(weights))
     quantized.check_ours(DETECTOR, weights)
     source = check_listed(weights / NETWORKS[DETECTOR].weights)
@@ -86,22 +86,22 @@ def quantize_model(
     """Quantise a network.
 
     Args:
-        nncf: The package.
-        model: In float32.
-        inputs: What it is calibrated with.
+        nncf: The package `nncf`.
+        model: Network in float32.
+        inputs: Pictures to calibrate with.
     """
     return nncf.quantize(
         model,
         nncf.Dataset(inputs),
         preset=nncf.QuantizationPreset.MIXED,
         subset_size=len(inputs),
-        fast_bias_correction=False,  # the quick way loses two plates of 214
+        fast_bias_correction=False,  # the fast correction loses two plates of 214
         ignored_scope=nncf.IgnoredScope(names=after_convolutions(model), validate=False),
     )
 
 
 def after_convolutions(model: openvino.Model) -> list[str]:
-    """Return the operations that no convolution depends on: the decoding of the boxes."""
+    """Return the names of the operations after the last convolutions: the decoding of boxes."""
     operations = model.get_ordered_ops()
     pending = [one for one in operations if one.get_type_name() == "Convolution"]
     before: set[str] = set()

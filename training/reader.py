@@ -1,6 +1,6 @@
-"""Trains the reader: STN and LPRNet together, with CTC, on rendered and real plates.
+"""Training of the reader: STN and LPRNet together, with CTC, on rendered and real plates.
 
-`plates train reader` is the command; see docs/training.md.
+The command is `plates train reader`; see docs/training.md.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from training.starts import take_weights
 log = logging.getLogger(__name__)
 
 CHECK_SEED = 987_654
-"""Of the rendered plates that every run is measured on: no run trains on them."""
+"""Seed of the rendered plates that every run is measured on; no run trains on them."""
 TYPICAL_SEED = 333_333
-"""Added to a run's: of the samples that batch normalisation takes its statistics from."""
+"""Added to a run's seed for the samples from which batch normalisation takes its statistics."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """What a training takes its plates from.
+    """Sources of a training's plates.
 
     Attributes:
-        file: Of what the plates may say.
-        formats: The same, read.
-        country: Whose plates are rendered; None where they cannot be.
+        file: File of the plate formats.
+        formats: The formats read from it.
+        country: Country of the rendered plates; None if they cannot be rendered.
         data: Real crops.
         font: TrueType font for some of the rendered plates.
-        workers: Processes that make samples; 0: the one that trains.
+        workers: Number of processes that make samples; 0: the training process.
     """
 
     file: Path
@@ -61,7 +61,7 @@ class Material:
     workers: int
 
     def kinds(self, schedule: ReaderSchedule) -> list[Kind]:
-        """What a batch is made of."""
+        """Return the kinds of samples in a batch."""
         real = round(schedule.batch * schedule.real_share) if self.data.training else 0
         sources: list[tuple[Source, int]] = [
             (RenderedPlates(self.file, self.font), schedule.batch - real),
@@ -75,11 +75,11 @@ class Material:
 
 
 def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: bool) -> None:
-    """Train the reader of a recipe to the end, in the folder `out`, for its country's plates.
+    """Train a reader by its recipe to the end, in the folder `out`, for its country's plates.
 
     Raises:
         SettingsError: The recipe, its data, its country or the folder cannot be used.
-        WeightsError: The weights to start from cannot.
+        WeightsError: The weights to start from cannot be used.
     """
     formats = recipe.formats or RUSSIA
     material = gather(recipe, formats)
@@ -99,7 +99,7 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
         trainer.average.module.load_state_dict(trainer.reader.state_dict())
         trainer.save(out)
     train(trainer, out, material)
-    try:  # the weights are there: a country that can be drawn no more must not end in an error
+    try:  # the weights are written: a country that cannot be drawn any more is no error
         _calibrate(trainer, out, material)
     except PlateError as error:
         log.warning("text scores are not calibrated: %s", error)
@@ -110,11 +110,11 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
 
 
 def gather(recipe: ReaderRecipe, formats: Path) -> Material:
-    """Read the real crops of a recipe, and find who draws the other plates.
+    """Read the real crops of a recipe, and find the renderer of the other plates.
 
     Raises:
-        SettingsError: The crops or the font cannot be used, or the country's plates, which the
-            recipe needs, cannot be rendered.
+        SettingsError: The crops or the font cannot be used, or the recipe needs rendered plates
+            that cannot be rendered.
     """
     plates, schedule = read_formats(formats), recipe.training
     if recipe.data.font:
@@ -138,7 +138,7 @@ def _find_country(formats: Path, *, is_needed: bool) -> Country | None:
 
 
 def _teach_corners(trainer: ReaderTrainer, recipe: ReaderRecipe, material: Material) -> None:
-    """Teach a new STN the corners of rendered plates, where the recipe renders any."""
+    """Train a new STN on the corners of rendered plates, if the recipe renders any."""
     schedule, seed = recipe.corners, recipe.training.seed
     if schedule.steps and recipe.training.real_share < 1:
         log.info("rendering %d plates to teach where their corners are", schedule.plates)
@@ -148,7 +148,7 @@ def _teach_corners(trainer: ReaderTrainer, recipe: ReaderRecipe, material: Mater
 
 
 def train(trainer: ReaderTrainer, out: Path, material: Material) -> None:
-    """Train to the end of the schedule; checkpoints are measured and can be served."""
+    """Train to the end of the schedule; each checkpoint is measured and can be served."""
     schedule = trainer.schedule
     typical = _typical(schedule, material).to(trainer.device)
     examiner = Examiner(_checks(schedule, material), typical, out, trainer.step)
@@ -171,7 +171,7 @@ def train(trainer: ReaderTrainer, out: Path, material: Material) -> None:
 
 
 def _checks(schedule: ReaderSchedule, material: Material) -> list[Check]:
-    """Plates that checkpoints are measured on."""
+    """Return the sets of plates that checkpoints are measured on."""
     checks = []
     if schedule.real_share < 1:
         source = RenderedPlates(material.file)
@@ -183,7 +183,7 @@ def _checks(schedule: ReaderSchedule, material: Material) -> list[Check]:
 
 
 def _typical(schedule: ReaderSchedule, material: Material) -> Tensor:
-    """Crops as training sees them, the same at every step: (N, 3, 24, 94)."""
+    """Return crops like those of training, the same at every step: (N, 3, 24, 94)."""
     parts = [
         make_batch(
             kind.source,
@@ -200,7 +200,7 @@ def _typical(schedule: ReaderSchedule, material: Material) -> Tensor:
 
 
 def _calibrate(trainer: ReaderTrainer, out: Path, material: Material) -> None:
-    """Write LPRNet once more, with text scores that are probabilities."""
+    """Calibrate LPRNet's text scores as probabilities, and write it again."""
     seed, held_out = trainer.schedule.seed, material.data.held_out
     source = RenderedPlates(material.file) if material.country else None
     plates = choose_plates(held_out, source, seed, material.workers)

@@ -1,4 +1,4 @@
-"""The reader in training: both networks, the loss, the optimizer and their checkpoint."""
+"""Trainer of the reader: both networks, the loss, the optimizer and the checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,11 +24,11 @@ from training.runs import save_tensors
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.pt"
 MOST_DECAY = 0.998
-"""Of the average: it reaches over 500 steps, after 4,500 of them."""
+"""Greatest decay of the average; from step 4,500 on, the average covers 500 steps."""
 
 
 class Reader(nn.Module):
-    """STN and LPRNet in a row."""
+    """STN followed by LPRNet."""
 
     def __init__(self, classes: int, dropout: float = 0.5, width: int = 1) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Reader(nn.Module):
 
 
 def _keep_gradient_layout(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
-    """Return the gradient of a channel slice to channels-last: a third off the time of a step."""
+    """Convert a channel slice's gradient to channels-last; this saves a third of a step's time."""
     if not inputs[0].requires_grad:
         return None
     alias = inputs[0].view_as(inputs[0])
@@ -56,7 +56,7 @@ def _keep_gradient_layout(_: nn.Module, inputs: tuple[Tensor]) -> tuple[Tensor] 
 
 
 def reading_loss(logits: Tensor, texts: Sequence[str], alphabet: str) -> Tensor:
-    """Mean CTC loss a character of (B, classes, 18) logits."""
+    """Return the mean CTC loss per character of (B, classes, 18) logits."""
     targets, lengths = to_targets(texts, alphabet)
     columns = torch.full((len(texts),), logits.shape[2])
     log_probs = logits.permute(2, 0, 1).log_softmax(2)
@@ -67,16 +67,16 @@ def reading_loss(logits: Tensor, texts: Sequence[str], alphabet: str) -> Tensor:
 
 @torch.no_grad()
 def settle(network: nn.Module, crops: Tensor, batch: int = 64) -> None:
-    """Take the statistics of batch normalisation anew, over samples as training sees them.
+    """Compute the statistics of batch normalisation again, on samples like those of training.
 
-    Averaged weights need statistics of their own: those that a training leaves are of its last
-    steps' weights, which made 96 % of real plates read fall to 84 % now and then. Source:
+    Averaged weights need statistics of their own. The statistics of a training belong to the
+    weights of its last steps. With them, 96 % of real plates read sometimes fell to 84 %. Source:
     Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima and Better Generalization".
 
     Args:
-        network: Gets the statistics and is left ready to infer.
+        network: Network that gets the statistics; it is in evaluation mode afterwards.
         crops: (N, 3, 24, 94), in random order.
-        batch: Of them together.
+        batch: Number of crops in a batch.
     """
     network.eval()  # no dropout
     norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
@@ -93,11 +93,11 @@ def settle(network: nn.Module, crops: Tensor, batch: int = 64) -> None:
 
 
 class ReaderTrainer:
-    """Everything that a checkpoint brings back.
+    """Trains the reader; holds everything that a checkpoint saves and restores.
 
     Attributes:
-        losses: Of the steps since the last checkpoint.
-        loss: Mean of the steps between the last two checkpoints; None before any.
+        losses: Losses of the steps since the last checkpoint.
+        loss: Mean loss of the steps between the last two checkpoints; None before the first.
     """
 
     def __init__(
@@ -121,19 +121,19 @@ class ReaderTrainer:
                 },
             ]
         )
-        # Weights are averaged; running statistics are those of the moment until `settle`.
-        # The first step sets the average to the weights.
+        # Only weights are averaged; batch statistics are the current ones until `settle`.
+        # The first step copies the weights to the average.
         self.average = average_weights(self.reader, MOST_DECAY)
         self.losses: list[float] = []
         self.loss: float | None = None
 
     def train_on(self, batch: Batch) -> float:
-        """Take one step; returns the loss.
+        """Make one step; returns the loss.
 
-        Every step seeds dropout and noise anew, so that a resumed run is the very same.
+        Every step seeds dropout and noise anew, so that a resumed run is exactly the same.
 
         Raises:
-            SettingsError: The loss is no number any more.
+            SettingsError: The loss is not finite.
         """
         torch.manual_seed(self.schedule.seed * 1_000_003 + self.step)
         for group in self.optimizer.param_groups:
@@ -174,13 +174,13 @@ class ReaderTrainer:
 
     @property
     def averaged(self) -> Reader:
-        """The running average of the networks: what is measured and shipped."""
+        """The running average of the networks, which is measured and shipped."""
         averaged = self.average.module
         assert isinstance(averaged, Reader)
         return averaged
 
     def load(self, path: Path) -> None:
-        """Go on from a checkpoint, whichever device it comes from."""
+        """Load a checkpoint from any device."""
         state = torch.load(path, map_location=self.device, weights_only=True)
         self.step, self.loss = state["step"], state.get("loss")
         self.reader.load_state_dict(state["reader"])
@@ -195,7 +195,7 @@ def save_lprnet(lprnet: nn.Module, alphabet: str, folder: Path) -> None:
 
 
 def plain_weights(network: nn.Module) -> dict[str, Tensor]:
-    """State dict on the CPU, in contiguous memory and without subnormal numbers."""
+    """Return a state dict on the CPU, in contiguous memory and without subnormal numbers."""
     return {
         name: without_subnormals(tensor.detach().cpu()).clone(memory_format=torch.contiguous_format)
         for name, tensor in network.state_dict().items()

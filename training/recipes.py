@@ -1,4 +1,4 @@
-"""Recipes of trainings: everything that decides what comes out, read from one TOML file."""
+"""Recipes of trainings: all settings that affect the result, read from one TOML file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from orchestrator.toml_files import check_range
 from training.paces import check_extended, cosine, stretch_at
 
 SHIPPED = Path(__file__).with_name("recipes")
-"""The recipes that the project's own weights are trained with, `detector.toml`, `reader.toml`."""
+"""Folder of the project's own recipes, `detector.toml` and `reader.toml`."""
 
 _MANY = 1_000_000_000
 _SEEDS = 2**31
@@ -19,15 +19,15 @@ _SEEDS = 2**31
 
 @dataclass(frozen=True)
 class ReaderData:
-    """What the reader learns from.
+    """Training data of the reader.
 
     Attributes:
-        crops: Folder of plates cut from photos, margins included; rendered plates alone when None.
+        crops: Folder of plates cut from photos with margins; when None, rendered plates only.
         labels: CSV of the crops' texts.
         votes: Least number of votes of a drafted text, in files that have the column.
         font: TrueType font for some of the rendered plates.
-        validation: Folder of crops with a `labels.csv`, to measure and calibrate on; every
-            eleventh photo of `crops` when None.
+        validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
+            every eleventh photo of `crops`.
     """
 
     crops: Path | None = None
@@ -47,27 +47,27 @@ class ReaderData:
 
 @dataclass(frozen=True)
 class ReaderSchedule:
-    """Length and pace of the reader's training.
+    """Length and learning rate of the reader's training.
 
     Attributes:
-        steps: Batches in all.
-        batch: Plates a step.
-        real_share: Part of a batch that is cut from real plates, when there are any.
+        steps: Total number of batches.
+        batch: Plates per step.
+        real_share: Share of a batch that is cut from real plates, if there are any.
         rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
-        warm_up: Steps to the peak.
-        stn_rate: Part of the rate that STN gets, which has learned the corners before.
-        corner_weight: Weight of the corners' loss beside the reading's.
-        dropout: Part of LPRNet's features that a step leaves out, twice.
-        width: Of both networks, in that of the published ones.
-        pool: Samples of a kind in memory; each is used about six times.
-        typical: Samples that batch normalisation takes its final statistics from.
-        checked: Rendered plates that every checkpoint is measured on.
-        save_every: Steps from checkpoint to checkpoint.
-        seed: Of samples, weights and dropout.
-        workers: Processes that make samples, which stay the same ones; 0: this process alone;
-            None: as many as the cores bear.
-        extension_rate: Part of `rate` from which a new cosine falls where the run was extended.
-        extended: Steps at which it was: the ends that the run had before.
+        warm_up: Number of steps to the peak.
+        stn_rate: Learning rate of STN as a share of the rate; STN has learned the corners before.
+        corner_weight: Weight of the corner loss, relative to the reading loss.
+        dropout: Share of LPRNet's features that a step drops, at two places.
+        width: Width of both networks, in widths of the published ones.
+        pool: Number of samples of a kind in memory; each is used about six times.
+        typical: Number of samples from which batch normalisation takes its final statistics.
+        checked: Number of rendered plates that every checkpoint is measured on.
+        save_every: Number of steps from checkpoint to checkpoint.
+        seed: Seed of samples, weights and dropout.
+        workers: Number of processes that make samples; it does not change the samples. 0: this
+            process only; None: chosen by the number of cores.
+        extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
+        extended: Steps at which the run was extended: its earlier ends.
     """
 
     steps: int = 8000
@@ -116,15 +116,15 @@ class ReaderSchedule:
 
 @dataclass(frozen=True)
 class CornerSchedule:
-    """How STN learns the corners of rendered plates before LPRNet learns to read.
+    """Schedule of STN's pretraining on the corners of rendered plates.
 
     Attributes:
-        steps: Batches in all; 0 to leave STN as it is. None are taken when the training starts
-            from trained weights, or has real crops only, whose corners are not known.
-        plates: Rendered plates that the batches are drawn from.
-        batch: Plates a step.
+        steps: Total number of batches; 0 leaves STN unchanged. The pretraining is skipped if the
+            training starts from trained weights, or has only real crops, without known corners.
+        plates: Number of rendered plates from which the batches are drawn.
+        batch: Plates per step.
         rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
-        warm_up: Steps to the peak.
+        warm_up: Number of steps to the peak.
     """
 
     steps: int = 5000
@@ -146,14 +146,14 @@ class CornerSchedule:
 
 @dataclass(frozen=True)
 class ReaderRecipe:
-    """A training of the reader.
+    """Recipe for a training of the reader.
 
     Attributes:
         start: Folder with `stn.pth` and `lprnet.pth` to start from; random weights when None.
-        formats: File of what the country's plates may say; that of Russian plates when None.
-        data: What it learns from.
-        training: Length and pace.
-        corners: The lesson before.
+        formats: File of the country's plate formats; that of Russian plates when None.
+        data: Training data.
+        training: Length and learning rate.
+        corners: Schedule of the pretraining of STN.
     """
 
     start: Path | None = None
@@ -165,7 +165,7 @@ class ReaderRecipe:
 
 @dataclass(frozen=True)
 class DetectorData:
-    """What the detector learns from.
+    """Training data of the detector.
 
     Attributes:
         pictures: Folder with `images/train`, `images/val` and `labels/...` in YOLO format.
@@ -178,24 +178,24 @@ class DetectorData:
 
 @dataclass(frozen=True)
 class DetectorSchedule:
-    """Length and pace of the detector's training.
+    """Length and learning rate of the detector's training.
 
     Attributes:
-        epochs: Passes over the training pictures.
-        plain_epochs: Of them, at the end: whole pictures instead of mosaics.
-        batch: Pictures a step.
+        epochs: Number of passes over the training pictures.
+        plain_epochs: Number of last epochs with whole pictures instead of mosaics.
+        batch: Pictures per step.
         side_px: Longer side of the letterboxed picture, a multiple of 32.
         rate: Peak of the learning rate of SGD.
-        final_rate: Part of `rate` that a cosine falls to.
-        warmup_epochs: Epochs in which the rate climbs to its peak.
-        momentum: Of SGD, Nesterov's.
+        final_rate: End of the cosine, as a share of `rate`.
+        warmup_epochs: Number of epochs in which the rate rises to its peak.
+        momentum: Nesterov momentum of SGD.
         decay: Weight decay.
-        frozen_layers: First layers that stay as they are; 3 of them are half of the backward pass,
-            for edges that COCO has taught already.
-        validate_every: Epochs from measurement to measurement.
-        seed: Of augmentation and fresh weights.
-        extension_rate: Part of `rate` from which a new cosine falls where the run was extended.
-        extended: Epochs at which it was: the ends that the run had before.
+        frozen_layers: Number of first layers that are not trained. The first 3 take half of the
+            backward pass; they find edges, which COCO has taught already.
+        validate_every: Number of epochs from measurement to measurement.
+        seed: Seed of augmentation and new weights.
+        extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
+        extended: Epochs at which the run was extended: its earlier ends.
     """
 
     epochs: int = 20
@@ -230,7 +230,7 @@ class DetectorSchedule:
         check_extended(self.extended, self.epochs)
 
     def rate_at(self, step: int, per_epoch: int) -> float:
-        """Learning rate at a step of so many an epoch."""
+        """Return the learning rate at a step; an epoch has `per_epoch` steps."""
         began, end = stretch_at(step // per_epoch, self.extended, self.epochs)
         steps, warm_up = (end - began) * per_epoch, int(self.warmup_epochs * per_epoch)
         if not began:
@@ -239,14 +239,14 @@ class DetectorSchedule:
         return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
 
     def is_mosaic(self, epoch: int) -> bool:
-        """Tell whether an epoch shows mosaics: not the last ones before an end."""
+        """Tell whether an epoch uses mosaics; the last epochs before an end do not."""
         _, end = stretch_at(epoch, self.extended, self.epochs)
         return epoch < end - self.plain_epochs
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Gains of yolov5's hyp.scratch-low; `anchor_t` is lower: every anchor here is plate-shaped."""
+    """Loss gains of yolov5's hyp.scratch-low, with a lower `anchor_t` for plate-shaped anchors."""
 
     box: float = 0.05
     cls: float = 0.5
@@ -262,10 +262,11 @@ class Loss:
 
 @dataclass(frozen=True)
 class Augmentation:
-    """How training pictures are changed, in yolov5's names: strengths, degrees and chances.
+    """Changes of training pictures by yolov5's names: strengths, degrees and probabilities.
 
     Attributes:
-        weather: Part of them that get night, blur, motion, noise or coarse compression; our own.
+        weather: Share of pictures with night, blur, motion, noise or coarse compression. This one
+            is our own.
     """
 
     weather: float = 0.35
@@ -291,7 +292,7 @@ class Augmentation:
 
 @dataclass(frozen=True)
 class DetectorRecipe:
-    """A training of the detector; `start` is a checkpoint or a state dict of YOLOv5n."""
+    """Recipe for a training of the detector; `start` is a YOLOv5n checkpoint or state dict."""
 
     start: Path | None = None
     data: DetectorData = field(default_factory=DetectorData)

@@ -1,6 +1,6 @@
-"""How much a region that does not exist counts against a reading: fitted on held-out crops.
+"""Fit of the penalty on readings with a region that does not exist, on held-out crops.
 
-The figure stands in the country's file as `unknown_region_nats`.
+The country's file holds the penalty as `unknown_region_nats`.
 
 Example:
     python -m training.regions --crops crops --labels crops/drafts.csv --width-px 40
@@ -33,17 +33,17 @@ from training.recipes import ReaderData
 
 NATS = np.arange(0.0, 8.5, 0.5)
 ENOUGH = 1e-3
-"""Nats of mean loss: a larger weight must be worth more, since new codes come every year."""
+"""Least gain in mean loss, nats, for a larger penalty; new codes appear every year."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A weight and what came of it.
+    """A penalty weight and its results.
 
     Attributes:
-        nats: How much less likely a region that does not exist was made.
-        loss: Mean negative log-probability of what the plates say.
-        exact: Part of the plates whose best reading is right.
+        nats: Penalty on the log-probability of readings with a region that does not exist.
+        loss: Mean negative log-probability of the plates' texts.
+        exact: Share of the plates whose best reading is right.
     """
 
     nats: float
@@ -56,14 +56,14 @@ def try_weights(logits: Tensor, texts: Sequence[str], formats: Formats) -> list[
 
     Args:
         logits: float32 [N, classes, T].
-        texts: What the N plates say, each in one line if such a plate can say it, else in two.
-        formats: What plates may say; its own weight does not count.
+        texts: Texts of the N plates; a text that fits one line is read as one, others as two.
+        formats: Formats of the plates; their own weight is not used.
     """
     return [_try(logits, texts, replace(formats, unknown_region_nats=float(n))) for n in NATS]
 
 
 def fit_weight(trials: Sequence[Trial]) -> Trial:
-    """Return the least weight whose loss is as good as the best."""
+    """Return the least weight whose loss is within `ENOUGH` of the best one."""
     enough = min(trial.loss for trial in trials) + ENOUGH
     return min((one for one in trials if one.loss <= enough), key=lambda one: one.nats)
 
@@ -85,14 +85,14 @@ def _try(logits: Tensor, texts: Sequence[str], formats: Formats) -> Trial:
 def read_held_out(
     data: ReaderData, infer: Infer, formats: Formats, *, seed: int, width_px: int = 0
 ) -> _Plates:
-    """Read the crops that no training has seen, each cut a few times, a little off.
+    """Read the held-out crops, which no training uses; each is cut several times with small errors.
 
     Args:
-        data: Where the crops are.
-        infer: Rectifies and reads.
-        formats: What plates may say.
-        seed: Of the cuts.
-        width_px: What wider crops are shrunk to, as if the plates were far; 0: as they are.
+        data: Folders and tables of the crops.
+        infer: Function that calls STN and LPRNet.
+        formats: Formats of the plates.
+        seed: Seed of the cuts.
+        width_px: Wider crops are shrunk to this width, like plates further away; 0: unchanged.
 
     Raises:
         SettingsError: The tables cannot be read, or too few crops are held out.
@@ -114,7 +114,7 @@ def _move_away(crop: RealCrop, width_px: int) -> RealCrop:
 
 @dataclass(frozen=True)
 class _Plates:
-    """Logits float32 [N, classes, T], and what the N plates say."""
+    """Logits float32 [N, classes, T] and texts of N plates."""
 
     logits: Tensor
     texts: list[str]
@@ -132,7 +132,7 @@ def _act(given: Namespace) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print what each weight brings, and the one to take."""
+    """Print the results of each weight, and the weight to use."""
     command = Command("regions", "Weight of regions that do not exist, from held-out crops.")
     command.add_argument("--crops", type=Path, required=True, help="folder of cut-out plates")
     command.add_argument("--labels", type=Path, required=True, help="CSV of their texts")

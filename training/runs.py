@@ -1,4 +1,4 @@
-"""The folder of a training: its recipe, checkpoints, and weights that can be served from it."""
+"""The folder of a training: its recipe, its checkpoints, and weights that can be served."""
 
 from __future__ import annotations
 
@@ -25,26 +25,29 @@ log = logging.getLogger(__name__)
 R = TypeVar("R")
 RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
 FREE = {"formats", "training.workers"}
-"""What may differ when a run goes on: where the plate formats lie, whose content is compared, and
-how many processes make the samples, which stay the same ones."""
+"""Settings that may differ when a run is resumed.
+
+The path of the plate formats may differ, since their content is compared instead. The number of
+processes that make the samples does not change the samples.
+"""
 
 
 def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume: bool) -> R:
-    """Begin a training in a folder, or see that it can go on there.
+    """Begin a training in a folder, or check that it can be resumed there.
 
     Args:
-        folder: Of the run; made when it begins.
-        recipe: Written to `recipe.toml` when the run begins, and again when it is extended.
-        checkpoint: Name of the file to go on from.
-        formats: File of what plates may say; a copy of it goes along with the weights.
-        resume: Go on with the run that is there.
+        folder: Folder of the run; created when the run begins.
+        recipe: Recipe of the run; written to `recipe.toml` when the run begins or is extended.
+        checkpoint: Name of the file to resume from.
+        formats: File of the plate formats; its copy is kept with the weights.
+        resume: True to resume the run in the folder.
 
     Returns:
-        The recipe to train by, which knows where the run was extended.
+        The recipe to train by, including the steps or epochs at which the run was extended.
 
     Raises:
-        SettingsError: There is a run already, there is none to go on with, it began with another
-            recipe, weights without a run are there, or the folder cannot be written.
+        SettingsError: There is a run already, or none to resume, or weights without a run. Or the
+            run began with another recipe, or the folder cannot be written.
     """
     if not resume and (folder / checkpoint).exists():
         raise SettingsError(f"{folder}: a run is here already; --resume goes on with it")
@@ -68,13 +71,13 @@ def open_run(folder: Path, recipe: R, checkpoint: str, formats: Path, *, resume:
 
 
 def _has_weights(folder: Path) -> bool:
-    """Tell whether a folder has weights, or the sums of some: a checkpoint comes before both."""
+    """Tell whether a folder has weights or SHA256SUMS; a run writes its checkpoint before both."""
     names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
     return any(name == SUMS or (LISTED.search(name) and name != FORMATS_FILE) for name in names)
 
 
 def _extend(path: Path, recipe: Any) -> Any:
-    """Return the recipe to go on with; a run's own is written anew where the run gets longer."""
+    """Return the recipe to resume with; if the run gets longer, update its `recipe.toml`."""
     began = read_table(type(recipe), path)
     length = "steps" if hasattr(began.training, "steps") else "epochs"
     before, now = getattr(began.training, length), getattr(recipe.training, length)
@@ -93,7 +96,7 @@ def _extend(path: Path, recipe: Any) -> Any:
 
 
 def _keep(path: Path, value: Any, text: str, *, name: str) -> None:
-    """Write a table, or see that the one that is there says the same."""
+    """Write a table, or check that the existing one has the same values."""
     if path.exists():
         check_same(read_table(type(value), path), value, name, f"{path} says")
     else:
@@ -101,16 +104,16 @@ def _keep(path: Path, value: Any, text: str, *, name: str) -> None:
 
 
 def check_same(began: R, recipe: R, name: str, source: str) -> None:
-    """See that a run has the recipe or the plate formats that its folder has.
+    """Check that the requested recipe or plate formats equal those of the run's folder.
 
     Args:
-        began: What the folder has.
-        recipe: What is asked for.
-        name: Of what is compared, in the message.
-        source: Of `began`, in the message after `as`.
+        began: Recipe or formats in the folder.
+        recipe: Requested recipe or formats.
+        name: Name of the compared table in the message.
+        source: Origin of `began`, which follows `as` in the message.
 
     Raises:
-        SettingsError: Some value differs that decides what comes out.
+        SettingsError: A value differs that affects the result.
     """
     first, now = _flatten(asdict(began)), _flatten(asdict(recipe))  # type: ignore[call-overload]
     for key, value in first.items():
@@ -119,7 +122,7 @@ def check_same(began: R, recipe: R, name: str, source: str) -> None:
 
 
 def _flatten(table: dict[str, Any], within: str = "") -> dict[str, Any]:
-    """Name the values of tables in tables `table.key`."""
+    """Flatten nested tables; the names of their values become `table.key`."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         name = within + key
@@ -128,17 +131,17 @@ def _flatten(table: dict[str, Any], within: str = "") -> dict[str, Any]:
 
 
 def save_tensors(state: object, path: Path) -> None:
-    """Write tensors with PyTorch; a reader, or Ctrl-C, never leaves half a file there."""
+    """Write tensors with PyTorch; the file is replaced at once, so it is never half written."""
     part = path.with_name(path.name + ".part")
     torch.save(state, part)
     part.replace(path)
 
 
 def complete(folder: Path) -> None:
-    """Make a run's folder one to serve from: every network, and SHA256SUMS.
+    """Complete a run's folder for serving: add the missing networks and SHA256SUMS.
 
-    Networks that the run does not train are copied from the project's own weights, their 8-bit
-    forms, too.
+    Networks that the run does not train are copied from the project's own weights, with their
+    8-bit forms.
     """
     for name, network in NETWORKS.items():
         own = WEIGHTS / network.weights
@@ -156,7 +159,7 @@ def complete(folder: Path) -> None:
 
 
 def _copy_quantized(name: str, folder: Path) -> None:
-    """Copy the 8-bit form of one of the project's networks where it is not there yet."""
+    """Copy the 8-bit form of one of the project's networks, if the folder does not have it."""
     file = quantized.file_of(name, WEIGHTS)
     for own in (file, file.with_suffix(".bin")):
         if own.exists() and not (folder / own.name).exists():
@@ -165,28 +168,28 @@ def _copy_quantized(name: str, folder: Path) -> None:
 
 
 def _is_copy(path: Path) -> bool:
-    """Tell whether a run's file of weights is the project's own."""
+    """Tell whether a run's file of weights equals the project's own."""
     own = WEIGHTS / path.name
     return own.exists() and path.exists() and filecmp.cmp(path, own, shallow=False)
 
 
 class Progress:
-    """Tells now and then how far a training is."""
+    """Logs the progress of a training at intervals."""
 
     def __init__(self, steps: int, done: int = 0, *, every_s: float = 15.0) -> None:
-        """Begin to watch.
+        """Start the clock.
 
         Args:
-            steps: Steps of the whole run.
-            done: Steps that were done before.
-            every_s: Seconds from line to line.
+            steps: Number of steps of the whole run.
+            done: Number of steps that were made before.
+            every_s: Seconds between two lines of the log.
         """
         self._steps, self._done, self._every_s = steps, done, every_s
         self._began = self._told = time.monotonic()
         self._losses: list[float] = []
 
     def tell(self, step: int, loss: float) -> None:
-        """Note one step; log the mean loss since the last line, the pace and the time left."""
+        """Count one step; at intervals, log the mean loss, the time per step and the time left."""
         self._losses.append(loss)
         now = time.monotonic()
         if now - self._told < self._every_s and step < self._steps:
@@ -202,7 +205,7 @@ class Progress:
 
 
 def format_duration(seconds: float) -> str:
-    """Write seconds as `1 h 03 min`, `3 min` or `12 s`."""
+    """Format seconds as `1 h 03 min`, `3 min` or `12 s`."""
     minutes = round(seconds / 60)
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,6 +1,6 @@
-"""Where samples come from: plates drawn by a country's renderer, and cuts of real crops.
+"""Sources of samples: plates drawn by a country's renderer, and cuts of real crops.
 
-Each is called with a generator, from which alone its sample follows, and can be pickled for a
+A source is called with a generator, which alone determines its sample. Sources can be pickled for a
 worker.
 """
 
@@ -26,15 +26,15 @@ from training.crops import RealCrop
 
 Source = Callable[[np.random.Generator], Sample]
 LEAST_PX = 34
-"""Width of the smallest crops that real ones are shrunk to, margins included."""
+"""Least width to which real crops are shrunk, margins included."""
 
 
 @dataclass(frozen=True)
 class RenderedPlates:
-    """Plates of a country, some of them with the characters of a font.
+    """Source of a country's rendered plates, some of them with the characters of a font.
 
     Attributes:
-        formats: The country's file; read once in each process.
+        formats: The country's file; each process reads it once.
         font: TrueType font.
     """
 
@@ -57,10 +57,10 @@ def _read_font(font: Path) -> GlyphSource:
 
 
 def check_font(font: Path) -> None:
-    """See that plates can be drawn with a font.
+    """Check that plates can be drawn with a font.
 
     Raises:
-        SettingsError: It is no TrueType file that can be read.
+        SettingsError: The file is not a readable TrueType font.
     """
     try:
         _read_font(font)
@@ -72,7 +72,7 @@ def check_font(font: Path) -> None:
 
 @dataclass(frozen=True)
 class RealPlates:
-    """Cuts of evenly drawn real crops."""
+    """Source of cuts from real crops, drawn with equal probability."""
 
     crops: tuple[RealCrop, ...]
 
@@ -81,12 +81,12 @@ class RealPlates:
 
 
 def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:
-    """Cut a real plate out of a photo of it that was taken elsewhere."""
+    """Cut a real plate out of its photo, changed as if taken from another place."""
     return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
 
 
 def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
-    """See a real plate from elsewhere, from further away and in other light."""
+    """Change a real plate's photo: other viewpoint, greater distance, other light."""
     picture, quad = crop.picture, crop.quad
     if rng.random() < 0.6 and picture.shape[1] > LEAST_PX:
         size_w = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(picture.shape[1]))))
@@ -101,10 +101,10 @@ def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
 
 
 def _turn(rng: np.random.Generator, picture: Bgr, quad: Quad) -> tuple[Bgr, Quad]:
-    """Turn and shear a crop within a wider border, one in three by as much as cameras do.
+    """Turn and shear a crop inside a wider border; one crop in three is changed strongly.
 
-    The border continues the outermost pixels, for boxes looser than the crop is; round what is
-    turned far there is a bumper.
+    The border repeats the outermost pixels, so that boxes may be wider than the crop. Some strongly
+    changed crops get a bumper as border instead.
 
     Returns:
         The picture, and the corners in it.

@@ -1,4 +1,4 @@
-"""Weights that a training of the reader starts from: of narrower ones and other alphabets, too."""
+"""Initial weights of a reader's training; they may have a smaller width or another alphabet."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ OF_CLASSES = ("backbone.20.", "backbone.21.", "container.")
 
 
 def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str) -> None:
-    """Take the weights of a folder, `stn.pth` and `lprnet.pth`, for a training.
+    """Load the weights of a folder, `stn.pth` and `lprnet.pth`, as the start of a training.
 
-    Of weights for another alphabet, the rows of the characters that both know and of the blank are
-    taken; the others stay fresh. Those of narrower networks are grown. The folder's alphabet is
-    that of its `formats.toml`, without one that of `lprnet.pth`, which older ones do not have: it
-    is `UNTOLD` then.
+    If the alphabets differ, only the rows of common characters and of the blank are loaded. The
+    other rows keep their new weights. Weights of narrower networks are grown. The folder's alphabet
+    is that of its `formats.toml`, else that of `lprnet.pth`. Older files do not name theirs; it is
+    `UNTOLD` then.
 
     Args:
-        stn: Gets the weights.
-        lprnet: Gets the weights, rearranged.
-        folder: With `stn.pth` and `lprnet.pth`.
-        alphabet: Of the classes of `lprnet`.
+        stn: Network that gets the weights.
+        lprnet: Network that gets the weights, rearranged.
+        folder: Folder with `stn.pth` and `lprnet.pth`.
+        alphabet: Alphabet of the classes of `lprnet`.
 
     Raises:
-        WeightsError: A file cannot be read, or is of another network or alphabet.
+        WeightsError: A file cannot be read, or belongs to another network or alphabet.
     """
     _take(stn, grow(read_state(folder / NETWORKS[RECTIFIER].weights), stn.state_dict()), folder)
     state = read_state(folder / NETWORKS[READER].weights)
@@ -57,14 +57,14 @@ def take_weights(stn: nn.Module, lprnet: nn.Module, folder: Path, alphabet: str)
 
 
 def grow(state: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Spread the weights of a narrower network over a wider one, which computes the same.
+    """Put the weights of a narrower network into a wider one that computes the same.
 
-    What is new listens to everything at random, and nothing old listens to it yet.
+    New channels have random weights for all inputs. Old channels have weight 0 for new inputs.
     Source: Chen et al. 2016, "Net2Net: Accelerating Learning via Knowledge Transfer".
 
     Args:
-        state: Weights to take.
-        fresh: Weights of the wider network: what its new channels begin with.
+        state: Weights of the narrower network.
+        fresh: New weights of the wider network, with which its new channels begin.
     """
     return {
         name: _spread(tensor, fresh[name]) if name in fresh else tensor
@@ -73,9 +73,9 @@ def grow(state: dict[str, Tensor], fresh: dict[str, Tensor]) -> dict[str, Tensor
 
 
 def _spread(tensor: Tensor, fresh: Tensor) -> Tensor:
-    """Put a tensor into the first rows and columns of `fresh`, zeros beside it."""
+    """Put a tensor into the first rows and columns of `fresh`, with zeros to its right."""
     if tensor.ndim != fresh.ndim or tensor.shape[2:] != fresh.shape[2:]:
-        return tensor  # of another network: told of when it is taken
+        return tensor  # of another network: loading it raises an error
     if tensor.shape == fresh.shape or any(map(gt, tensor.shape, fresh.shape)):
         return tensor
     grown = fresh.clone()
@@ -85,7 +85,7 @@ def _spread(tensor: Tensor, fresh: Tensor) -> Tensor:
 
 
 def _agree(folder: Path, written: str | None) -> str:
-    """Return the alphabet of a folder's reader, of which its weights may say one themselves."""
+    """Return the alphabet of a folder's reader; `written` is the one in its weights, if any."""
     file = folder / FORMATS_FILE
     if not file.exists():
         return written or UNTOLD
@@ -104,9 +104,8 @@ def adapt(
     """Rearrange the weights of an LPRNet for another alphabet.
 
     Args:
-        state: Weights to take.
-        fresh: Weights of a network for the new alphabet: what characters begin with that only it
-            has.
+        state: Weights to rearrange.
+        fresh: New weights for the new alphabet; characters that only it has begin with them.
         theirs: Alphabet of `state`.
         ours: Alphabet of `fresh`.
     """

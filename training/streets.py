@@ -1,8 +1,9 @@
-"""Rendered street pictures with their plates as a YOLO data set, mixed into detector training.
+"""Rendered street pictures as a YOLO data set, mixed into the training of the detector.
 
-Photos hold one to three plates each, nearly all of them white; parked cars hold up to forty, of
-every format of a country, roads a few small ones, aslant, as cameras above gates and beside lanes
-see them by any light and weather, and plates seen from near fill their pictures.
+Photos have one to three plates each, nearly all of them white. Rendered pictures add other cases.
+Parked cars show up to forty plates, of every format of a country. Roads show a few small, tilted
+plates, as seen from above gates and beside lanes, in any light and weather. Near plates fill their
+pictures.
 
     python -m training.streets --out RENDERED --count 140 --seed 1
     plates train detector --extra RENDERED/images/train ...
@@ -28,20 +29,20 @@ from rendering.texts import random_text
 
 PLATES = (1, 2, 3, 5, 8, 12, 20, 30, 40)
 SHARES = (0.2, 0.15, 0.15, 0.12, 0.1, 0.1, 0.08, 0.05, 0.05)
-"""Of the pictures, by number of plates."""
+"""Shares of the pictures with each number of `PLATES`."""
 SIZES_WH = ((1280, 960), (1280, 720), (960, 960), (1920, 1080))
 SIDE_PX = 1280
-"""Longer side of the files."""
+"""Greatest longer side of the written pictures."""
 MOST_ON_A_ROAD = 6
-"""Plates."""
+"""Greatest number of plates in a picture of a road."""
 ROADS = 0.5
-"""Of the pictures."""
+"""Default share of road pictures."""
 NEAR_PX = (320.0, 700.0)
-"""Width of plates that fill their pictures."""
+"""Least and greatest width of plates that fill their pictures."""
 
 
 def draw_street(rng: np.random.Generator, country: Country | None = None) -> Scene:
-    """Draw parked cars with a random number of random plates; Russian ones without a country."""
+    """Draw parked cars with a random number of random plates; Russian ones if country is None."""
     country = country or russia()
     count = int(rng.choice(PLATES, p=SHARES))
     plates = [random_text(rng, country.formats) for _ in range(count)]
@@ -52,7 +53,7 @@ def draw_street(rng: np.random.Generator, country: Country | None = None) -> Sce
 
 
 def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene:
-    """Draw a road with one to six random plates; Russian ones without a country."""
+    """Draw a road with one to six random plates; Russian ones if country is None."""
     country = country or russia()
     count = int(rng.integers(1, MOST_ON_A_ROAD + 1))
     texts = [random_text(rng, country.formats)[0] for _ in range(count)]
@@ -61,7 +62,7 @@ def draw_road(rng: np.random.Generator, country: Country | None = None) -> Scene
 
 
 def draw_near(rng: np.random.Generator, country: Country | None = None) -> Scene:
-    """Draw a random plate that fills most of its picture; a Russian one without a country."""
+    """Draw a random plate that fills most of its picture; a Russian one if country is None."""
     name = str(rng.choice((country or russia()).drawn))
     photo = photograph_plate(rng, name, country=country, widths_px=NEAR_PX)
     box = np.concatenate([photo.quad.min(axis=0), photo.quad.max(axis=0)])
@@ -77,14 +78,14 @@ def draw_streets(
     roads: float = ROADS,
     near: float = 0.0,
 ) -> Iterator[Scene]:
-    """Draw `count` pictures, the same for the same seed; Russian ones without a country.
+    """Draw `count` pictures; the same seed gives the same pictures.
 
     Args:
-        count: Of the pictures.
-        seed: Each picture has its own generator from it.
-        country: Of the plates.
-        roads: Share of the pictures, 0 to 1; the others are parked cars.
-        near: Share of the pictures, 0 to 1, that hold one plate seen from near instead.
+        count: Number of pictures.
+        seed: Seed of the generators; each picture has its own.
+        country: Country of the plates; Russia when None.
+        roads: Share of road pictures, 0 to 1; the others show parked cars.
+        near: Share of pictures, 0 to 1, that show one near plate instead.
     """
     for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
         if _is_due(index, near):
@@ -94,7 +95,7 @@ def draw_streets(
 
 
 def _is_due(index: int, share: float) -> bool:
-    """Tell whether a picture is one of a share that is spread evenly."""
+    """Tell whether a picture belongs to an evenly spread share of all pictures."""
     return int((index + 1) * share) > int(index * share)
 
 

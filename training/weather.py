@@ -1,4 +1,4 @@
-"""What the detector's photos lack: night, blur, motion, noise and coarse compression."""
+"""Night, blur, motion, noise and coarse compression, which the detector's photos lack."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from orchestrator.picture_files import Bgr
 from rendering.camera import photograph, shrink
 
 ROUND = 1.5
-"""Width of a plate and what is round it, in widths of the plate."""
+"""Width of a plate with its surroundings, in widths of the plate."""
 NO_PLATE_PX = 80.0
-"""Width that stands in where a picture has no plate."""
+"""Width of a plate that is assumed for pictures without a plate."""
 COARSEST = 0.45
-"""Part of its size that a picture is shrunk to and enlarged from again, least."""
+"""Least scale to which a picture is shrunk before it is enlarged again."""
 
 
 class Weather:
-    """Changes training pictures as bad light, speed and bad cameras do; boxes stay where they are.
+    """Changes training pictures like bad light, speed and bad cameras; boxes do not move.
 
-    Takes the place of yolov5's `Albumentations`, which is called after the pictures are turned and
-    put together.
+    It replaces yolov5's `Albumentations`, which is called after the pictures are turned and
+    combined.
     """
 
     def __init__(self, share: float) -> None:
-        """Begin.
+        """Set the share of changed pictures.
 
         Args:
-            share: Of the pictures that are changed, in [0, 1].
+            share: Share of the pictures that are changed, in [0, 1].
         """
         self.share = share
 
     def __call__(
         self, picture: Bgr, labels: NDArray[np.float64], p: float = 1.0
     ) -> tuple[Bgr, NDArray[np.float64]]:
-        """Change a picture or leave it.
+        """Change a picture, or return it unchanged.
 
         Args:
             picture: (H, W, 3) uint8 BGR.
-            labels: (N, 5) class and box xywh in parts of the picture.
-            p: Taken because yolov5's own takes it.
+            labels: (N, 5) class and box xywh, relative to the picture's size.
+            p: Factor on the share; a parameter of yolov5's `Albumentations`.
         """
         # yolov5 draws from the global generator, which every epoch seeds anew.
         rng = np.random.default_rng(np.random.randint(2**31))  # noqa: NPY002
@@ -56,7 +56,7 @@ class Weather:
 
 
 def _coarsen(rng: np.random.Generator, picture: Bgr) -> Bgr:
-    """Shrink a picture and enlarge it again, as cameras' digital zoom does."""
+    """Shrink a picture and enlarge it again, like a camera's digital zoom."""
     size_wh: Sequence[int] = picture.shape[1::-1]
     small = shrink(picture, float(rng.uniform(COARSEST, 1)))
     return cv2.resize(small, size_wh, interpolation=cv2.INTER_LINEAR).astype(np.uint8)

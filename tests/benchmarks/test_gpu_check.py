@@ -1,4 +1,4 @@
-"""What the check of the GPU compares, on answers and placements made up."""
+"""Comparisons of the GPU check, on made-up answers and placements."""
 
 from dataclasses import replace
 

@@ -13,9 +13,9 @@ def cell(
     plates: int = 0,
     **seconds: float,
 ) -> CellFigures:
-    """A cell with so many calls of 100 ms in each round of a second; a call takes 20 ms of CPU.
+    """Return a cell with given numbers of calls in its rounds of 1 s; a call takes 20 ms of CPU.
 
-    Of its two pictures' time inside, the stages take so many `seconds`.
+    Each call lasts 100 ms. The `seconds` are the time of each stage for both of its pictures.
     """
     counters = {f"{stage} stage_sum": both for stage, both in seconds.items()}
     counters |= {"picture stage_count": 2.0} if seconds else {}

@@ -1,4 +1,4 @@
-"""What is asked and when, what of it is right, and what comes over the wire."""
+"""Calls of the soak test: their order, the check of their answers, and their messages."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""What grows is found, and what only looks like it is not."""
+"""Detection of growth in samples, without false alarms."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from benchmarks.soak.judgement import (
 )
 
 CALLS = np.linspace(0, 10_000, 401)
-"""Of a run of 10,000, a sample every 25."""
+"""Numbers of calls at the samples: a run of 10,000 calls with a sample every 25."""
 ALLOWANCE = Allowance(noise=8, per_1000=0.1)
 NOISE = np.random.default_rng(0).normal(0, 2, len(CALLS))
 

@@ -1,4 +1,4 @@
-"""What a report makes of samples, and what it says and writes."""
+"""Report of the soak test: its findings from samples, its text and its files."""
 
 import csv
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a trial changes in a model's configuration, and the pictures it sends."""
+"""Changes of a model's configuration by a trial, and the pictures that it sends."""
 
 from dataclasses import replace
 from typing import Any

@@ -51,7 +51,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Where a gateway in front of a real server is; without a browser none is started."""
+    """URL of a gateway in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
     with own_server(ServerOptions()) as served:
         gateway = start(

@@ -1,4 +1,4 @@
-"""What a person does with the page, and what they see of it."""
+"""Actions of a person on the page, and the visible result."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def see(locator: Any) -> Bgr:
 
 
 def drawn_xyxy(page: Any, width: int) -> NDArray[np.float64]:
-    """Return what surrounds all that differs where outlines are drawn, in pixels of the picture.
+    """Return the box round all pixels that outlines change, in pixels of the picture.
 
     Args:
-        page: With one picture, in which there is one plate.
-        width: Of the picture, pixels.
+        page: Page with one picture, which has one plate.
+        width: Width of the picture, pixels.
     """
     page.evaluate("document.querySelectorAll('.label').forEach(one => one.hidden = true)")
     stage = page.locator(".stage")

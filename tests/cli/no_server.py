@@ -1,4 +1,4 @@
-"""What clients without a server have in common."""
+"""Base class of clients that need no server."""
 
 
 class NoServer:

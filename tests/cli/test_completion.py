@@ -1,4 +1,4 @@
-"""What a shell is told when somebody presses the Tab key."""
+"""Completions that a shell gets when somebody presses the Tab key."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the command line says of the gateway, and what it may not say."""
+"""Options of the gateway from the command line, and rejected ones."""
 
 import subprocess
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What `plates serve` checks before it starts anything, and what it says then."""
+"""Checks of `plates serve` before the start, and its messages after it."""
 
 import re
 from collections.abc import Callable

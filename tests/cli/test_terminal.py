@@ -1,4 +1,4 @@
-"""What a terminal shows while pictures are recognised: a real one's other end."""
+"""Output on a terminal while pictures are recognised, read from a real one's other end."""
 
 import os
 import pty
@@ -23,7 +23,7 @@ def photos(tmp_path: Path) -> Path:
 
 
 def read_all(terminal: int) -> str:
-    """What was written to a terminal until its last writer was gone."""
+    """Return everything written to a terminal until its last writer closed it."""
     said = b""
     while True:
         try:

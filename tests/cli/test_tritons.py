@@ -39,13 +39,13 @@ class Fake:
 
 @pytest.fixture
 def told() -> list[str]:
-    """What happens, in order."""
+    """Events of the test, in order."""
     return []
 
 
 @pytest.fixture
 def begun() -> list[Fake]:
-    """Those that were started."""
+    """Tritons that were started."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""What a client may be given: addresses, timeouts, regions and other parameters."""
+"""Arguments of a client: addresses, timeouts, regions and other parameters."""
 
 import json
 import math

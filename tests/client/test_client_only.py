@@ -1,4 +1,4 @@
-"""Where only a client is installed, what needs more says so in one sentence."""
+"""Installation of only the client: one sentence says what a command or a function lacks."""
 
 import pytest
 

@@ -22,9 +22,9 @@ PICTURE = b"a picture"
 PYTHON = (sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c")
 """Runs code; from 3.12 on it would warn of each fork, because NumPy has threads."""
 BEGINNINGS = (b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{")
-"""Of an answer."""
+"""Incomplete beginnings of an answer."""
 WITHOUT_END = struct.pack("ii", 1, 0)
-"""Of SO_LINGER: close with a reset."""
+"""Value of SO_LINGER that closes a connection with a reset."""
 ENDS = pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
 
 
@@ -32,10 +32,10 @@ class Server:
     """Counts connections and requests; the nth request of a connection gets the nth answer.
 
     Attributes:
-        answers: To the first requests of a connection.
-        goes_on: Whether the last answer is given to all further requests.
-        listens_on: Whether, else, one more request is taken before the connection is closed.
-        resets: Whether it is closed with a reset.
+        answers: Answers to the first requests of a connection.
+        goes_on: True to give the last answer to all further requests.
+        listens_on: True to take one more request after the answers, before the close.
+        resets: True to close the connection with a reset.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a server says is told as the error that a caller can act on."""
+"""Server messages become errors that a caller can act on."""
 
 import pytest
 from tritonclient.utils import InferenceServerException
@@ -20,7 +20,7 @@ def fault_of(message: str, status: str) -> Exception:
 
 
 def refusals() -> set[str]:
-    """What the service says of hostile pictures."""
+    """Return the service's error messages about hostile pictures."""
     said = set()
     for file in [b"", b"%PDF-1.7", *{**bombs(), **metadata(), **damaged(), **truncated()}.values()]:
         try:

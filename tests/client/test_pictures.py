@@ -1,4 +1,4 @@
-"""What a caller may have a picture in."""
+"""Types in which a caller may pass a picture."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What comes of a picture of many, and how many calls fit a server."""
+"""Results for one picture of many, and the number of calls that fit a server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a caller is told when a server, or a balancer before it, fails."""
+"""Errors that a caller gets when a server, or a load balancer in front of it, fails."""
 
 import socket
 from collections.abc import Iterator

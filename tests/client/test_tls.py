@@ -1,4 +1,4 @@
-"""Whose certificates a client trusts, and what it says of others."""
+"""Certificates that a client trusts, and its errors about others."""
 
 import socket
 import ssl

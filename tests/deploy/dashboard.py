@@ -7,7 +7,7 @@ from pathlib import Path
 
 DASHBOARD = Path(__file__).resolve().parents[2] / "deploy/monitoring/grafana/dashboards/plates.json"
 ALL = ".*"
-"""What every variable of the dashboard stands for when nothing was chosen."""
+"""Value of every variable of the dashboard when nothing is chosen."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What `make image-check` tries in a Docker engine, as far as it can be seen without one."""
+"""Steps of `make image-check` in a Docker engine, as far as they can be checked without one."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the autoscaler of deploy/kubernetes goes by, from the gateway's gauges to its metric."""
+"""Metric of the autoscaler of deploy/kubernetes, computed from the gateway's gauges."""
 
 import re
 import shutil
@@ -36,7 +36,7 @@ tests:
           - {{labels: '{{pod="fitting"}}', value: 0.1}}
           - {{labels: '{{pod="idle"}}', value: 0}}
 """
-"""What gateway and Triton tell of two pods that work and one without calls; the adapter's share."""
+"""Metrics of gateway and Triton for two working pods and an idle one; the adapter's share."""
 PENDING = 'nv_inference_pending_request_count{model="plate_recognition",namespace="plates"'
 
 

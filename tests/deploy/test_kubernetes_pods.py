@@ -16,9 +16,9 @@ from tests.samples import PROJECT
 
 MIB = 2**20
 IDLE = 1000 * MIB
-"""What a server of two cores takes without calls, 64 MiB of /dev/shm included; measured."""
+"""Measured memory of a server of two cores without calls, 64 MiB of /dev/shm included."""
 LARGEST_CALL = 2.4 * Limits().body_bytes
-"""What an unpacked picture of the gateway's largest size takes of /dev/shm; 2.4 was measured."""
+"""Use of /dev/shm by an unpacked picture of the gateway's largest size; 2.4 was measured."""
 SHM_OF_A_WORKER = 8 * MIB
 GATEWAY_S = 20
 """How long the gateway may take to end, calls in work included."""

@@ -21,10 +21,10 @@ class Block:
     """A fenced block.
 
     Attributes:
-        page: Its file.
-        line: Of its first line, counted from 1.
-        language: As the fence says, `""` where it says none.
-        text: What is inside, without the indent of a list.
+        page: File of the page.
+        line: Number of the block's first line, counted from 1.
+        language: Language in the fence, `""` if there is none.
+        text: Content of the block, without the indent of a list.
     """
 
     page: Path
@@ -34,7 +34,7 @@ class Block:
 
     @property
     def name(self) -> str:
-        """Where it stands, for people."""
+        """Readable place of the block: page and line."""
         return f"{self.page.relative_to(PROJECT)}:{self.line}"
 
 

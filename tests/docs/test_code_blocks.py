@@ -1,6 +1,6 @@
-"""What the pages show can be done: each code block is checked as far as it can be without a server.
+"""Code blocks of the pages, each checked as far as possible without a server.
 
-What needs one is run in tests/integration/test_docs.py.
+Blocks that need a server are run in tests/integration/test_docs.py.
 """
 
 import ast

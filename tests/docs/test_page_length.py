@@ -15,7 +15,7 @@ CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 WRITTEN = re.compile(
     r"<!-- (?:figures: [\w-]+|(soak[\w-]*)) -->.*?<!-- end of (?:figures|\1) -->", re.DOTALL
 )
-"""What a command writes between its marks."""
+"""Text that a command writes between its marks."""
 TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 TARGET = re.compile(r"\]\([^)]*\)")
 WORD = re.compile(r"[^\W_][\w'/.-]*")
@@ -32,7 +32,7 @@ def words(page: str) -> int:
 
 
 def holds_figures(table: str) -> bool:
-    """Whether at least half of a table's columns are ranged right."""
+    """Tell whether at least half of a table's columns are aligned to the right."""
     columns = table.splitlines()[1].strip("|").split("|")
     return 2 * sum(column.strip().endswith(":") for column in columns) >= len(columns)
 

@@ -1,9 +1,9 @@
 """Average precision against COCO's own tools.
 
-COCO samples the interpolated precision, ours is its whole area. Between two neighbouring recalls
-k / n it is constant, so COCO's samples at the middles (k - 1/2) / n have the area as their mean:
-only rounding is left, 1e-9. With COCO's own 101 recalls a falling curve of at most 1 is off its
-area by at most a hundredth.
+COCO samples the interpolated precision; ours is the whole area under it. Between two neighbouring
+recalls k / n the precision is constant. So COCO's samples at the middles (k - 1/2) / n have the
+area as their mean, and only rounding is left: 1e-9. With COCO's own 101 recalls, the mean of a
+falling curve of at most 1 differs from its area by at most a hundredth.
 """
 
 import numpy as np

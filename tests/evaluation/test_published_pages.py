@@ -31,7 +31,7 @@ def published() -> Published:
 
 
 def prose(text: str) -> str:
-    """What a person writes: no written parts, no history, no code and no links' targets."""
+    """Return a page's hand-written text: no generated parts, history, code or link targets."""
     return CODE_OR_TARGET.sub("", HISTORY.sub("", PART.sub("", text)))
 
 

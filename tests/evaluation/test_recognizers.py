@@ -1,4 +1,4 @@
-"""What recognises, with scripted networks, and whose formats and name it has."""
+"""Recognizers with scripted networks: their results, formats and names."""
 
 from pathlib import Path
 

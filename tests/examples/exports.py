@@ -14,8 +14,8 @@ class Export(nn.Module):
     """float32 [B, 3, H, W] RGB in [0, 1] -> [B, 4 + 1, N]: centre, size and score of every anchor.
 
     Args:
-        yolo: Ours.
-        size_hw: Whose anchors are kept as constants, as exports of one size do; None: of any.
+        yolo: The project's detector.
+        size_hw: Size whose anchors are kept as constants, for exports of one size; None: any size.
     """
 
     def __init__(self, yolo: Yolo, size_hw: tuple[int, int] | None = None) -> None:

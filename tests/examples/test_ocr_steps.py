@@ -67,7 +67,7 @@ def test_what_is_no_picture_is_refused(encoded: bytes) -> None:
         steps.preprocess(np.array([encoded], np.object_))
 
 
-# Where text is
+# Positions of text
 
 
 def test_an_empty_map_has_no_lines() -> None:
@@ -175,7 +175,7 @@ def test_without_text_a_blank_crop_travels_alone() -> None:
     assert [corners.shape, scores.shape, counts.shape] == [(0, 4, 2), (0,), (0,)]
 
 
-# What a line says
+# Text of a line
 
 
 def test_no_step_is_no_text() -> None:

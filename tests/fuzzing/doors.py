@@ -45,8 +45,8 @@ class Sent:
     """A request as its bytes come in.
 
     Attributes:
-        door: Name of the one it goes through, of `DOORS`.
-        said: What is said of the body: its content type, the size of its JSON, or a query.
+        door: Name of the request's door, a key of `DOORS`.
+        said: Description of the body: its content type, the size of its JSON, or a query.
         body: The rest.
     """
 
@@ -131,10 +131,10 @@ def ask(sent: Sent) -> str:
     """Send a request through its door.
 
     Returns:
-        What came of it: `answered` or `refused`.
+        The outcome: `answered` or `refused`.
 
     Raises:
-        Fault: Something else came of it.
+        Fault: The outcome is another one.
     """
     return DOORS[sent.door](sent)
 
@@ -200,7 +200,7 @@ class Aborted(Exception):  # noqa: N818 - as gRPC ends a call
 
 @dataclass
 class Context:
-    """What gRPC knows of a call."""
+    """Context of a gRPC call."""
 
     message: bytes
 

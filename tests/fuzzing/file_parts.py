@@ -78,8 +78,8 @@ def exif(*entries: tuple[int, int, int, int], order: str = "<", following: int =
 
     Args:
         entries: Tag, type, count and value.
-        order: Of bytes, as `struct` says it.
-        following: Where the next directory begins; 8 is this one.
+        order: Byte order, as `struct` writes it.
+        following: Offset of the next directory; 8 is this one.
     """
     mark = b"II*\0" if order == "<" else b"MM\0*"
     table = b"".join(struct.pack(f"{order}HHII", *entry) for entry in entries)

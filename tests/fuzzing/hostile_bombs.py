@@ -24,7 +24,7 @@ SCANS = 3000
 TIMES = 90
 """As often comes a part that is cheap once."""
 RUNS = b"\xff\x01\0\2\xff\xff" * 50
-"""Of a BMP: 255 pixels of one colour, then a step of 255 to the right and 255 up."""
+"""Runs of a BMP: 255 pixels of one colour, then a step of 255 to the right and 255 up."""
 
 
 def unpacked(size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What says more of a picture than its pixels: EXIF that loops or lies, heads and segments too."""
+"""Hostile metadata of pictures: EXIF, headers and segments with loops or false values."""
 
 from tests.fuzzing.file_parts import (
     PNG,

@@ -120,7 +120,7 @@ def polyglots() -> Files:
 
 
 def rubbish() -> Files:
-    """What is no picture at all."""
+    """Return files that are not pictures."""
     others = {"GIF": encoded("GIF", "P"), "TIFF": encoded("TIFF"), "ICO": encoded("ICO"),
               "PPM": encoded("PPM"), "BMP of one colour": encoded("BMP", "P"), "SVG": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
               "EXR": b"v/1\x01" + bytes(99), "HDR": b"#?RADIANCE\n", "AVIF": b"\0\0\0 ftypavif",

@@ -25,13 +25,13 @@ Mutator = Callable[[bytes, int, int], bytes]
 
 @dataclass
 class Notes:
-    """What a session has seen, in a file that is there however the session ends.
+    """Results of a session, in a file that exists even if the session crashes.
 
     Attributes:
-        folder: For the findings, and `notes.json`.
-        executions: Inputs tried.
-        outcomes: How often each came.
-        findings: Where faults came from.
+        folder: Folder of the findings and of `notes.json`.
+        executions: Number of inputs tried.
+        outcomes: Number of times that each outcome came.
+        findings: File and error of each fault, by the place that raised it.
     """
 
     folder: Path
@@ -72,8 +72,8 @@ def run(
     Args:
         door: Takes an input and tells what came of it; anything that it raises is a finding.
         seeds: Inputs to begin with.
-        words: That inputs may hold.
-        mutate: Makes an input of another; libFuzzer's own way when None.
+        words: Words that inputs may contain.
+        mutate: Function that makes an input from another; libFuzzer's own when None.
     """
     parser = argparse.ArgumentParser(description="Fuzz for some minutes.")
     parser.add_argument("folder", type=Path, help="of seeds, findings and notes")

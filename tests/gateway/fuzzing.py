@@ -33,7 +33,7 @@ CHECKED = (
     "ignored_auth",
 )
 NOT_IN_THE_SCHEMA = "roi"
-"""Of two sides, which is the smaller one is in words alone."""
+"""Parameter whose order of sides the schema gives in words only."""
 
 
 def send_pictures() -> None:

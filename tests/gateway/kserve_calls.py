@@ -23,13 +23,13 @@ def sent(array: np.ndarray, name: str, binary: bool = True) -> InferInput:
 
 
 def understood(*inputs: InferInput, **arguments) -> Request:
-    """What becomes of a call that tritonclient makes."""
+    """Return the parsed request of a call that tritonclient makes."""
     body, json_size = InferenceServerClient.generate_request_body(list(inputs), **arguments)
     return parse(MODEL, "", body, json_size, {})
 
 
 def parsed(**members: object) -> Request:
-    """What becomes of a call as JSON."""
+    """Return the parsed request of a call in JSON."""
     return parse(MODEL, "", json.dumps(members).encode(), None, {})
 
 

@@ -1,7 +1,7 @@
 """One event loop for all tests with grpc.aio.
 
-What gRPC's one queue of events holds for a server or channel of an earlier test it hands to the
-loop of that test, which must not be closed by then.
+gRPC has one queue of events for all loops. It passes events of an earlier test's server or channel
+to that test's loop. So that loop must not be closed by then.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Whose turn it is, and how the refused are held."""
+"""Order of waiting calls, and delays of rejections."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What an HTTP application answers once its process is to end."""
+"""Answers of an HTTP application during shutdown."""
 
 from pathlib import Path
 from typing import Any

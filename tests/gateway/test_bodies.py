@@ -1,4 +1,4 @@
-"""What the headers say of a body before it is read."""
+"""Headers that describe a body before it is read."""
 
 import pytest
 

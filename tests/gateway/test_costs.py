@@ -1,4 +1,4 @@
-"""What it takes to answer a call."""
+"""Memory and share of a client's turns that a call costs."""
 
 import pytest
 

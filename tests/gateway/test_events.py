@@ -1,4 +1,4 @@
-"""What the gateway is told while it runs."""
+"""Events that the gateway receives while it runs."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What the gRPC port bounds, and who calls."""
+"""Limits of the gRPC port, and the addresses of its clients."""
 
 import asyncio
 import logging

@@ -21,7 +21,7 @@ CALL = Call(MODEL, ())
 
 
 def answered(request: Request, *outputs: Tensor, id: str = "") -> tuple[InferResult, dict]:
-    """What tritonclient reads from an answer, and its headers."""
+    """Return the result that tritonclient reads from an answer, and the answer's headers."""
     body, headers = render(Answer(MODEL, "1", id, outputs), request)
     return InferResult.from_response_body(body, header_length=headers.get(JSON_SIZE)), headers
 

@@ -1,4 +1,4 @@
-"""Where bodies are parsed: small ones in place, large ones in a process beside."""
+"""Parsing of bodies: small ones in the same process, large ones in another."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Where a gateway listens, and with whom."""
+"""Addresses of a gateway, and the processes that share them."""
 
 import resource
 import socket
@@ -36,7 +36,7 @@ def run_gateway(options: GatewayOptions) -> str:
 
 @pytest.mark.parametrize("taken", ["http", "grpc", "metrics"])
 def test_a_port_is_not_shared_with_another_service(taken: str, tmp_path: Path, monkeypatch) -> None:
-    """Who has it shares it with everybody of this user, as several processes of a gateway do."""
+    """The other service lets this user's processes share its port, as a gateway's processes do."""
     monkeypatch.setenv("GRPC_VERBOSITY", "NONE")  # as whoever starts it sets it
     names = ("http", "grpc", "metrics")
     addresses = {

@@ -1,4 +1,4 @@
-"""What the data plane notes of a call."""
+"""Figures that the data plane records about a call."""
 
 import pytest
 

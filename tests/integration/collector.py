@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Span(NamedTuple):
-    """What the tests ask of a span; ids as hexadecimal digits, no parent when empty."""
+    """Checked parts of a span; ids are hexadecimal digits, an empty parent is none."""
 
     name: str
     trace: str

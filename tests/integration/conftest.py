@@ -36,8 +36,8 @@ class InFront:
     """A gateway in front of the server.
 
     Attributes:
-        options: It was started with.
-        url: Of its HTTP.
+        options: Options of the gateway.
+        url: URL of its HTTP port.
     """
 
     options: GatewayOptions

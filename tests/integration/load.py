@@ -11,11 +11,11 @@ from tests.waiting import until
 
 
 class Load:
-    """So many callers for each URL, for the length of a `with` block.
+    """A number of callers for each URL, for the length of a `with` block.
 
     Attributes:
         texts: The first plate of each answer.
-        errors: What was told in place of an answer.
+        errors: Errors in place of answers.
     """
 
     def __init__(self, *urls: str, callers: int = 3) -> None:

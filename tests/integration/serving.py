@@ -19,9 +19,9 @@ class Serving:
 
     Attributes:
         process: The command.
-        url: Where its HTTP is.
-        grpc: Where its gRPC is.
-        printed: What the command said until it was ready.
+        url: URL of its HTTP port.
+        grpc: Address of its gRPC port.
+        printed: Output of the command until it was ready.
     """
 
     process: subprocess.Popen[str]

@@ -1,4 +1,4 @@
-"""What `plate_recognition` answers on a real Triton server, over HTTP and gRPC."""
+"""Answers of `plate_recognition` on a real Triton server, over HTTP and gRPC."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What a client can ask a real server for beside everything about every plate."""
+"""Requests of a client to a real server for less than everything about every plate."""
 
 from orchestrator.client import PlateClient
 from orchestrator.plates import Plate

@@ -35,7 +35,7 @@ def pictures() -> list[bytes]:
 
 @pytest.fixture
 def alone(wire: Wire, pictures: list[bytes]) -> list[Plates]:
-    """What each picture gets when nobody else calls."""
+    """Plates of each picture when nobody else calls."""
     with PlateClient(wire.url, timeout_s=TIMEOUT_S) as client:
         plates = [client.recognize(picture) for picture in pictures]
     assert [one.texts for one in plates] == [[text] for text in STREETS]

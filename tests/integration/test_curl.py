@@ -18,7 +18,7 @@ READ = (
 )
 """The line as the documentation has it."""
 AS_JSON = f"{READ} -H content-type:application/json"
-"""What pictures of 3 MB and more need: without it this Triton takes the body for a form's."""
+"""Line for pictures of 3 MB and more; without its header this Triton reads the body as a form."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the pages show works as it stands there: what asks a server is run against one.
+"""Code blocks of the pages that call a server, each run against one exactly as written.
 
 tests/docs/test_code_blocks.py checks all other blocks.
 """
@@ -23,7 +23,7 @@ BOXES = {
     "TO05577": (593, 635, 797, 682),
     "M456OP199": (860, 337, 1061, 383),
 }
-"""Where the plates of the street are, as the table of the first page says, pixels."""
+"""Boxes of the street's plates, from the table of the first page, pixels."""
 ASKING = [
     page
     for page in PAGES
@@ -44,7 +44,7 @@ IMPORT = re.compile(r"^(?:import|from) (\w+)", re.MULTILINE)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What the pages name: pictures, folders of them, crops of plates, a clip, a list of plates."""
+    """Folder with the pages' files: pictures, folders of them, crops, a clip, a list of plates."""
     for name in ("car", "van", "photo", "folder/a", "folder/b", "photos/car", "gate/car"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(STREET, tmp_path / f"{name}.jpg")

@@ -143,7 +143,7 @@ def test_administration_is_not_there(through: object) -> None:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came over REST."""
+    """Response of the REST API."""
 
     status: int
     type: str

@@ -1,4 +1,4 @@
-"""What the monitoring looks at is what a real server exports and a real Prometheus makes of it."""
+"""Monitoring of a real server by a real Prometheus: series, panels and rules."""
 
 import math
 import re

@@ -77,7 +77,7 @@ def words(line: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    """Who has followed the page to its end."""
+    """Reader who has followed the page to its end."""
     folder = tmp_path_factory.mktemp("checkout")
     tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
     for name in tracked - {"hide_plates"}:

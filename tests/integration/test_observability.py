@@ -1,4 +1,4 @@
-"""What an operator sees of a request: metrics, the log, ids that client and server share."""
+"""Traces of a request for an operator: metrics, the log, ids that client and server share."""
 
 import json
 import re
@@ -24,7 +24,7 @@ SERIES = re.compile(r"^(plates_\w+(?:\{[^}]*\})?) (\S+)$", re.MULTILINE)
 
 @pytest.fixture
 def grown(server: Server) -> Callable[[], dict[str, float]]:
-    """What the server has counted since the test began, by series."""
+    """Growth of the server's counters since the test began, by series."""
     before = scraped(server)
     return lambda: {name: value - before[name] for name, value in scraped(server).items()}
 

@@ -1,4 +1,4 @@
-"""What is served is what was trained."""
+"""Exported networks answer like the trained ones."""
 
 import resource
 import shutil

@@ -1,4 +1,4 @@
-"""What is said where a command of this package cannot do what was asked for."""
+"""Error messages of this package's commands."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ share = 0
 
 @pytest.fixture
 def formats(tmp_path: Path) -> Path:
-    """Of a country whose renderer fails for some texts and for a format that is never drawn."""
+    """Formats of a country whose renderer fails for some texts and for a format without a share."""
     (tmp_path / "renderer.py").write_text(SEVEN)
     (tmp_path / "formats.toml").write_text(FORMATS)
     return tmp_path / "formats.toml"

@@ -1,4 +1,4 @@
-"""What docs/kinds.md says of each kind of plate is what the formats say."""
+"""Agreement of docs/kinds.md with the formats, for each kind of plate."""
 
 import re
 from pathlib import Path

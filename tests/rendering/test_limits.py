@@ -1,4 +1,4 @@
-"""What plates may have at most: the reader has 18 steps for a line of 24 x 94 pixels."""
+"""Limits of plates: the reader has 18 steps for a line of 24 x 94 pixels."""
 
 import numpy as np
 import pytest

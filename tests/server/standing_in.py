@@ -7,7 +7,7 @@ import sys
 from orchestrator.server.workers import PROGRAM
 
 ARGUMENTS = ["shm", "1", "1", "1", "/backends", "stn_0_0", "DEFAULT"]
-"""What a worker is given: `python -c code` before it fills as many places as its program does."""
+"""Arguments of a worker; `python -c code` takes as many places before them as its real program."""
 
 
 def start_worker(code: str, **variables: str) -> subprocess.Popen:

@@ -1,4 +1,4 @@
-"""What failed is tried again after growing pauses."""
+"""Retries after a failure, with growing pauses."""
 
 from orchestrator.server.backoff import Backoff
 

@@ -84,9 +84,9 @@ class Story:
     """This process as a server with one worker.
 
     Attributes:
-        prefix: Of what workers write down.
-        told: Of whom the care has told.
-        renewed: Models of which it has told that they have new workers.
+        prefix: Prefix of the heartbeat files that workers write.
+        told: Deaths that the care has reported.
+        renewed: Models whose new workers the care has reported.
     """
 
     prefix: str

@@ -1,4 +1,4 @@
-"""What the log says of a dead worker, and which calls may be to blame."""
+"""Log lines about a dead worker, and the calls that may be to blame."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Where a server lies, and its backends as Triton takes them."""
+"""Location of a server's programs, and the layout of its backends for Triton."""
 
 import os
 import sys

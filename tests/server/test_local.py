@@ -1,4 +1,4 @@
-"""What a server needs before it starts, kept for as long as it is served."""
+"""Preparation of a server's files, which are kept as long as it is served."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What can be seen before a start."""
+"""Checks before a start."""
 
 import errno
 import socket

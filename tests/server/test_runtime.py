@@ -1,4 +1,4 @@
-"""What a server keeps on disk, and paths that a worker can read."""
+"""Files of a server on disk, and paths that a worker can read."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What the detector's pictures are made to look like: where, how often and how reproducibly."""
+"""Changes of the detector's pictures: their share, their labels and their reproducibility."""
 
 import numpy as np
 import pytest

@@ -81,7 +81,7 @@ class InferenceResponse:
 
 @dataclass
 class ResponseSender:
-    """What a decoupled model answers through; notes what it was given."""
+    """Sender of a decoupled model's responses; records each response."""
 
     sent: list[InferenceResponse] = field(default_factory=list)
     is_ended: bool = False

@@ -1,4 +1,4 @@
-"""What callers hear of a failure."""
+"""Error messages that callers get after a failure."""
 
 from importlib import import_module
 

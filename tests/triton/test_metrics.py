@@ -1,4 +1,4 @@
-"""What the model tells Triton to count, without Triton."""
+"""Metrics that the model reports to Triton, tested without Triton."""
 
 import pytest
 

@@ -28,7 +28,7 @@ EVERYTHING = [
     *("character_scores", "candidates", "candidate_scores", "corners", "formats"),
 ]
 PLATE = [100.0, 100.0, 200.0, 125.0, 0.9, 0.0]
-"""What the detector tells: a box, a score, a class. It sees so small a picture as it is."""
+"""Row of the detector: a box, a score, a class. So small a picture is not scaled."""
 
 
 def read_config() -> str:

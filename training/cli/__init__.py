@@ -1,1 +1,1 @@
-"""The commands of `plates` that make weights: one module a command."""
+"""The commands of `plates` that make weights; each command has one module."""

@@ -57,7 +57,7 @@ def train_reader(
     with show_progress("reader", out):
         file = choose_recipe(recipe, out, "reader.toml", resume=resume)
         asked = override(read_table(ReaderRecipe, file), start=start, formats=formats)
-        if asked.formats is None and not (resume and recipe is None):  # a run has its own
+        if asked.formats is None and not (resume and recipe is None):  # a run has its own formats
             asked = override(asked, formats=formats_of_environment())
         asked = replace(
             asked,

@@ -1,4 +1,4 @@
-"""What the commands `plates train ...` share: options, recipes, and how a run begins and ends."""
+"""Shared parts of the commands `plates train ...`: options, recipes, start and end of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from training.recipes import SHIPPED
 if TYPE_CHECKING:
     import torch
 
-# PyTorch is imported by the command that needs it, so that --help is quick.
+# Only the command that needs PyTorch imports it, so that --help is quick.
 
 log = logging.getLogger("training")
 
@@ -41,7 +41,7 @@ SeedOption = Annotated[int | None, typer.Option(min=0, help="Instead of the reci
 
 @contextmanager
 def show_progress(name: str, out: Path) -> Iterator[None]:
-    """Show errors as one sentence and progress as it comes; end on Ctrl-C with what to do next."""
+    """Show errors in one sentence, and progress; on Ctrl-C, say how to resume the run."""
     with show_errors(verbose=False):
         log.setLevel(logging.INFO)
         try:
@@ -54,7 +54,7 @@ def show_progress(name: str, out: Path) -> Iterator[None]:
 
 
 def choose_recipe(recipe: Path | None, out: Path, shipped: str, *, resume: bool) -> Path:
-    """Return the recipe asked for, else the run's own when it goes on, else the project's."""
+    """Return the given recipe, else the run's own when it is resumed, else the project's."""
     from training.runs import RECIPE
 
     if recipe is None and resume and (out / RECIPE).exists():
@@ -63,13 +63,13 @@ def choose_recipe(recipe: Path | None, out: Path, shipped: str, *, resume: bool)
 
 
 def formats_of_environment() -> Path | None:
-    """Return the file of plate formats that the environment names: less than what a recipe says."""
+    """Return the file of plate formats that the environment names; a recipe overrides it."""
     named = os.environ.get(FORMATS_VARIABLE)
     return Path(named) if named else None
 
 
 def override(part: T, **values: Any) -> T:
-    """Return a recipe, or a part of it, with the flags that were given; paths made absolute."""
+    """Return a recipe, or a part of it, changed by the given flags; paths become absolute."""
     given = {
         name: value.absolute() if isinstance(value, Path) else value
         for name, value in values.items()
@@ -79,7 +79,7 @@ def override(part: T, **values: Any) -> T:
 
 
 def prepare_device(device: Device, threads: int) -> torch.device:
-    """Set PyTorch and OpenCV up for a training and choose where it runs.
+    """Configure PyTorch and OpenCV for a training, and choose its device.
 
     Raises:
         SettingsError: A GPU is asked for, and there is none.
@@ -88,8 +88,8 @@ def prepare_device(device: Device, threads: int) -> torch.device:
     import numpy as np
     import torch
 
-    np.finfo(np.float64)  # which, asked first later on, would warn that there are no subnormals
-    torch.set_flush_denormal(True)  # subnormal numbers slow a CPU down many times
+    np.finfo(np.float64)  # a first call after the next line would warn of missing subnormals
+    torch.set_flush_denormal(True)  # subnormal numbers make a CPU many times slower
     cv2.setNumThreads(1)
     torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
     found = torch.cuda.is_available()

@@ -1,4 +1,4 @@
-"""What thousands of calls came to, by protocol."""
+"""Results of thousands of calls, counted by protocol."""
 
 from benchmarks.faults.answers import (
     AnswersReport,

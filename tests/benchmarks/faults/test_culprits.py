@@ -1,4 +1,4 @@
-"""What is said of calls that are the fault themselves."""
+"""Report about calls that cause the fault themselves."""
 
 from benchmarks.faults.culprits import Tried, find_blamed, tell
 from benchmarks.faults.wires import ANSWERED, LOST, Reply

@@ -1,4 +1,4 @@
-"""Who is killed, and when nobody is."""
+"""Workers that are killed, and cases in which none is."""
 
 import signal
 import subprocess

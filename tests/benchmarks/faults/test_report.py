@@ -1,4 +1,4 @@
-"""What a fault cost, worked out from calls made up."""
+"""Cost of a fault, computed from made-up calls."""
 
 from dataclasses import replace
 

@@ -21,7 +21,7 @@ def fill(folder: Path, *names: str) -> Path:
 
 
 def found(*named: Path, **options: bool) -> list[str]:
-    """What is found, below the folder that was named."""
+    """Return the sources that are found below the named folder."""
     told: list[str] = []
     finder = Finder(tell=told.append, **options)
     sources = [*finder.find(map(str, named))]

@@ -23,7 +23,7 @@ PATHS = ["/", *(f"/page/{name}" for name in FILES)]
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, and what the audit says of the visit."""
+    """Response to a visit, and its line in the audit."""
 
     status: int
     headers: dict[str, str]
