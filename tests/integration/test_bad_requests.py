@@ -29,7 +29,7 @@ def too_large() -> bytes:
         pytest.param(lambda w: [w.pixels(GREY[:0])], "0", id="no pixels"),
         pytest.param(
             lambda w: [w.pixels(GREY), w.file(b"x")],
-            "exactly one of input__0 and encoded_image, got both",
+            "exactly one of input__0 and encoded_image, got input__0 and encoded_image",
             id="both inputs",
         ),
         pytest.param(
