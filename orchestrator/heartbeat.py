@@ -148,7 +148,7 @@ def is_told(prefix: str, pid: int) -> bool:
 
 
 def read_stack(prefix: str, pid: int) -> str:
-    """Return the stack trace of a worker's end, or of the place it was asked at; may be empty."""
+    """Return the stack trace that a worker wrote at its end or on request; may be empty."""
     with suppress(OSError):
         return Path(f"{prefix}{pid}{STACK}").read_text(errors="replace")
     return ""

@@ -25,7 +25,7 @@ PAD_GREY = 114  # the padding value that YOLOv5 is trained with
 TALLEST_PX = 4096
 """Greatest height of a crop that is resized to the reader's size in one step. PyTorch first widens
 each row to 94 pixels: a crop of 1x1,000,000 took 1.1 GB and 19 s."""
-MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds the plate in what is too wide
+MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
 
 
 def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
@@ -43,7 +43,7 @@ def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
 def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
     """Decode one JPEG, PNG, WebP or BMP file.
 
-    The header is read first, so a small file that unpacks to a huge picture is rejected at once.
+    The header is read first, so a small file that unpacks to a huge picture is rejected early.
 
     Args:
         encoded: The file's bytes.

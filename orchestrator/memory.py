@@ -53,7 +53,7 @@ def service_bytes(workers: int) -> int:
 def keep_freed(memory_bytes: int) -> dict[str, str]:
     """Return the environment that makes a process keep freed pictures' memory.
 
-    If the memory goes back to the kernel, the next picture causes page faults for all of it. That
+    If the memory goes back to the kernel, the next picture causes page faults for all of it. It
     takes as long as unpacking the picture. When memory is short, less of it is kept.
 
     Args:

@@ -170,7 +170,7 @@ def _read(path: Path, layout: Layout) -> Iterator[Kept]:
 
 
 def _keep(path: Path, layout: Layout, done: set[str]) -> None:
-    """Rewrite a file with only the finished pictures; the old file stays until then."""
+    """Rewrite a file with only the finished pictures; the old one stays until it is complete."""
     part = path.resolve().with_name(f"{path.name}.part")
     with open_text(part, "w") as file:
         file.write(layout.head)
