@@ -6,7 +6,7 @@ PlateError
 │   └── ParameterError    a parameter is unknown or out of range
 ├── ModelError        a network answered wrongly or not at all       INTERNAL
 ├── Overloaded        no capacity for this request now               UNAVAILABLE
-├── Cancelled         its caller has given the request up            CANCELLED
+├── Cancelled         the client has cancelled the request           CANCELLED
 ├── SettingsError     configuration is wrong; stops loading
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
 ├── ExtraError        a package is missing that a client alone does not need

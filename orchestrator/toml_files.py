@@ -126,7 +126,7 @@ def _literal(value: object) -> str:
 def check_range(
     name: str, value: float, least: float, most: float, error: type[PlateError] = SettingsError
 ) -> None:
-    """Refuse a value outside [least, most].
+    """Reject a value outside [least, most].
 
     Raises:
         error: The value lies outside, or is no number.

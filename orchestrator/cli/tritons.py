@@ -89,7 +89,7 @@ class Tritons:
         return serving
 
     def _list_stays(self) -> Iterator[ServerOptions]:
-        """Yield the options of the next Tritons; the last has the fixed ports, if there are such."""
+        """Yield the options of the next Tritons; the last has the fixed ports, if any are fixed."""
         from orchestrator.server.local import on_free_ports
 
         yield on_free_ports(self.options)

@@ -50,8 +50,8 @@ def lay_out(
         The target.
 
     Raises:
-        SettingsError: The source is no repository of our models, a network is not exported, the
-            formats cannot be read, or the target has other files in it or cannot be written.
+        SettingsError: The source is no repository of our models, or a network is not exported. The
+            formats cannot be read. The target has other files in it, or cannot be written.
         WeightsError: The weights cannot be used.
     """
     check_models(source.repository)

@@ -25,7 +25,7 @@ def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
     rows = [[8.0, 8, 88, 28, 1, 0], [8.0, 40, 48, 70, 1, 0]][: 2 if formats.layouts(2) else 1]
 
     def answer(model: str, tensors: Tensors) -> Tensors:
-        """Answer as the networks might: sure and straight plates with no readable text."""
+        """Answer as the networks might: straight plates, high scores, and no readable text."""
         sent = tensors[INPUT]
         if model == DETECTOR:
             return {OUTPUT: torch.tensor([rows])}
