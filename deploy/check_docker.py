@@ -1,4 +1,4 @@
-"""Run the image in a real Docker engine, as docs/docker.md says, and be hard on it."""
+"""Test the image in a real Docker engine, as docs/docker.md describes, also under stress."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ TIGHT = (
     *("--read-only", "--tmpfs=/tmp", "--cap-drop=ALL", "--security-opt=no-new-privileges"),
     *("--memory=2g", "--pids-limit=1024", "--shm-size=512m", "--stop-timeout=45"),
 )
-"""Options of the tight line in docs/docker.md; a test compares."""
+"""Options of the tight command in docs/docker.md; a test compares them."""
 START_S = 200
 GRACE_S = int(SERVICE["stop_grace_period"].removesuffix("s"))
 CALLERS, CALLS = 12, 3
 LARGE_WH = (8000, 6000)
-"""48 megapixels, as phones make them; with noise that makes a file of 13 MB."""
+"""Size of a phone's photo of 48 megapixels; with noise, its file has 13 MB."""
 BUSY = (429, 503)
 UNPUBLISHED = ("build", "ports", "expose")
-"""What a service has no use for where the image is there and the network is the machine's."""
+"""Keys of a service that are not needed: the image is built, and the network is the machine's."""
 SCORES = """\
 for process in /proc/[0-9]*; do
     echo "$(tr -d ' ' < $process/comm) $(cat $process/oom_score_adj)"
@@ -49,13 +49,13 @@ Report = Callable[[str, bool, str], None]
 
 
 def check_docker(street: Path, texts: list[str], health: list[str], report: Report) -> None:
-    """See that the image does in a real engine what the pages say of it.
+    """Check that the image does in a real engine all that the pages say.
 
     Args:
         street: A picture.
-        texts: What is read in it.
+        texts: The texts to be read in it.
         health: The image's health check; an address follows.
-        report: Prints a claim and whether it holds, and ends where it does not.
+        report: Prints a claim and whether it holds; ends the check when it does not hold.
     """
     if obstacle := find_obstacle():
         print(f"skipped: nothing was tried in a Docker engine: {obstacle}", flush=True)
@@ -69,7 +69,7 @@ def check_docker(street: Path, texts: list[str], health: list[str], report: Repo
 
 
 class Ports:
-    """Free ports for a service, and what is asked there."""
+    """Free ports for a service, and requests to them."""
 
     def __init__(self, health: list[str]) -> None:
         self.http, grpc, metrics = free_ports(3)
@@ -86,7 +86,7 @@ class Ports:
 
 
 def check_little_memory(report: Report) -> None:
-    """See that a container that cannot hold the service says so, and ends."""
+    """Check that a container with too little memory for the service reports that, and ends."""
     small = [option for option in TIGHT if "memory" not in option]
     container = start("small", ("--memory=1g", *small), ("--no-keys",))
     status, said = container.wait(), container.logs().strip()
@@ -95,7 +95,7 @@ def check_little_memory(report: Report) -> None:
 
 
 def check_life(street: Path, texts: list[str], health: list[str], report: Report) -> None:
-    """Start, kill, start again, lose Triton, and stop under load."""
+    """Start, kill and start it again, kill its Triton, and stop it under load."""
     ports = Ports(health)
     container = start("tight", TIGHT, ("--no-keys", *ports.flags))
     seconds = container.wait_until_healthy(ports.health, START_S)
@@ -122,17 +122,17 @@ def check_life(street: Path, texts: list[str], health: list[str], report: Report
 
 
 def check_scores(container: Container, report: Report) -> None:
-    """See whom the kernel would kill first."""
+    """Check which process the kernel would kill first."""
     said = container.execute("sh", "-c", SCORES).stdout.splitlines()
     pairs = (line.split() for line in said if " " in line)
-    scores = {name: int(score) for name, score in pairs}  # those of one name are alike
+    scores = {name: int(score) for name, score in pairs}  # equal for each name
     order = [scores[name] for name in ("python", "tritonserver", "triton_python_b")]
     is_right = scores["plates"] <= order[0] < order[1] < order[2]
     report("short of memory, the kernel kills a worker first", is_right, f"{scores}")
 
 
 def check_flood(street: Path, texts: list[str], health: list[str], report: Report) -> None:
-    """See that large pictures of many clients at once are answered or refused, with 2 GiB."""
+    """Check that many clients' large pictures are answered or rejected, with 2 GiB."""
     ports = Ports(health)
     container = start("flooded", TIGHT, ("--no-keys", *ports.flags))
     container.wait_until_healthy(ports.health, START_S)
@@ -162,7 +162,7 @@ def write_large(street: Path) -> Path:
 
 
 def flood(port: int, body: bytes) -> Counter[object]:
-    """Return what calls at once got, by status; each caller has an address of its own."""
+    """Return the number of concurrent calls by status; each client has an address of its own."""
     answers: Counter[object] = Counter()
 
     def send(number: int) -> None:
@@ -178,7 +178,7 @@ def flood(port: int, body: bytes) -> Counter[object]:
 
 
 def ask(port: int, body: bytes, source: str = "127.0.0.1") -> object:
-    """Return the status of a call's answer, or what kept it from coming."""
+    """Return the status of a call's answer, or the reason why there was none."""
     connection = http.client.HTTPConnection(
         "127.0.0.1", port, timeout=120, source_address=(source, 0)
     )
@@ -196,7 +196,7 @@ def ask(port: int, body: bytes, source: str = "127.0.0.1") -> object:
 
 @contextmanager
 def calling(port: int, picture: Path) -> Iterator[Counter[object]]:
-    """Have four clients call again and again for the length of a `with` block."""
+    """Let four clients call continuously for the length of a `with` block."""
     answers: Counter[object] = Counter()
     is_over, body = threading.Event(), picture.read_bytes()
 
@@ -216,13 +216,13 @@ def calling(port: int, picture: Path) -> Iterator[Counter[object]]:
 
 
 def check_compose(street: Path, texts: list[str], health: list[str], report: Report) -> None:
-    """See that Compose takes the file, with a password alone, and starts the service by it."""
+    """Check that Compose accepts the file, with only a password, and starts the service."""
     program = shutil.which("docker-compose")
     if program is None:
         print("skipped: compose.yaml was not tried: no docker-compose on the PATH", flush=True)
         return
     whole = yaml.safe_load((PROJECT / "deploy" / "compose.yaml").read_text())
-    del whole["name"]  # which Compose before 2.0 does not know
+    del whole["name"]  # Compose before 2.0 does not know it
     status, said = compose(program, whole, "config")
     is_refused = status != 0 and "GRAFANA_PASSWORD" in said
     report("compose.yaml wants a password for Grafana", is_refused, said if status == 0 else "")
@@ -243,7 +243,7 @@ def check_compose(street: Path, texts: list[str], health: list[str], report: Rep
 
 
 def compose(program: str, file: dict[str, Any], *command: str, **given: str) -> tuple[int, str]:
-    """Run docker-compose on a file; return its exit status and what it said."""
+    """Run docker-compose on a file; return its exit status and its output."""
     path = ROOT / "compose.yaml"
     path.write_text(yaml.safe_dump(file))
     done = subprocess.run(

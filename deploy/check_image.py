@@ -1,16 +1,17 @@
-"""Build the `cpu` image without a Docker engine, look inside, and run it the way compose.yaml does.
+"""Build the `cpu` image without a Docker engine, inspect it, and run it as compose.yaml does.
 
-Where Debian's docker.io is there, too, an engine of this check's own runs it as docs/docker.md
-says, and docker-compose by compose.yaml; else a line says that this was skipped.
+If Debian's docker.io is installed, too, this check starts its own engine. The engine runs the image
+as docs/docker.md describes, and docker-compose runs it by compose.yaml. Otherwise a line says that
+this was skipped.
 
 Every step of the Dockerfile runs for real, from a clean root. Needs root, Linux, and Debian's
 packages buildah, debootstrap and util-linux:
 
     sudo .venv/bin/python -m deploy.check_image
 
-Packages come from where pip finds them on this machine, mirrors and folders of wheels included.
-Where the kernel refuses overlays, STORAGE_DRIVER=vfs does without.
-Python rather than shell: half of it reads JSON, and talks to the server as a caller does.
+Packages come from the places where pip finds them on this machine, also mirrors and folders of
+wheels. If the kernel refuses overlays, use STORAGE_DRIVER=vfs. It is Python rather than shell,
+because half of it reads JSON and calls the server as a client.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ STREET, TEXTS = PROJECT / "tests" / "data" / "street.jpg", ["A123BC77", "M456OP1
 TOOLS = {"gcc", "cc", "g++", "c++", "clang", "make", "cmake", "ld", "as", "git", "pip", "uv"}
 CONTENT = [".venv", "model_repository", "orchestrator", "weights"]
 WORKSHOP = ["rendering", "reporting", "training", "evaluation", "benchmarks", "deploy", "tests"]
-PLOTS = "matplotlib"  # which the workshop alone needs
+PLOTS = "matplotlib"  # only the workshop needs it
 FIND = "import sys, importlib.util as u; print(*filter(u.find_spec, sys.argv[1:]))"
 PIP = ("root/.cache", "root/.config", "etc/pip.conf")
 RIGHTS = "id -u; grep -E 'CapEff|NoNewPrivs' /proc/self/status; df -m --output=size /dev/shm"
 RUN_IN = "cp /bin/true {0}/program && {0}/program"
-LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")  # the last is what gRPC makes of the first
+LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")  # gRPC turns the first into the last
 COUNTED = ("plates_gateway_calls_total", "plates_pictures_total", "nv_inference_count")
 SHELL = r"^/bin/sh( -c )?(#\(nop\) )?|dir:\S+ in "
 START_S = 200
@@ -94,7 +95,7 @@ def show_layers(image: Container) -> None:
 
 
 def check_files(image: Container) -> None:
-    """See that nothing is in the image but what serving needs."""
+    """Check that the image has only files that serving needs."""
     search = dict(variable.split("=", 1) for variable in image.config["Env"])["PATH"]
     paths = [image.root / folder.lstrip("/") for folder in search.split(":")]
     found = [str(path) for folder in paths for path in folder.glob("*") if path.name in TOOLS]
@@ -109,14 +110,14 @@ def check_files(image: Container) -> None:
 
 
 def check_packages(image: Container) -> None:
-    """See what Python finds in the image."""
+    """Check which packages Python finds in the image."""
     status, found = image.run("python", "-c", FIND, "orchestrator", *WORKSHOP, PLOTS)
     is_alone = (status, found) == (0, "orchestrator")
     report("of our packages orchestrator alone, and no plots", is_alone, found)
 
 
 def check_rights(image: Container) -> None:
-    """See that a process has what compose.yaml gives it, and no more."""
+    """Check that a process has the rights from compose.yaml, and no more."""
     _, said = image.run("sh", "-c", RIGHTS)
     uid, capabilities, is_final, _, shm = (line.split()[-1] for line in said.splitlines())
     report("runs as an ordinary user", f"{uid}:{uid}" == image.config["User"] != "0:0", uid)
@@ -130,7 +131,7 @@ def check_rights(image: Container) -> None:
 
 
 def check_service(image: Container) -> None:
-    """Start the service, ask it as a health check and as callers do, and end it."""
+    """Start the service, call it as a health check and as clients do, and stop it."""
     http, grpc, metrics = ports = free_ports(3)
     fronts = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     command = [*image.config["Entrypoint"], *fronts]
@@ -147,7 +148,7 @@ def check_service(image: Container) -> None:
 
 
 def check_own_weights(image: Container) -> None:
-    """See that weights that the image has not exported are served, where nothing can be written."""
+    """Check that it serves weights which the image has not exported, on read-only folders."""
     copy = image.root / "srv/weights"
     shutil.copytree(PROJECT / "weights", copy)
     state = torch.load(copy / "stn.pth", weights_only=True)
@@ -169,14 +170,14 @@ def check_own_weights(image: Container) -> None:
 
 
 def check_refusal(image: Container, command: list[str]) -> None:
-    """See that others are not listened to by accident."""
+    """Check that the service does not listen to other machines by accident."""
     status, said = image.run(*command)
     told = said.partition("plates: ")[2].partition("\n")[0]
     report("without keys it does not start", status != 0 and "--no-keys" in told, told)
 
 
 def check_callers(http: str, grpc: str) -> None:
-    """Ask the gateway over each of its protocols."""
+    """Call the gateway over each of its protocols."""
     for name, url in (("HTTP", http), ("gRPC", f"grpc://{grpc}")):
         with PlateClient(url) as client:
             texts = sorted(client.recognize(STREET).texts)
@@ -190,7 +191,7 @@ def check_callers(http: str, grpc: str) -> None:
 
 
 def check_metrics(url: str) -> None:
-    """See that Prometheus gets what the gateway counts, and what Triton does."""
+    """Check that Prometheus gets the metrics of the gateway and of Triton."""
     with open_url(url, timeout_s=10) as answer:
         said = answer.read().decode()
     missing = [name for name in COUNTED if name not in said]
@@ -198,7 +199,7 @@ def check_metrics(url: str) -> None:
 
 
 def check_ports(service: subprocess.Popen[str], fronts: set[int]) -> None:
-    """See that nothing but the gateway listens to others."""
+    """Check that only the gateway listens to other machines."""
     supervisor = psutil.Process(process_of(service))
     processes = [supervisor, *supervisor.children(recursive=True)]
     sockets = [one for process in processes for one in process.net_connections("tcp")]
@@ -209,7 +210,7 @@ def check_ports(service: subprocess.Popen[str], fronts: set[int]) -> None:
 
 
 def check_end(service: subprocess.Popen[str]) -> None:
-    """End the service as an engine does."""
+    """Stop the service as an engine does."""
     begin = time.monotonic()
     os.kill(process_of(service), signal.SIGTERM)
     status = service.wait(GRACE_S)
@@ -218,7 +219,7 @@ def check_end(service: subprocess.Popen[str]) -> None:
 
 
 def wait_until_healthy(service: subprocess.Popen[str], image: Container, url: str) -> None:
-    """Return when the image's own health check succeeds inside."""
+    """Return when the image's own health check succeeds inside the container."""
     command = [*image.config["Healthcheck"]["Test"][1:], url]
     begin = time.monotonic()
     while image.run(*command)[0]:

@@ -1,7 +1,7 @@
-"""A Docker engine of this check's own, and containers in it.
+"""A Docker engine only for this check, and containers in it.
 
-It needs neither bridge nor firewall: containers have the machine's network. The engine of the
-machine, where there is one, is left alone.
+It needs neither bridge nor firewall: containers use the machine's network. If the machine has an
+engine of its own, that is not touched.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PROGRAMS = ("dockerd", "docker")
 ROOT = WORK / "docker"
 SOCKET = f"unix://{ROOT}/docker.sock"
 NAME = "plates:0.1.0-cpu"
-"""Of the image, as in docs/docker.md and compose.yaml."""
+"""Name of the image, as in docs/docker.md and compose.yaml."""
 START_S, END_S = 60, 60
 
 
 def find_obstacle() -> str:
-    """Say why no engine can be started here; empty where one can."""
+    """Say why no engine can be started here; return an empty text if one can."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing:
         return f"wanted {' and '.join(PROGRAMS)} on the PATH, got no {', '.join(missing)}"
@@ -37,10 +37,10 @@ def find_obstacle() -> str:
 
 @contextmanager
 def run_engine() -> Iterator[None]:
-    """Run an engine for the length of a `with` block, and end it with all of its containers.
+    """Run an engine for the length of a `with` block, and end it with all its containers.
 
     Raises:
-        CheckError: It does not start.
+        CheckError: The engine does not start.
     """
     ROOT.mkdir(parents=True, exist_ok=True)
     log = ROOT / "dockerd.log"
@@ -58,10 +58,10 @@ def run_engine() -> Iterator[None]:
             if engine.poll() is not None or time.monotonic() > deadline:
                 raise CheckError(f"wanted dockerd to start, see {log}")
             time.sleep(0.2)
-        remove_containers()  # of a check that was cut off
+        remove_containers()  # containers of an interrupted check
         yield
     finally:
-        call("kill", *call("ps", "--quiet").stdout.split())  # they would outlive it
+        call("kill", *call("ps", "--quiet").stdout.split())  # they would outlive the engine
         engine.terminate()
         engine.wait(END_S)
 
@@ -73,10 +73,10 @@ def call(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def docker(*arguments: object) -> str:
-    """Run the docker command; return what it prints.
+    """Run the docker command; return its output.
 
     Raises:
-        CheckError: It fails.
+        CheckError: The command fails.
     """
     done = call(*arguments)
     if done.returncode:
@@ -85,13 +85,13 @@ def docker(*arguments: object) -> str:
 
 
 def load() -> None:
-    """Give the built image to the engine."""
+    """Load the built image into the engine."""
     archive = ROOT / "image.tar"
     archive.unlink(missing_ok=True)
     buildah("push", "--quiet", IMAGE, f"docker-archive:{archive}:{NAME}")
     docker("load", "--quiet", "--input", archive)
     archive.unlink()
-    docker("image", "prune", "--force")  # the one of the time before
+    docker("image", "prune", "--force")  # removes the image of an earlier check
 
 
 def remove_containers() -> None:
@@ -104,8 +104,8 @@ def start(name: str, options: tuple[str, ...], arguments: tuple[str, ...]) -> Co
 
     Args:
         name: Its name in the engine.
-        options: Of `docker run`.
-        arguments: Of `plates serve`.
+        options: Options of `docker run`.
+        arguments: Arguments of `plates serve`.
     """
     docker("run", "--detach", "--network=host", f"--name={name}", *options, NAME, *arguments)
     return Container(name)
@@ -119,7 +119,7 @@ class Container:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the engine says of it: Running, ExitCode, OOMKilled, Pid, ..."""
+        """The engine's record of its state: Running, ExitCode, OOMKilled, Pid, ..."""
         return dict(json.loads(docker("inspect", "--format", "{{json .State}}", self.name)))
 
     def logs(self) -> str:
@@ -127,11 +127,11 @@ class Container:
         return done.stdout + done.stderr
 
     def execute(self, *command: object) -> subprocess.CompletedProcess[str]:
-        """Run a command inside."""
+        """Run a command inside the container."""
         return call("exec", self.name, *command)
 
     def wait_until_healthy(self, check: list[str], timeout_s: float) -> float:
-        """Return after how many seconds the health check succeeded.
+        """Return the seconds until the health check succeeded.
 
         Raises:
             CheckError: The container ended, or is not healthy in time.
@@ -144,12 +144,12 @@ class Container:
         return time.monotonic() - begin
 
     def restart(self) -> None:
-        """Kill it, and start the same container again."""
+        """Kill the container, and start the same one again."""
         docker("kill", self.name)
         docker("start", self.name)
 
     def stop(self) -> tuple[float, int]:
-        """Return how many seconds the end took, and the exit status."""
+        """Stop the container; return the seconds that this took, and the exit status."""
         begin = time.monotonic()
         docker("stop", self.name)
         return time.monotonic() - begin, int(self.state["ExitCode"])
@@ -159,11 +159,11 @@ class Container:
         return int(docker("wait", self.name))
 
     def peak_bytes(self) -> int:
-        """Return the most memory that it had at once; 0 where the kernel does not say."""
+        """Return the most memory that it used; 0 if the kernel does not tell."""
         return self._read("memory", "memory.max_usage_in_bytes", "memory.peak")
 
     def threads(self) -> int:
-        """Return how many processes and threads it has; 0 where the kernel does not say."""
+        """Return the number of its processes and threads; 0 if the kernel does not tell."""
         return self._read("pids", "pids.current", "pids.current")
 
     def _read(self, controller: str, first: str, second: str) -> int:

@@ -1,4 +1,4 @@
-"""The cpu image without an engine: debootstrap makes the base, buildah builds, and buildah runs."""
+"""The cpu image without an engine: debootstrap makes the base, buildah builds and runs it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ WORK = Path("/var/tmp/plates-image")
 BUILDAH = ("buildah", "--root", f"{WORK}/storage", "--runroot", f"{WORK}/run")
 BASE, IMAGE = "localhost/plates-base:check", "localhost/plates:check-cpu"
 
-# What compose.yaml asks for and buildah has no option for: a read-only root, sizes of /dev/shm and
-# /tmp, no way to new rights. Both are mounted as Docker does: nothing in them can be run. `$1` to
-# `$3` are root, size of /dev/shm and options of /tmp; the rest is the command. Files that buildah
-# lays over the root must be there before that is read-only, and the one in /run it removes again.
+# Parts of compose.yaml for which buildah has no option: a read-only root, sizes of /dev/shm and
+# /tmp, and no way to new rights. Both folders are mounted as Docker does: no program in them can
+# run. `$1` to `$3` are root, size of /dev/shm and options of /tmp; the rest is the command. buildah
+# lays some files over the root: they must exist before it becomes read-only. It later removes the
+# one in /run again.
 ISOLATE = """\
 set -e
 root=$1 shm=$2 tmp=$3; shift 3
@@ -37,11 +38,11 @@ UNSHARE = ("unshare", "--mount", "--mount-proc", "--pid", "--ipc", "--fork", "--
 
 
 class CheckError(Exception):
-    """What is wrong with the image, or missing on this machine."""
+    """A fault in the image, or something that this machine lacks."""
 
 
 def buildah(*arguments: object) -> str:
-    """Run buildah; return what it prints."""
+    """Run buildah; return its output."""
     done = subprocess.run(
         [*BUILDAH, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=False
     )
@@ -66,7 +67,7 @@ def build() -> None:
 
 
 def make_base() -> None:
-    """Make the stand-in for the slim Python image."""
+    """Make the base image, which replaces the slim Python image."""
     container = buildah("from", "scratch")
     root = buildah("mount", container)
     command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, root]
@@ -80,9 +81,9 @@ class Container:
     """A container of the built image, as compose.yaml describes it; remove it after use.
 
     Attributes:
-        root: Its files.
+        root: Folder of its files.
         config: User, Env, Entrypoint, Cmd, Healthcheck, ...
-        layers: What made each layer of the image, and its size in bytes.
+        layers: The command that made each layer of the image, and the layer's size in bytes.
     """
 
     def __init__(self) -> None:
@@ -105,14 +106,14 @@ class Container:
         return subprocess.Popen([*UNSHARE, *isolate, *run], text=True, **streams)
 
     def run(self, *command: str) -> tuple[int, str]:
-        """Return a command's exit status and what it said."""
+        """Run a command; return its exit status and its output."""
         process = self.start(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         said, _ = process.communicate()
         return process.returncode, said.strip()
 
 
 def process_of(service: subprocess.Popen[str]) -> int:
-    """Return the process that a running command is, below those that isolate it."""
+    """Return the process of a running command, below the processes that isolate it."""
     below = [service.pid]
     for pid in below:
         said = Path(f"/proc/{pid}/cmdline").read_text()
@@ -124,10 +125,10 @@ def process_of(service: subprocess.Popen[str]) -> int:
 
 
 def pip_settings(target: Path) -> list[Path]:
-    """Write what pip is told on this machine as one pip.conf; return the local folders it names."""
+    """Write this machine's settings of pip as one pip.conf; return the local folders in them."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    settings = {}  # of files first, then of the environment, which comes first for pip, too
+    settings = {}  # first of files, then of the environment, which pip prefers
     for line in sorted(listed.splitlines(), reverse=True):
         name, _, value = line.partition("=")
         settings[name.rpartition(".")[2]] = " ".join(ast.literal_eval(value).split())

@@ -1,1 +1,1 @@
-"""Other pipelines on the same server; each folder is one, with a model repository of its own."""
+"""Other pipelines on the same server; each folder is one, with its own model repository."""

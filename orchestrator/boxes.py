@@ -21,7 +21,7 @@ def clip(xyxy: Tensor, size_wh: tuple[int, int]) -> Tensor:
 
 
 def grow(xyxy: Tensor, margin_xy: tuple[float, float]) -> Tensor:
-    """Grow boxes [N, 4] at each side by a part of their own width and height."""
+    """Grow boxes [N, 4] at each side by a fraction of their own width and height."""
     margin = (xyxy[:, 2:] - xyxy[:, :2]) * xyxy.new_tensor(margin_xy)
     return torch.cat((xyxy[:, :2] - margin, xyxy[:, 2:] + margin), dim=1)
 

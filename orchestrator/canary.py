@@ -1,7 +1,7 @@
-"""The picture that the service is asked with now and then, and what it must read there.
+"""The canary: a picture that the service reads from time to time, and its expected text.
 
-It belongs to the weights that read it: `canary.jpg` and `canary.txt` lie beside them, and in a
-repository beside the code of `plate_recognition`.
+It belongs to the weights: `canary.jpg` and `canary.txt` lie beside them. In a repository they lie
+beside the code of `plate_recognition`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ GREY, SIDE_PX = 128, 64
 
 @dataclass(frozen=True)
 class CanaryPicture:
-    """A picture with one plate that can be read for certain.
+    """A picture with one plate that the service reads for certain.
 
     Attributes:
         file: The bytes of the picture file.
-        text: What the plate says; empty where there is none, and any answer will do.
+        text: The plate's text; empty for a picture without a plate, for which any answer is right.
     """
 
     file: bytes
@@ -29,7 +29,7 @@ class CanaryPicture:
 
 
 def read_canary(folder: Path | None) -> CanaryPicture:
-    """Read a folder's canary; without one, a grey picture without a plate."""
+    """Read the canary of a folder; without a folder, return a grey picture without a plate."""
     if folder is None or not has_canary(folder):
         return CanaryPicture(_draw_grey(), "")
     text = (folder / TEXT_FILE).read_text(encoding="utf-8").strip()
@@ -43,7 +43,7 @@ def save_canary(folder: Path, canary: CanaryPicture) -> None:
 
 
 def has_canary(folder: Path) -> bool:
-    """Tell whether a folder has a picture and its text."""
+    """Tell whether a folder has a canary picture and its text."""
     return all((folder / name).is_file() for name in CANARY_FILES)
 
 

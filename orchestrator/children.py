@@ -1,4 +1,4 @@
-"""Child processes: how they begin, and that they neither outlive this one nor dump its pictures."""
+"""Child processes: they end with this process, and leave no core dump with pictures in it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 SECRETS = ("PLATES_ADMIN_KEY", "PLATES_KEY")
-"""Variables that are this process's alone."""
+"""Environment variables that child processes do not get."""
 PROC = Path("/proc")
-STATE = 0  # of the fields after a process's name
+STATE = 0  # index in the fields after a process's name
 STOPPED = "T"
 PR_SET_PDEATHSIG = 1
 REAP_EVERY_S = 0.01
@@ -24,41 +24,41 @@ _LIBC = ctypes.CDLL(None)
 
 
 def begin_child() -> None:
-    """Prepare a process that is about to become a child: a `preexec_fn`.
+    """Prepare a process that will become a child: a `preexec_fn`.
 
-    The kernel ends it when the thread that started it ends, and hands no memory of it, nor of its
-    own children, on when it crashes: there are pictures in it.
+    The kernel ends the child when the thread that started it ends. The kernel also writes no core
+    dump of it or its own children when they crash, because their memory contains pictures.
 
-    Source: Linux kernel, `fs/coredump.c`: a program that collects dumps heeds no limit but 1.
+    Source: Linux kernel, `fs/coredump.c`: a program that collects dumps obeys no limit but 1.
     """
     _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    most = 1 if hard else 0  # which only root may raise
+    most = 1 if hard else 0  # only root may raise the hard limit
     resource.setrlimit(resource.RLIMIT_CORE, (most, most))
 
 
 def reap_group(group: int, timeout_s: float = 1.0) -> None:
-    """Reap what a child that ended has left: its own children, which were killed.
+    """Reap the child processes of a child that has ended; they must have been killed.
 
-    The kernel gives those to process 1. Where this process is that one, as in a container without
-    an init, they would stay zombies for as long as it runs.
+    The kernel makes them children of process 1. In a container without an init, this process can be
+    process 1. Without this function they would then stay zombies for as long as it runs.
 
     Args:
-        group: Process group of the child, all of which was killed.
+        group: Process group of the child, whose processes were all killed.
         timeout_s: Longest wait for the kernel to end them.
     """
     deadline = time.monotonic() + timeout_s
-    with suppress(ChildProcessError):  # all are reaped, or another process has them
+    with suppress(ChildProcessError):  # all are reaped, or belong to another process
         while time.monotonic() < deadline:
             if os.waitpid(-group, os.WNOHANG) == (0, 0):
                 time.sleep(REAP_EVERY_S)
 
 
 def read_stat(pid: int) -> list[str]:
-    """Return what the kernel says of a process behind its name.
+    """Return the kernel's fields about a process that follow its name.
 
     Raises:
-        OSError: It has ended.
+        OSError: The process has ended.
 
     Source: Linux, "proc_pid_stat(5)".
     """
@@ -67,13 +67,13 @@ def read_stat(pid: int) -> list[str]:
 
 
 def without_secrets(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return a child's environment."""
+    """Return the environment of a child, without the secrets of this process."""
     return {name: value for name, value in variables.items() if name not in SECRETS}
 
 
 @contextmanager
 def ignore_stops() -> Iterator[None]:
-    """Let an impatient second Ctrl-C not leave half of what is being stopped behind."""
+    """Ignore Ctrl-C and SIGTERM meanwhile, so that a second one does not interrupt the clean-up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,6 +1,6 @@
-"""The tensors of the Triton models, written once: names, types, shapes; plates to arrays and back.
+"""The tensors of the Triton models: their names, types and shapes; plates to arrays and back.
 
-`config.pbtxt` says the same to Triton; a test compares the two.
+`config.pbtxt` repeats them for Triton; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from orchestrator.regions import known_region
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"
 PLATE_READER = "plate_reader"
-PREPARE, DECODE = "plate_reader_prepare", "plate_reader_decode"  # its own steps
+PREPARE, DECODE = "plate_reader_prepare", "plate_reader_decode"  # the steps of `plate_reader`
 MAX_BATCH = 32  # of STN and LPRNet
 
 FORMATS_FILE = "formats.toml"
-"""What the plates of the country may say, in the version folder of the models that say it."""
+"""File of the plate formats, in the version folders of the models that use them."""
 
 SHM = Path("/dev/shm")
-"""Where Triton's Python workers exchange tensors."""
+"""Folder in which Triton's Python workers exchange tensors."""
 
 PROBE = "probe"
-"""Request id of a health check: it is answered like any call and not counted as a picture."""
+"""Request id of a health check. It is answered like any call, but not counted as a picture."""
 
 MARK = re.compile(r"#[0-9a-f]+-[0-9a-f]+$")
-"""What the gateway puts behind a request's id, so that no two are alike."""
+"""The suffix that the gateway adds to a request id, to make each id unique."""
 
 PICTURE, ENCODED = "input__0", "encoded_image"
 ENCODED_CROP = "encoded_crop"
-"""Input of `plate_recognition` in place of a picture: the file of a tight crop of a plate, which is
-read as `plate_reader` reads its pixels."""
-CROP, LOGITS = "crop", "logits"  # what goes into `plate_reader`, and into its last step
+"""Input of `plate_recognition` instead of a picture: the file of a tight crop of a plate. It is
+read as `plate_reader` reads the crop's pixels."""
+CROP, LOGITS = "crop", "logits"  # inputs of `plate_reader`, and of its last step
 INPUT, OUTPUT, THETA = "input__0", "output__0", "output__1"  # of the component models
 
 Array = npt.NDArray[Any]
@@ -64,18 +64,18 @@ class Output:
 
 
 def mark(request_id: str, number: str) -> str:
-    """Return a request's id with a number behind it, as `unmark` knows it."""
+    """Return a request id with a number as its suffix, in the form that `unmark` removes."""
     return f"{request_id}#{number}"
 
 
 def mark_of(request_id: str) -> str:
-    """Return what the gateway put behind a request's id, which no other has; empty for nothing."""
+    """Return the suffix that the gateway added to a request id; empty when it added none."""
     found = MARK.search(request_id)
     return found[0] if found else ""
 
 
 def unmark(request_id: str) -> str:
-    """Return a request's id as its caller sent it."""
+    """Return a request id as the client sent it."""
     return MARK.sub("", request_id)
 
 
@@ -107,23 +107,24 @@ OUTPUTS = {
 }
 ALL_OUTPUTS = frozenset(OUTPUTS)
 STAGES = ("picture", "letterbox", DETECTOR, "crops", RECTIFIER, READER, "texts")
-"""Unpacking, letterboxing, a network, NMS and cutting, two networks, decoding and answering."""
+"""Stages: unpacking, letterboxing, a network, NMS and cropping, two networks, then decoding and
+answering."""
 STAGE_SECONDS = "stage_seconds"
-"""The one output that is about the call: float32, how long each of the stages took."""
+"""The only output about the call itself: float32, the time of each stage."""
 TOGETHER = {
     "character_scores": "raw_texts",
     "candidates": "candidate_scores",
     "candidate_scores": "candidates",
 }
-"""Outputs that say nothing without another."""
+"""Outputs that mean nothing without another output."""
 FROM_DETECTION = frozenset({"coordinates", "detection_scores"})
 FROM_RECTIFICATION = frozenset({"corners"})
 OF_A_READING = tuple(name for name in OUTPUTS if name not in FROM_DETECTION | FROM_RECTIFICATION)
-"""What `plate_reader` answers: all that a plate says, nothing of where it is."""
+"""Outputs of `plate_reader`: all that can be read from a plate, but not its place."""
 
 
 def to_arrays(plates: Plates, names: Iterable[str] = tuple(OUTPUTS)) -> dict[str, Array]:
-    """Return the named outputs, each with one row per plate; the right rank without plates too."""
+    """Return the named outputs, one row per plate; without plates they keep their rank."""
     return {name: _to_array(plates, OUTPUTS[name]) for name in names}
 
 
@@ -135,10 +136,10 @@ def _to_array(plates: Plates, output: Output) -> Array:
 
 
 def complete(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the outputs to ask for so that these can be read: the boxes, too, and what they need.
+    """Return the outputs to request for these: also the boxes, and the outputs that they need.
 
     Raises:
-        ParameterError: There is no such output.
+        ParameterError: An output of this name does not exist.
     """
     wanted = {"coordinates", *names}
     unknown = sorted(wanted - ALL_OUTPUTS)
@@ -149,10 +150,10 @@ def complete(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def stages_of(arrays: Arrays) -> dict[str, float]:
-    """Return how many seconds each stage of a call took; 0 for one that it did not need.
+    """Return the seconds of each stage of a call; 0 for a stage that was not needed.
 
     Raises:
-        ModelError: The output is missing, or not of its type and shape.
+        ModelError: The output is missing, or has another type or shape.
     """
     seconds = arrays.get(STAGE_SECONDS)
     wanted = (np.dtype(np.float32), (len(STAGES),))
@@ -163,15 +164,15 @@ def stages_of(arrays: Arrays) -> dict[str, float]:
 
 
 def from_arrays(arrays: Arrays, names: Sequence[str] = tuple(OUTPUTS)) -> Plates:
-    """Return the plates of an answer: the inverse of `to_arrays`.
+    """Return the plates of an answer; this is the inverse of `to_arrays`.
 
     Args:
-        arrays: By the names of the outputs.
-        names: Those that were asked for, `complete`; the others' part of a `Plate` stays empty.
+        arrays: Arrays by the names of the outputs.
+        names: The requested outputs, made `complete`; a `Plate` has empty values for all others.
 
     Raises:
-        ModelError: An output is missing, or not of its type and shape. A client, who cannot know
-            what stands between it and the model, tells its caller a ServerError instead.
+        ModelError: An output is missing, or has another type or shape. A client cannot know what is
+            between it and the model, so it raises a ServerError instead.
     """
     missing = [name for name in names if name not in arrays]
     if missing:
@@ -213,7 +214,7 @@ def _from_row(row: Mapping[str, Array]) -> Plate:
 
 
 def _text(value: Any) -> str:
-    """Triton's clients give bytes, or str where the answer came as JSON."""
+    """Return a text; Triton's clients give bytes, or str when the answer came as JSON."""
     try:
         text = value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError as error:

@@ -18,7 +18,7 @@ from orchestrator.grammar import Grammar, Ints
 from orchestrator.plates import CANDIDATES
 
 BEAM_WIDTH = 12
-CLASSES_TRIED = 8  # likeliest of a step; rarer ones do not make a candidate worth showing
+CLASSES_TRIED = 8  # likeliest classes of a step; rarer ones lead to no useful candidate
 
 Probs = npt.NDArray[np.float64]
 Candidates = tuple[tuple[str, float], ...]
@@ -26,15 +26,15 @@ Candidates = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class Reading:
-    """What one plate's logits say.
+    """The result of decoding one plate's logits.
 
     Attributes:
         raw_text: Best path: the likeliest class of each step, collapsed.
         character_scores: Per character of `raw_text`, the best probability among its steps.
-        candidates: Up to five texts that have a plate format, best first, with the probability of
-            the whole text, in which a region that does not exist counts against it; those of all
-            texts there are, with a format or without, sum to 1.
-        lines: Of the plate as it was read, 1 or 2.
+        candidates: Up to five texts that have a plate format, best first, with their probabilities.
+            Each is the probability of the whole text; a region that does not exist lowers it. The
+            probabilities of all possible texts, with or without a format, sum to 1.
+        lines: Lines of the plate in this reading, 1 or 2.
     """
 
     raw_text: str
@@ -44,7 +44,7 @@ class Reading:
 
     @property
     def score(self) -> float:
-        """Of the best candidate; 0 where there is none."""
+        """The score of the best candidate; 0 without candidates."""
         return self.candidates[0][1] if self.candidates else 0.0
 
 
@@ -53,8 +53,9 @@ def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list
 
     Args:
         logits: float32 [N, classes, T], not softmaxed; the last class is the blank.
-        grammar: What a candidate may be: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
-        temperature: Divides the logits; above 1 where the network is surer than it is right.
+        grammar: The allowed texts: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
+        temperature: Divides the logits; above 1 for a network that is more certain than it is
+            right.
 
     Returns:
         N readings in the order of the plates.
@@ -104,13 +105,13 @@ def best_path(lattice: Probs, alphabet: str) -> tuple[str, tuple[float, ...]]:
 
 @dataclass(frozen=True)
 class _Beams:
-    """The W prefixes kept of each of N plates, arrays [N, W]; a prefix of probability 0 is none.
+    """The W prefixes kept for each of N plates, as arrays [N, W]; probability 0 means no prefix.
 
     Attributes:
-        code: The prefix as a number, its classes plus one being the digits; -1 for none.
+        code: The prefix as a number, whose digits are its classes plus one; -1 for none.
         length: Characters of the prefix.
-        last: Its last class, the blank's when it is empty.
-        alive: The layouts it can still become.
+        last: Its last class; the blank's class when it is empty.
+        alive: The layouts that it can still become.
         blank: Probability of the prefix with a blank as the last step.
         char: Probability of the prefix with a character as the last step.
     """
@@ -124,7 +125,7 @@ class _Beams:
 
     @staticmethod
     def start(count: int, width: int, grammar: Grammar) -> _Beams:
-        """One beam with the empty prefix a plate."""
+        """Return one beam for each plate, with the empty prefix."""
         zeros, none = np.zeros((count, width), np.int64), np.zeros((count, width))
         first = np.zeros(width, np.int64)
         first[0] = 1
@@ -139,16 +140,16 @@ class _Beams:
 
 
 def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:
-    """Find the likeliest texts that the grammar allows, summing over all their alignments.
+    """Find the likeliest texts that the grammar allows; sums over all alignments of each text.
 
     Args:
         lattices: [N, T, C] probabilities, the last class being the blank.
-        grammar: What a text may be.
+        grammar: The allowed texts.
         width: Prefixes kept after each step.
 
     Returns:
-        For each plate up to five complete texts, best first, each with its probability, in which
-        the grammar's regions count.
+        For each plate up to five complete texts, best first, each with its probability; the
+        grammar's regions are part of it.
     """
     likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
     beams = _Beams.start(len(lattices), width, grammar)
@@ -167,16 +168,16 @@ def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -
 
 
 def weigh_regions(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
-    """Make texts whose region does not exist less likely, and all others the more.
+    """Make texts whose region does not exist less likely, and all others more likely.
 
-    Bayes' rule: each probability is multiplied by its prior and divided by their sum. What the
-    search has lost on its way counts as texts of known regions, so no score is too high.
+    Bayes' rule: each probability is multiplied by its prior and divided by their sum. Probability
+    that the search has lost on its way counts as texts of known regions. So no score is too high.
 
     Args:
-        scores: [N, W] probabilities of texts; of one plate they sum to 1 at most.
-        texts: [N, W], as numbers.
-        layouts: [N, W], those that each text has, as bits; 0 for none.
-        grammar: With the regions, and how much less likely an unknown one is.
+        scores: Probabilities [N, W] of texts; those of one plate sum to 1 at most.
+        texts: Texts [N, W], as numbers.
+        layouts: Layouts [N, W] of each text, as bits; 0 for none.
+        grammar: Has the regions, and the factor for an unknown one.
     """
     if grammar.unknown_factor == 1:
         return scores
@@ -187,7 +188,7 @@ def weigh_regions(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -
 
 
 def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:
-    """Let every prefix stay or grow by one class, and keep the best of all.
+    """Let every prefix stay or grow by one class; keep the best of them all.
 
     For one plate, the prefixes `A` (0.2 ending in a blank, 0.4 in the character) and empty (0.3,
     all blank), and a step of A 0.6, B 0.1, blank 0.3:
@@ -197,15 +198,15 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
         A grows: AA                 0.2 * 0.6 = 0.12: only over a blank are there two
                  AB         (0.2 + 0.4) * 0.1 = 0.06
         empty stays                 0.3 * 0.3 = 0.09
-              grows: A              0.3 * 0.6 = 0.18, which is a prefix that is kept: added to its
-                                                0.24 by `_merge`, and no prefix of its own
+              grows: A              0.3 * 0.6 = 0.18. `A` is kept already: `_merge` adds this
+                                                to its 0.24. It is no new prefix.
                      B              0.3 * 0.1 = 0.03
 
     Args:
         beams: Prefixes before the step, arrays [N, W].
         probs: [N, C] probabilities of the step.
         likely: [N, K] classes tried.
-        grammar: What a text may be.
+        grammar: The allowed texts.
     """
     plates, width = beams.code.shape
     grown_shape = plates, width * likely.shape[1]
@@ -215,7 +216,7 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
     char = beams.char * probs[rows, beams.last]  # [N, W]
 
     alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]  # [N, W, K]
-    repeats = beams.last[:, :, None] == classes  # [N, W, K]: need a blank between
+    repeats = beams.last[:, :, None] == classes  # [N, W, K]: these need a blank between
     before = np.where(repeats, beams.blank[:, :, None], total[:, :, None]) * (alive != 0)
     grown = (before * probs[rows, likely][:, None, :]).reshape(grown_shape)  # [N, W * K]
     codes = beams.code[:, :, None] * (grammar.blank + 1) + classes + 1  # [N, W, K]
@@ -240,7 +241,7 @@ def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Bea
 
 
 def _merge(beams: _Beams, codes: Ints, grown: Probs) -> Probs:
-    """Take from `grown` what leads to prefixes that are kept already; returns it, [N, W]."""
+    """Move the probability of prefixes that are kept already out of `grown`; return it, [N, W]."""
     known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]  # [N, W, W * K]
     taken: Probs = (known * grown[:, None, :]).sum(axis=2)
     grown[known.any(axis=1)] = 0.0

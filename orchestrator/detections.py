@@ -1,4 +1,4 @@
-"""The detector's answer: whether it keeps its contract, and which plates it found."""
+"""The detector's answer: checks that it has the agreed form, and selects the plates."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ from orchestrator.images import STRIDE, Letterbox
 from orchestrator.settings import Settings
 
 WIDEST_SQUARE = 2.5
-"""Width per height under which a box may hold a plate of two lines. Such plates have 1.3 to 2.0,
-and more when they are seen from above; those of one line about 4.6, and less when they are seen
-askew."""
+"""Ratio of width to height below which a box may hold a plate of two lines. Such plates have 1.3 to
+2.0, and more when seen from above. Plates of one line have about 4.6, and less when seen at an
+angle."""
 CORNER_PX = 2.0
-"""No plate lies within so little of the letterbox; boxes in parts of it, from 0 to 1, all do."""
+"""Boxes this near to the corner of the letterbox are wrong. No plate lies there, but all boxes do
+that are fractions from 0 to 1."""
 MOST_SHRUNK = 0.7
-"""Pictures that were shrunk to so little of their size, or less, are looked at more closely."""
+"""Pictures that were scaled down by this factor, or to less, get a second look at full size."""
 FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
-"""Where: round what has at least the first score and less than the second, or is narrower in the
-letterbox."""
+"""The second look covers boxes with a score from the first value up to the second, and boxes in the
+letterbox that are narrower than the third."""
 TILE_WH, MOST_TILES = (320, 192), 2
-"""Size of the parts that are looked at as they are, and how many of one picture."""
+"""Size of the tiles for the second look, and the most tiles of one picture."""
 TINY = torch.finfo(torch.float32).tiny
-"""Rows with smaller scores are padding, whatever the threshold."""
+"""Rows with smaller scores are padding, for any threshold."""
 
 
 @dataclass(frozen=True)
 class Detections:
-    """What the detector found: float32 [N, 4] xyxy and [N] scores, on the CPU."""
+    """The detector's boxes and scores: float32 [N, 4] xyxy and [N], on the CPU."""
 
     xyxy: Tensor
     scores: Tensor
@@ -43,9 +44,9 @@ class Detections:
 def to_picture(
     rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
-    """Return the rows [1, K, 6] of the detector that count, in pixels of the picture.
+    """Return the detector's rows [1, K, 6] above the threshold, in pixels of the picture.
 
-    Of a picture that was shrunk much, faint ones count, too: they may be small plates.
+    In a picture that was scaled down much, faint rows count, too: they may be small plates.
     """
     found = check_rows(rows)
     least = settings.detection_threshold
@@ -62,12 +63,12 @@ def to_picture(
 def keep_best(
     rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
 ) -> Detections:
-    """Keep the sure rows [1, K, 6] of the detector that overlap no better one, in the picture."""
+    """Keep rows [1, K, 6] above the threshold that overlap no better one, in picture pixels."""
     return best_of([to_picture(rows, box, size_wh, settings)], settings)
 
 
 def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
-    """Keep the sure detections that overlap no better one, best first."""
+    """Keep detections above the threshold that overlap no better one, best first."""
     xyxy, scores = torch.cat([one.xyxy for one in parts]), torch.cat([one.scores for one in parts])
     sure = scores >= max(settings.detection_threshold, TINY)
     xyxy, scores = xyxy[sure], scores[sure]
@@ -78,12 +79,12 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
 def tiles_round(
     found: Detections, scale: float, size_wh: tuple[int, int]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the parts of a picture, xyxy, to look at as they are: round faint or small finds.
+    """Return the tiles of a picture, xyxy, for a second look: around faint or small detections.
 
     Args:
-        found: In the whole picture.
-        scale: That it was shrunk by.
-        size_wh: Of the picture, pixels.
+        found: Detections in the whole picture.
+        scale: The factor by which the picture was scaled down.
+        size_wh: Size of the picture, pixels.
     """
     tiles: list[tuple[int, int, int, int]] = []
     for index in found.scores.argsort(descending=True).tolist():
@@ -100,7 +101,7 @@ def tiles_round(
 def _tile_round(
     middle_xy: tuple[float, float], size_wh: tuple[int, int]
 ) -> tuple[int, int, int, int]:
-    """Return a tile with a point in its middle, moved into the picture."""
+    """Return a tile centred on a point, and moved until it lies inside the picture."""
     (wide, high), (x, y) = TILE_WH, middle_xy
     x0 = max(0, min(round(x - wide / 2), size_wh[0] - wide))
     y0 = max(0, min(round(y - high / 2), size_wh[1] - high))
@@ -108,7 +109,7 @@ def _tile_round(
 
 
 def _holds(tile: tuple[int, int, int, int], xyxy: tuple[float, float, float, float]) -> bool:
-    """Tell whether a box lies in a tile, with what is round a plate."""
+    """Tell whether a box, with the margin around a plate, lies in a tile."""
     x0, y0, x1, y1 = xyxy
     room = (x1 - x0) / 2
     return tile[0] <= x0 - room and x1 + room <= tile[2] and tile[1] <= y0 and y1 <= tile[3]
@@ -118,7 +119,7 @@ def check_rows(rows: Tensor) -> Tensor:
     """Return the detector's rows [1, K, 6] as float32 [K, 6] on the CPU.
 
     Raises:
-        ModelError: They have another shape, are not finite, or have scores out of [0, 1].
+        ModelError: They have another shape, are not finite, or have scores outside [0, 1].
     """
     if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not rows.is_floating_point():
         raise ModelError(f"{DETECTOR}: wanted floats [1, K, 6], got {_describe(rows)}")
@@ -138,11 +139,11 @@ def check_rows(rows: Tensor) -> Tensor:
 
 
 def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
-    """See that the boxes of sure rows [N, 6] are xyxy in pixels of the letterbox.
+    """Check that the boxes of rows [N, 6] above the threshold are xyxy in letterbox pixels.
 
     Raises:
-        ModelError: One is turned inside out, as most boxes are that are centre and size; or all
-            lie in the corner, as parts of the picture do, or outside.
+        ModelError: A box is turned inside out, as most boxes given by centre and size are. Or all
+            boxes lie in the corner, as boxes in fractions of the picture do, or outside.
     """
     wide, high = (math.ceil(round(size * box.scale) / STRIDE) * STRIDE for size in size_wh)
     boxes = sure[:, :4].tolist()

@@ -1,4 +1,4 @@
-"""Plates drawn on their picture, and cut out of it, for people."""
+"""Draws plates on their picture, and cuts them out of it, for people."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ READ, UNREAD = (60, 180, 40), (40, 140, 240)  # BGR: green, orange
 INK = (255, 255, 255)
 JPEG_QUALITY = 90
 CROP_MARGIN_XY = (0.08, 0.25)
-"""Room round a plate that is cut out, at each side, in parts of its width and height: as the
-service itself has it, so that `plates read-crop` reads such a crop well."""
+"""Margin around a plate that is cut out, at each side, as a fraction of its width and height. The
+service uses the same margin, so `plates read-crop` reads such a crop well."""
 
 
 def annotate(picture: Bgr, plates: Plates) -> Bgr:
-    """Return a copy of a picture with each plate's box, its corners' outline and its text.
+    """Return a copy of a picture with each plate's box, the outline of its corners, and its text.
 
-    Green for plates that were read, orange for plates that were only found. The letters of Russian
+    Plates that were read are green; plates that were only found are orange. The letters of Russian
     plates look the same in Latin and in Cyrillic.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        plates: In pixels of that picture.
+        plates: Plates in pixels of that picture.
     """
     drawn = picture.copy()
     thickness = max(2, round(max(picture.shape[:2]) / 640))
@@ -40,15 +40,15 @@ def annotate(picture: Bgr, plates: Plates) -> Bgr:
 
 
 def straighten(picture: Bgr, plate: Plate) -> Bgr:
-    """Cut a plate out of its picture, upright and seen straight on, with some room around it.
+    """Cut a plate out of its picture, upright and seen from the front, with a margin around it.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        plate: In pixels of that picture.
+        plate: A plate in pixels of that picture.
 
     Returns:
-        uint8 [h, w, 3] BGR, about as many pixels as the plate has; what lies outside the picture is
-        its outermost pixels.
+        uint8 [h, w, 3] BGR, with about as many pixels as the plate has. Outside the picture, its
+        outermost pixels are repeated.
     """
     corners = corners_of(plate)
     edges = np.linalg.norm(np.roll(corners, -1, axis=0) - corners, axis=1)
@@ -63,7 +63,7 @@ def straighten(picture: Bgr, plate: Plate) -> Bgr:
 
 
 def corners_of(plate: Plate) -> npt.NDArray[np.float32]:
-    """Return a plate's corners [4, 2], clockwise from top-left, pixels; its box's without any."""
+    """Return a plate's corners [4, 2] in pixels, clockwise from top-left; else those of its box."""
     x0, y0, x1, y1 = plate.xyxy
     box = ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
     return np.asarray(plate.corners or box, np.float32)
@@ -88,12 +88,12 @@ def _label(drawn: Bgr, plate: Plate, colour: tuple[int, int, int]) -> None:
 
 
 def to_png(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
-    """Return a drawing, or a crop, as a PNG file that says what it is."""
+    """Return a drawing or a crop as a PNG file with a label that says which."""
     _, encoded = cv2.imencode(".png", drawn)
     return mark(encoded.tobytes(), kind)
 
 
 def to_jpeg(drawn: Bgr, kind: bytes = DRAWING) -> bytes:
-    """Return a drawing, or a crop, as a JPEG file that says what it is: a tenth of a PNG's size."""
+    """Return a drawing or a crop as a labelled JPEG file, a tenth of the size of a PNG."""
     _, encoded = cv2.imencode(".jpg", drawn, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return mark(encoded.tobytes(), kind)

@@ -1,4 +1,4 @@
-"""How far two texts are apart.
+"""The edit distance between two texts.
 
 Source: V. Levenshtein, "Binary codes capable of correcting deletions, insertions, and reversals",
 1966; R. Wagner and M. Fischer, 1974.

@@ -1,4 +1,4 @@
-"""What can go wrong, as one tree.
+"""The tree of all errors.
 
 PlateError
 ├── RequestError      the caller's fault; the server's answer to it  INVALID_ARG
@@ -6,7 +6,7 @@ PlateError
 │   └── ParameterError    a parameter is unknown or out of range
 ├── ModelError        a network answered wrongly or not at all       INTERNAL
 ├── Overloaded        no capacity for this request now               UNAVAILABLE
-├── Cancelled         its caller has given the request up            CANCELLED
+├── Cancelled         the client has cancelled the request           CANCELLED
 ├── SettingsError     configuration is wrong; stops loading
 ├── WeightsError      a weight file is missing or not the listed one; stops loading
 ├── ExtraError        a package is missing that a client alone does not need
@@ -19,14 +19,14 @@ class PlateError(Exception):
     """Base of every error this package raises on purpose.
 
     Attributes:
-        reason: What the server counts and logs a request under that failed with it.
+        reason: The name under which the server counts and logs a request that failed with it.
     """
 
     reason = "internal"
 
 
 class RequestError(PlateError):
-    """The request cannot be answered as it is; sending it again does not help."""
+    """The request cannot be answered as it is; a retry does not help."""
 
     reason = "request"
 
@@ -56,7 +56,7 @@ class Overloaded(PlateError):  # noqa: N818 - a state of the server, not a fault
 
 
 class Cancelled(PlateError):  # noqa: N818 - the caller's wish, not a fault
-    """The caller of this request does not wait for it any more."""
+    """The client of this request does not wait for it any more."""
 
     reason = "cancelled"
 
@@ -78,6 +78,6 @@ class DataError(PlateError):
 
 
 class ServerError(PlateError):
-    """The inference server cannot be started or reached, or what it gives is no answer."""
+    """The inference server cannot be started or reached, or its answer is invalid."""
 
     reason = "away"

@@ -1,4 +1,4 @@
-"""What a client alone does not need, and what is said where it is missing."""
+"""Packages that a client alone does not need, and the message when one is missing."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from importlib import metadata
 from orchestrator.errors import ExtraError
 
 SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL")
-"""Packages that serving needs, as they are imported or installed."""
+"""Packages that serving needs, by their names for import or installation."""
 WORKSHOP = ("matplotlib", "psutil")
-"""Packages that measuring needs beside them."""
+"""Packages that measuring needs in addition."""
 EXTRA = "pip install -e '.[server]'"
 BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     **dict.fromkeys(WORKSHOP, "make workshop"),
     "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }
-"""What brings a missing package. No name of ours: on an index another's may bear it."""
+"""The command that installs each package. None names a package of ours: on a package index, the
+name may belong to somebody else."""
 
 
 @contextmanager
 def needs_told() -> Iterator[None]:
-    """Say how to get it where a package is missing that a client alone does not need.
+    """Raise an error with the command to install a missing package that a client does not need.
 
     Raises:
-        ExtraError: It is not installed.
+        ExtraError: The package is not installed.
     """
     try:
         yield
@@ -41,10 +42,10 @@ def needs_told() -> Iterator[None]:
 
 
 def check_packages(*names: str) -> None:
-    """See that packages are installed, without importing them: before work that ends with them.
+    """Check that packages are installed, without importing them, before long work that needs them.
 
     Raises:
-        ExtraError: One is not.
+        ExtraError: A package is not installed.
     """
     with needs_told():
         for name in names:

@@ -1,6 +1,7 @@
-"""What number plates may say: the alphabet, the layouts and the region codes of a country.
+"""The number plates of a country: the alphabet, the layouts and the region codes.
 
-Read once, where a program begins, and passed on from there: two countries can live in one process.
+They are read once, at the start of a program, and then passed on. So one process can have two
+countries.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from orchestrator.errors import SettingsError
 from orchestrator.toml_files import check_range, read_table
 
 MAX_LENGTH = 9
-"""Characters of a text: what a row of the output `character_scores` has room for."""
+"""Most characters of a text: a row of the output `character_scores` has room for so many."""
 MOST_LAYOUTS = 63
 MOST_CHARACTERS = 126
-"""Of an alphabet. Like the layouts' it is a limit of the beam search, whose sets and texts are
-whole numbers of 64 bits."""
+"""Most characters of an alphabet. This limit, and that of the layouts, come from the beam search:
+its sets and texts are whole numbers of 64 bits."""
 MOST_NATS = 20.0
-"""Of evidence against a region: a factor of 5e8 is as good as a ban."""
+"""Most nats of evidence against a region: a factor of 5e8 is as good as a ban."""
 COUNTRIES = Path(__file__).with_name("countries")
-"""Folders of the countries that the project knows."""
+"""The folder with one folder for each country that the project knows."""
 RUSSIA = COUNTRIES / "russia" / "formats.toml"
 KINDS = {"L": "letters", "D": "digits", "R": "digits"}
 BREAK = "/"
-"""In a layout: here the second line of the plate begins."""
+"""The character of a layout after which the second line of the plate begins."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class PlateFormat:
     Attributes:
         name: For example `ru_car`.
         layouts: One or more strings of `L` (letter), `D` (digit), `R` (a region's digit) and
-            lower-case letters, which stand for their capitals alone (`DDDcdDRR`: 004CD177), with
-            a `/` where a plate of two lines goes on below.
-        share: How often it is rendered, beside the other formats' shares; 0: never.
+            lower-case letters. A lower-case letter stands for only its capital (`DDDcdDRR`:
+            004CD177). A `/` separates the lines of a plate of two lines.
+        share: How often it is rendered, relative to the shares of the other formats; 0: never.
 
     Raises:
         SettingsError: No plate can have such a layout.
@@ -81,18 +82,17 @@ class Formats:
 
     Attributes:
         alphabet: Every character a plate may have, in the order of the reader's classes.
-        letters: Characters that an `L` of a layout admits; all but the digits when empty.
-        format: The kinds of plates, the one that settles a text that fits two first.
+        letters: Characters that an `L` of a layout allows; all but the digits when empty.
+        format: The kinds of plates. A text that fits two of them has the first.
         region: The regions whose codes the plates bear.
-        unknown_region_nats: How much less likely a reading is whose region code does not exist, as
-            the natural logarithm of a factor; 0: as likely as any other.
-        renderer: `module:function` that draws such plates, see `rendering.country`; the module is
-            a file beside the formats' own, or can be imported. They cannot be drawn when empty.
+        unknown_region_nats: The penalty of a reading whose region code does not exist. It is the
+            natural logarithm of the factor by which such a reading is less likely; 0: no penalty.
+        renderer: `module:function` that draws such plates, see `rendering.country`. The module is a
+            file beside the formats' own, or can be imported. Empty means that they cannot be drawn.
 
     Raises:
-        SettingsError: A character, a name or a code comes twice, there is no format or there are
-            too many, or a layout or a code asks for letters or digits that the alphabet does not
-            have.
+        SettingsError: A character, a name or a code comes twice. There is no format, or there are
+            too many. The alphabet lacks letters or digits of a layout or a code.
     """
 
     alphabet: str
@@ -126,21 +126,21 @@ class Formats:
 
     @property
     def blank(self) -> int:
-        """The reader's class after those of the alphabet: CTC's blank."""
+        """The class of CTC's blank: the reader's class after those of the alphabet."""
         return len(self.alphabet)
 
     @property
     def classes(self) -> int:
-        """How many classes the reader has."""
+        """The number of the reader's classes."""
         return len(self.alphabet) + 1
 
     def layouts(self, lines: int) -> tuple[str, ...]:
-        """Return the layouts of plates with so many lines, 1 or 2."""
+        """Return the layouts of plates with this number of lines, 1 or 2."""
         all_layouts = (layout for one in self.format for layout in one.layouts)
         return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
 
     def admits(self, place: str, char: str) -> bool:
-        """Tell whether a place of a layout, one character of it, admits a character."""
+        """Tell whether a place of a layout, given by its character, allows a character."""
         if place == "L":
             return char in (self.letters or self.alphabet) and not char.isdigit()
         if place in ("D", "R"):
@@ -148,31 +148,31 @@ class Formats:
         return char == place.upper()
 
     def fits(self, text: str, layout: str) -> bool:
-        """Tell whether a text has a layout; where lines break is told in both or in neither."""
+        """Tell whether a text has a layout; both must show where lines break, or neither."""
         return len(text) == len(layout) and all(map(self.admits, layout, text))
 
     def format_of(self, text: str, lines: int = 1) -> str:
         """Return the name of the format that a text has, `""` for none.
 
-        Of several it is the first whose region code exists or that has none, and the first of all
-        where no code exists.
+        A text may fit several formats. The first whose region code exists, or that has no region
+        code, is returned. If no code exists, it is the first of all.
 
         Args:
-            text: What a plate says, its lines one after the other.
-            lines: Of the plate, 1 or 2.
+            text: The plate's text, its lines one after the other.
+            lines: Lines of the plate, 1 or 2.
         """
         return self._match(text, lines)[0]
 
     def region_of(self, text: str, format_name: str = "") -> Region | None:
-        """Return the region whose code a text bears; None where it bears none that is known."""
+        """Return the region whose code a text bears; None when the text has no known code."""
         return self._regions.get(self.code_of(text, format_name))
 
     def code_of(self, text: str, format_name: str = "") -> str:
         """Return the region code that a text bears, `""` for none.
 
         Args:
-            text: What a plate says, its lines one after the other.
-            format_name: Of the text; what it has in one line, else in two, when empty.
+            text: The plate's text, its lines one after the other.
+            format_name: Format of the text; empty means its format in one line, else in two.
         """
         named = (one for one in self.format if one.name == format_name)
         layouts = (flatten(layout) for one in named for layout in one.layouts)
@@ -186,7 +186,7 @@ class Formats:
         return {code: region for region in self.region for code in region.codes}
 
     def _match(self, text: str, lines: int) -> tuple[str, str]:
-        """Return name and layout, in one line, of the format of a text, `""` for none."""
+        """Return name and one-line layout of the format of a text, `""` for none."""
         fitting = [
             (one.name, flatten(layout))
             for one in self.format
@@ -205,12 +205,12 @@ def flatten(layout: str) -> str:
 
 
 def code_in(text: str, layout: str) -> str:
-    """Return the region code of a text whose layout, in one line, is given; `""` for none."""
+    """Return the region code of a text, given its one-line layout; `""` for none."""
     return "".join(char for char, place in zip(text, layout, strict=False) if place == "R")
 
 
 def lines_of(layout: str) -> int:
-    """Return how many lines a plate of a layout has."""
+    """Return the number of lines of a plate with this layout."""
     return layout.count(BREAK) + 1
 
 
@@ -218,14 +218,14 @@ def read_formats(file: Path = RUSSIA) -> Formats:
     """Read a country's file.
 
     Raises:
-        SettingsError: It cannot be read, or says what no plate can be.
+        SettingsError: It cannot be read, or describes plates that cannot exist.
     """
     return read_table(Formats, file)
 
 
 @lru_cache(maxsize=1)
 def russian() -> Formats:
-    """Return what the project's own weights read: Russian plates."""
+    """Return the formats that the project's own weights read: those of Russian plates."""
     return read_formats(RUSSIA)
 
 

@@ -1,7 +1,8 @@
-"""Frames: where crops lie in a picture, and cuts along them however they are turned.
+"""Frames: the positions of crops in a picture, and cuts along them at any angle.
 
-A frame is an affine map, float32 [2, 3], from a crop's coordinates, -1 to 1 from edge to edge and x
-first, to pixels of the picture: half its upper edge, half its left edge, and its middle.
+A frame is an affine map, float32 [2, 3], from a crop's coordinates to pixels of the picture. The
+crop's coordinates run from -1 to 1 from edge to edge, x first. The map's columns are half its upper
+edge, half its left edge, and its middle.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from torch import Tensor
 from orchestrator.images import READER_SIZE_WH, normalize_crops, resize_crop, unfold
 
 FINEST = 4
-"""Most samples of a cut per pixel of the reader's crop, each way."""
+"""Most samples of a cut per pixel of the reader's crop, in each direction."""
 LOOK_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
-"""Rooms round a plate of so many lines, one of each cut along its frame: STN may be a bit off."""
+"""Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
+used because the frame from STN may be inexact."""
 SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
 
 
@@ -40,10 +42,10 @@ def frames_round(corners: Tensor) -> Tensor:
 
 
 def compose(frames: Tensor, theta: Tensor) -> Tensor:
-    """Return the frames [N, 2, 3] of what STN cuts out of crops.
+    """Return the frames [N, 2, 3] of the parts that STN cuts out of crops.
 
     Args:
-        frames: float32 [N, 2, 3], of the crops.
+        frames: Frames of the crops, float32 [N, 2, 3].
         theta: float32 [N, 2, 3], from STN's output to its input, both in [-1, 1].
     """
     last = theta.new_tensor([0.0, 0.0, 1.0]).expand(len(theta), 1, 3)
@@ -51,7 +53,7 @@ def compose(frames: Tensor, theta: Tensor) -> Tensor:
 
 
 def grow_frames(frames: Tensor, margin_xy: tuple[float, float]) -> Tensor:
-    """Grow frames [N, 2, 3] at each side by a part of their own width and height."""
+    """Grow frames [N, 2, 3] at each side by a fraction of their own width and height."""
     x, y = (1 + 2 * margin for margin in margin_xy)
     return frames * frames.new_tensor([x, y, 1.0])
 
@@ -68,21 +70,21 @@ def sizes_of(frames: Tensor) -> Tensor:
 
 
 def tilts_of(frames: Tensor) -> Tensor:
-    """Return how much the edges of frames are turned, degrees [N]: the more turned one counts."""
+    """Return the tilt of frames in degrees, [N]: the larger of the tilts of their edges."""
     (right, down), (across, along) = frames[:, :, 0].T, frames[:, :, 1].T
     rows, columns = torch.atan2(down.abs(), right), torch.atan2(across.abs(), along)
     return torch.rad2deg(torch.maximum(rows, columns))
 
 
 def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
-    """Cut a turned plate out of the full-size picture for STN and LPRNet.
+    """Cut a tilted plate out of the full-size picture for STN and LPRNet.
 
-    What lies outside the picture is its outermost pixels.
+    Outside the picture, its outermost pixels are repeated.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
         frame: float32 [2, 3].
-        lines: Of the plate; one of 2 lines is unfolded to one row of characters.
+        lines: Lines of the plate; a plate of 2 lines is unfolded to one row of characters.
 
     Returns:
         float32 [1, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
@@ -92,7 +94,7 @@ def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
 
 
 def _turn_upright(picture: Tensor, frame: Tensor) -> Tensor:
-    """Sample a frame [2, 3] about pixel by pixel: uint8 [h, w, 3]."""
+    """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
     wide, high = (
         min(max(math.ceil(size), 1), FINEST * most)
         for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
@@ -108,7 +110,7 @@ def _turn_upright(picture: Tensor, frame: Tensor) -> Tensor:
 
 
 def _region(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], Tensor]:
-    """Return the part of a picture that a frame touches, and its box: one pixel at least."""
+    """Return the part of a picture inside a frame's bounds, at least one pixel, and its box."""
     height, width = picture.shape[:2]
     corners = corners_of(frame[None])[0]
     low, high = corners.amin(0).floor().tolist(), corners.amax(0).ceil().tolist()

@@ -1,4 +1,4 @@
-"""Which characters may come where in a text, as a beam search needs it."""
+"""The characters that a text may have at each place, in the form for a beam search."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Ints = npt.NDArray[np.int64]
 class Codes:
     """Layouts that have the region code at the same places.
 
-    A text is the number whose digits, in base `blank + 1`, are its classes plus one.
+    A text is stored as a number in base `blank + 1`, whose digits are the text's classes plus one.
 
     Attributes:
-        layouts: As bits.
-        powers: int64 [K], of the base, at the places of the code's K characters.
-        weights: int64 [K], of the base, at the places that they have in the code alone.
-        known: int64, sorted, the codes that exist as numbers of the base; at least one.
+        layouts: The layouts as bits.
+        powers: Powers of the base at the places of the code's K characters in the text; int64 [K].
+        weights: Powers of the base at the places of these characters in the code alone; int64 [K].
+        known: The codes that exist, as sorted numbers of the base; int64, at least one.
     """
 
     layouts: int
@@ -34,7 +34,7 @@ class Codes:
     known: Ints
 
     def are_known(self, texts: Ints, base: int) -> npt.NDArray[np.bool_]:
-        """Tell of texts [N] with these layouts which name a region that exists."""
+        """Tell which texts [N] with these layouts name a region that exists."""
         numbers = texts[:, None] // self.powers % base @ self.weights
         nearest = self.known.searchsorted(numbers).clip(max=len(self.known) - 1)
         known: npt.NDArray[np.bool_] = self.known[nearest] == numbers
@@ -43,12 +43,12 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """Which texts name a region that exists.
+    """The texts that name a region that exists.
 
     Attributes:
         nameless: The layouts that name no region, as bits.
-        base: Of the numbers that stand for texts.
-        codes: The other layouts, by the places of the code.
+        base: The base of the numbers that represent texts.
+        codes: The other layouts, grouped by the places of the code.
     """
 
     nameless: int
@@ -57,7 +57,7 @@ class Regions:
 
     @staticmethod
     def of(formats: Formats, layouts: Sequence[str]) -> Regions:
-        """Compile the layouts, in one line each, and the codes of a country's regions."""
+        """Compile the one-line layouts and the region codes of a country."""
         base = formats.blank + 1
         places: dict[tuple[int, ...], int] = {}
         for index, layout in enumerate(layouts):
@@ -73,11 +73,11 @@ class Regions:
         return Regions(nameless, base, tuple(codes))
 
     def are_known(self, texts: Ints, layouts: Ints) -> npt.NDArray[np.bool_]:
-        """Tell which texts name a region that exists, or none at all.
+        """Tell which texts name a region that exists, or no region at all.
 
         Args:
-            texts: Of any shape, as numbers.
-            layouts: Of the same shape, those that each text has, as bits.
+            texts: Texts as numbers, of any shape.
+            layouts: Layouts of each text as bits, of the same shape.
         """
         known: npt.NDArray[np.bool_] = layouts & self.nameless != 0
         for codes in self.codes:
@@ -87,7 +87,7 @@ class Regions:
 
 
 def _numbers(formats: Formats, length: int, base: int) -> Ints:
-    """Return the region codes of a length as sorted numbers, as a text's are."""
+    """Return the region codes of a length as sorted numbers, in the same form as texts."""
     codes = (code for region in formats.region for code in region.codes if len(code) == length)
     numbers = []
     for code in codes:
@@ -100,15 +100,16 @@ def _numbers(formats: Formats, length: int, base: int) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Grammar:
-    """Layouts as bits of a number: which of them a prefix can still become.
+    """Layouts as bits of a number, which show what a prefix can still become.
 
     Attributes:
-        alphabet: The characters, in the order of the classes; the blank's class comes after them.
-        start: Every layout.
+        alphabet: The characters, in the order of the classes; the blank's class follows them.
+        start: All layouts.
         after: int64 [MAX_LENGTH + 1, blank], the layouts that allow a class at a position.
         complete: int64 [MAX_LENGTH + 1], the layouts that end at a length.
-        regions: Which texts name a region that exists.
-        unknown_factor: Of the probability of a text that names none that exists; 1 for no prior.
+        regions: The texts that name a region that exists.
+        unknown_factor: Factor for the probability of a text whose region does not exist; 1 for no
+            prior.
     """
 
     alphabet: str
@@ -125,7 +126,7 @@ class Grammar:
     @staticmethod
     @lru_cache(maxsize=8)
     def of(formats: Formats, lines: int = 1) -> Grammar:
-        """Compile a country's formats of plates with so many lines, 1 or 2."""
+        """Compile a country's formats of plates with this number of lines, 1 or 2."""
         layouts = [flatten(layout) for layout in formats.layouts(lines)]
         lengths = range(MAX_LENGTH + 1)
 

@@ -1,7 +1,8 @@
-"""What a worker is doing, kept in shared memory, where its supervisor sees it.
+"""The heartbeat of a worker, in shared memory that its supervisor reads.
 
-A worker that is stopped or loops for ever cannot tell anybody. So each writes down before it works
-what on, and for how long that may take; whoever watches compares that with the clock.
+A worker that is stopped or in an endless loop cannot report that. So each worker writes down its
+requests, and how long they may take, before it works on them. The watchdog compares that with the
+clock.
 """
 
 from __future__ import annotations
@@ -23,38 +24,40 @@ from typing import Any
 from orchestrator.oom_score import raise_score
 
 VARIABLE = "PLATES_HEARTBEATS"
-"""Names the beginning of the files' paths; a process id follows. Nothing is watched without."""
+"""Variable with the prefix of the files' paths; a process id follows it. Without it there is no
+watchdog."""
 PARAMETER = "hang_s"
-"""In a model's config.pbtxt: how long a worker may take for a step. Not watched without."""
+"""Parameter in a model's config.pbtxt: the most seconds of one step. Without it there is no
+watchdog."""
 SIZE = 4096
-HEAD = struct.Struct("<ddIB")  # since when, for how long, bytes that follow, state
+HEAD = struct.Struct("<ddIB")  # start, limit, length of the JSON after it, state
 ASK = signal.SIGUSR2
-"""A worker that gets it writes down where in its Python code it is."""
+"""A worker that gets this signal writes down its Python stack."""
 STACK = ".stack"
-"""Behind the name of the file: where a worker writes what Python says of its end, or when asked."""
-LONGEST = 160  # characters of a call's id
+"""Suffix of the file with Python's stack trace of a worker: of its end, or on request."""
+LONGEST = 160  # characters of a request id
 MOST_CALLS = 16
 
 
 class State(IntEnum):
-    """What a worker is doing."""
+    """The state of a worker."""
 
     IDLE = 0
     WORKING = 1
     WAITING = 2
-    """For another model."""
+    """The worker waits for another model."""
 
 
 @dataclass(frozen=True)
 class Beat:
-    """What a worker wrote down last.
+    """The last heartbeat of a worker.
 
     Attributes:
-        state: What it is doing.
-        since: When it began the step, in seconds of `time.monotonic`.
-        limit_s: How long the step may take; for ever when 0.
+        state: The state of the worker.
+        since: The start of the step, in seconds of `time.monotonic`.
+        limit_s: How long the step may take; 0 means no limit.
         calls: Ids of the requests that it has.
-        picture: What they sent, in words; empty where that is not known yet.
+        picture: A description of the pictures in them; empty while it is not known.
     """
 
     state: State = State.IDLE
@@ -65,11 +68,11 @@ class Beat:
 
 
 class Heartbeat:
-    """One worker's; it works on one batch of requests at a time.
+    """Writes the heartbeat of one worker, which works on one batch of requests at a time.
 
     Args:
-        limit_s: How long each step may take; for ever when 0.
-        prefix: Beginning of the file's path; None keeps it to the process itself.
+        limit_s: How long each step may take; 0 means no limit.
+        prefix: Prefix of the file's path; None keeps the heartbeat inside the process.
     """
 
     def __init__(self, limit_s: float = 0.0, prefix: str | None = None) -> None:
@@ -80,10 +83,10 @@ class Heartbeat:
 
     @classmethod
     def of_model(cls, config: Mapping[str, Any]) -> Heartbeat:
-        """Return that of a worker of Triton's, by the model's configuration.
+        """Return the heartbeat of a Triton worker, from the model's configuration.
 
-        Where a supervisor watches, the worker is from now on killed before Triton when memory runs
-        out: it is the one that can be replaced.
+        If a supervisor watches, the kernel will from now on kill the worker before Triton when
+        memory runs out, because a worker can be replaced.
         """
         value = config.get("parameters", {}).get(PARAMETER, {}).get("string_value", "0")
         prefix = os.environ.get(VARIABLE)
@@ -94,12 +97,12 @@ class Heartbeat:
 
     @contextmanager
     def work(self, calls: Sequence[str], picture: str = "", more_s: float = 0.0) -> Iterator[None]:
-        """Say for the length of a `with` block that a batch of requests is being worked on.
+        """Mark, for the length of a `with` block, that the worker processes a batch of requests.
 
         Args:
             calls: The requests' ids.
-            picture: What they sent, in words.
-            more_s: How much longer than others the first step may take.
+            picture: A description of the pictures in them.
+            more_s: Extra time that the first step may take.
         """
         self.take(calls, picture, more_s)
         try:
@@ -108,7 +111,7 @@ class Heartbeat:
             self._write(State.IDLE)
 
     def take(self, calls: Sequence[str], picture: str, more_s: float = 0.0) -> None:
-        """Begin a step of which more is known; see `work`."""
+        """Begin a step with more details; see `work`."""
         ids = [call[-LONGEST:] for call in calls[:MOST_CALLS]]
         told = json.dumps([ids, picture]).encode()
         self._told = told if len(told) <= SIZE - HEAD.size else b'[[], ""]'
@@ -117,7 +120,7 @@ class Heartbeat:
 
     @contextmanager
     def wait(self) -> Iterator[None]:
-        """Say for the length of a `with` block that another model is waited for."""
+        """Mark, for the length of a `with` block, that the worker waits for another model."""
         self._write(State.WAITING)
         try:
             yield
@@ -130,7 +133,7 @@ class Heartbeat:
 
 
 def read(prefix: str, pid: int) -> Beat:
-    """Return what a worker wrote down last; that it is idle where it never did."""
+    """Return the last heartbeat of a worker; an idle one if it has never written any."""
     with suppress(OSError, ValueError, struct.error):
         content = Path(f"{prefix}{pid}").read_bytes()
         since, limit_s, length, state = HEAD.unpack_from(content)
@@ -140,28 +143,28 @@ def read(prefix: str, pid: int) -> Beat:
 
 
 def is_told(prefix: str, pid: int) -> bool:
-    """Tell whether a worker writes down what it does."""
+    """Tell whether a worker writes heartbeats."""
     return Path(f"{prefix}{pid}").exists()
 
 
 def read_stack(prefix: str, pid: int) -> str:
-    """Return what Python wrote of a worker's end, or where it was when asked; else nothing."""
+    """Return the stack trace that a worker wrote at its end or on request; may be empty."""
     with suppress(OSError):
         return Path(f"{prefix}{pid}{STACK}").read_text(errors="replace")
     return ""
 
 
 def _tell_faults(path: Path) -> None:
-    with suppress(OSError):  # no room
-        file = path.open("w")  # open as long as the worker lives
+    with suppress(OSError):  # no space
+        file = path.open("w")  # stays open as long as the worker lives
         faulthandler.enable(file)
         faulthandler.register(ASK, file)
 
 
 def _map(prefix: str | None) -> mmap.mmap:
-    """Return memory to write to: a file of its own, whose room is taken now and not later."""
+    """Return memory to write to: a file of its own, whose space is reserved now."""
     if prefix:
-        with suppress(OSError):  # no room: unwatched, it works all the same
+        with suppress(OSError):  # no space: the worker runs without a watchdog
             file = os.open(f"{prefix}{os.getpid()}", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
                 os.posix_fallocate(file, 0, SIZE)

@@ -20,12 +20,12 @@ from orchestrator.picture_headers import check_file, check_pixels
 READER_SIZE_WH = (94, 24)
 STRIDE = 32
 UNPACKING = 12
-"""Bytes of memory for a pixel of any file: its three colours, four times."""
-PAD_GREY = 114  # what YOLOv5 is trained with
+"""Bytes of memory for each pixel of any file: its three colours, four times."""
+PAD_GREY = 114  # the padding value that YOLOv5 is trained with
 TALLEST_PX = 4096
-"""Of a crop that becomes the reader's in one step. PyTorch widens each row first, to 94 pixels: one
-of 1x1,000,000 took 1.1 GB and 19 s."""
-MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds the plate in what is too wide
+"""Greatest height of a crop that is resized to the reader's size in one step. PyTorch first widens
+each row to 94 pixels: a crop of 1x1,000,000 took 1.1 GB and 19 s."""
+MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
 
 
 def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
@@ -35,7 +35,7 @@ def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: No such file, or `decode` cannot use its bytes.
+        PictureError: The file is missing, or `decode` cannot use its bytes.
     """
     return decode(read_file(path), max_pixels=max_pixels)
 
@@ -43,7 +43,7 @@ def read_picture(path: str | Path, *, max_pixels: int = 50_000_000) -> Tensor:
 def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
     """Decode one JPEG, PNG, WebP or BMP file.
 
-    The header is read first, so a small file that unpacks to a huge picture costs nothing.
+    The header is read first, so a small file that unpacks to a huge picture is rejected early.
 
     Args:
         encoded: The file's bytes.
@@ -53,23 +53,23 @@ def decode(encoded: bytes, *, max_pixels: int = 50_000_000) -> Tensor:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: Not one of these formats, damaged, too large, or an animation.
-        Overloaded: There is no memory for it now.
+        PictureError: The file has another format, is damaged, too large, or an animation.
+        Overloaded: There is not enough memory for it now.
     """
     header = check_file(encoded, max_pixels)
     name = f"{header.width}x{header.height} picture"
     try:
         return torch.from_numpy(unpack(encoded, name))
     except PictureError:
-        check_memory(header.width * header.height, name)  # OpenCV says of both the same: nothing
+        check_memory(header.width * header.height, name)  # OpenCV gives no reason for either
         raise
 
 
 def check_memory(pixels: int, name: str) -> None:
-    """See that a picture that could not be unpacked was not the victim of its process.
+    """Check that lack of memory was not the reason why a picture could not be unpacked.
 
     Raises:
-        Overloaded: There is no memory to unpack it.
+        Overloaded: There is not enough memory to unpack it.
     """
     try:
         np.empty(UNPACKING * pixels, np.uint8)
@@ -99,7 +99,7 @@ class Letterbox:
     Attributes:
         net: uint8 [1, H, W, 3], H and W multiples of 32.
         scale: Net pixels per source pixel.
-        offset_xy: Where the picture begins in the net, pixels.
+        offset_xy: Position of the picture's first pixel in the net, pixels.
     """
 
     net: Tensor
@@ -118,8 +118,8 @@ class Letterbox:
 def letterbox(picture: Tensor, side_px: int) -> Letterbox:
     """Fit a picture into the detector's input without stretching it.
 
-    The longer side becomes `side_px` (a smaller picture is not enlarged); both sides are padded to
-    the next multiple of 32, so a wide picture does not pay for a square.
+    The longer side becomes `side_px`; a smaller picture is not enlarged. Both sides are padded to
+    the next multiple of 32, so a wide picture costs less than a square.
 
     Args:
         picture: uint8 [H, W, 3].
@@ -136,9 +136,9 @@ def letterbox(picture: Tensor, side_px: int) -> Letterbox:
 
 
 def _shrink(picture: Tensor, out: Tensor) -> None:
-    """Write uint8 [H, W, 3] into a smaller one: halve by area means while it can be, then bilinear.
+    """Scale uint8 [H, W, 3] down into `out`: halve by area means while possible, then bilinear.
 
-    Twice as fast as bilinear sampling with antialiasing, and no pixel is skipped either.
+    This is twice as fast as bilinear sampling with antialiasing, and also skips no pixel.
     """
     height, width = out.shape[:2]
     while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
@@ -149,7 +149,7 @@ def _shrink(picture: Tensor, out: Tensor) -> None:
 
 
 def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
-    """Resize with OpenCV on the CPU, the same way with PyTorch on a GPU."""
+    """Resize with OpenCV on the CPU, and with the same method in PyTorch on a GPU."""
     height, width = out.shape[:2]
     if picture.shape == out.shape:
         out.copy_(picture)
@@ -171,13 +171,13 @@ def crop_plates(
 ) -> Tensor:
     """Cut plates out of the full-size picture for STN and LPRNet.
 
-    Each box is grown by the margin, because detectors cut plates close, and clipped to the picture.
+    Each box is grown by the margin, because detectors give tight boxes, and clipped to the picture.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
         xyxy: float32 [N, 4] picture pixels.
-        margin_xy: Growth at each side as a part of the box's width and height.
-        lines: Of the plates; those of 2 lines are unfolded to one row of characters.
+        margin_xy: Growth at each side as a fraction of the box's width and height.
+        lines: Lines of the plates; plates of 2 lines are unfolded to one row of characters.
 
     Returns:
         float32 [N, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
@@ -191,9 +191,9 @@ def crop_plates(
 
 
 def unfold(crop: Tensor) -> Tensor:
-    """Lay the upper half of a crop left of its lower half: [H, W, 3] becomes [(H + 1) // 2, 2W, 3].
+    """Put the upper half of a crop left of its lower half: [H, W, 3] becomes [(H + 1) // 2, 2W, 3].
 
-    Of an odd number of rows the one in the middle is in both halves.
+    If the number of rows is odd, the middle row is in both halves.
     """
     height = len(crop)
     return torch.cat((crop[: (height + 1) // 2], crop[height // 2 :]), dim=1)
@@ -202,9 +202,10 @@ def unfold(crop: Tensor) -> Tensor:
 def resize_crop(
     crop: Tensor, size_wh: tuple[int, int] = READER_SIZE_WH, tallest_px: int = TALLEST_PX
 ) -> Tensor:
-    """Bring a crop, uint8 [H, W, 3], to the reader's size: float32 [1, 3, 24, 94].
+    """Resize a crop, uint8 [H, W, 3], to the reader's size: float32 [1, 3, 24, 94].
 
-    Scriptable, like `normalize_crops`: the ensemble `plate_reader` does the same to a crop.
+    TorchScript can compile it, like `normalize_crops`: the ensemble `plate_reader` runs the same
+    code.
     """
     width, height = size_wh
     planes = crop.permute(2, 0, 1)[None].float()

@@ -1,4 +1,4 @@
-"""The letters of Russian plates in Cyrillic, as registers and databases have them."""
+"""The Cyrillic letters of Russian plates, as registers and databases write them."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from orchestrator.plates import Plate, Plates
 
 LATIN = "ABEKMHOPCTYX"
 CYRILLIC = "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
-"""The letters that look the same (GOST R 50577-2018), written as numbers so that nobody mixes them
-up: A, VE, IE, KA, EM, EN, O, ER, ES, TE, U, HA."""
+"""The letters that look the same in both alphabets (GOST R 50577-2018): A, VE, IE, KA, EM, EN, O,
+ER, ES, TE, U, HA. They are written as numbers so that nobody mixes them up."""
 TO_CYRILLIC = str.maketrans(LATIN, CYRILLIC)
 TO_LATIN = str.maketrans(CYRILLIC + CYRILLIC.lower(), LATIN * 2)
 
 
 def to_cyrillic(text: str) -> str:
-    """Return a plate's text in Cyrillic letters; what has no look-alike stays."""
+    """Return a plate's text in Cyrillic letters; characters without a look-alike stay."""
     return text.translate(TO_CYRILLIC)
 
 
 def to_latin(text: str) -> str:
-    """Return a plate's text in the Latin letters that the service gives, capitals."""
+    """Return a plate's text in the Latin capitals that the service returns."""
     return text.translate(TO_LATIN).upper()
 
 
 def in_cyrillic(plates: Plates) -> Plates:
-    """Return plates whose texts are in Cyrillic letters, the candidates, too."""
+    """Return plates whose texts, also those of the candidates, are in Cyrillic letters."""
     return Plates(tuple(map(_in_cyrillic, plates)))
 
 

@@ -1,8 +1,8 @@
-"""Looks at plates: where STN says that they are and what LPRNet reads; at some of them again.
+"""Looks at plates: STN finds their frames and LPRNet reads them; some plates get a second look.
 
-A detector's box is upright, and leaves few pixels to a plate that lies aslant in it. Such plates
-are cut again along their own edges, and so are those that may have two lines and those that are
-not read surely. What all looks at a plate say of its characters is averaged.
+A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
+along their own edges. So are plates that may have two lines, and plates with a low score. The
+logits of all looks at a plate are averaged.
 """
 
 from __future__ import annotations
@@ -35,28 +35,30 @@ Tensors = Mapping[str, Tensor]
 Infer = Callable[[str, Tensors], Tensors]
 """Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
 
-Where it has an attribute `formats`, as that of `load_networks` has, its weights read those plates.
+It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
+weights.
 """
 
 ASLANT_DEG = 8.0
-"""Plates that are turned more are cut again along their edges."""
+"""Plates with a greater tilt are cut again along their edges."""
 SURE = 0.9
-"""Plates that are read with a lower score are looked at again."""
+"""Plates with a lower score get a second look."""
 MOST_THETA = 1000.0
-"""Largest number of a theta; those of plates are below 2, and of 1e30 nothing can be cut."""
+"""Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
+cut."""
 NOTHING = 0.001
-"""What is read with a lower score is no plate, or none that another look makes readable."""
+"""Readings with a lower score are no plate, or a plate that no second look makes readable."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Who looks at plates, and what they may say.
+    """The networks that read plates, and the texts that they may return.
 
     Attributes:
         infer: Runs a network.
-        formats: What plates may say.
+        formats: The plate formats.
         temperature: Divides the logits.
-        reads: Texts are wanted; else STN alone is asked.
+        reads: Texts are wanted; if false, only STN runs.
     """
 
     infer: Infer
@@ -67,12 +69,13 @@ class Reader:
 
 @dataclass(frozen=True)
 class Looks:
-    """What is known of the N plates of a picture.
+    """The frames and readings of the N plates of a picture.
 
     Attributes:
-        frames: float32 [N, 2, 3], where they are.
-        readings: What they say, N; none where nobody asked.
-        logits: float32 [N, classes, 18], from which that was read; empty where nobody asked.
+        frames: The plates' frames, float32 [N, 2, 3].
+        readings: The N readings; none when texts are not wanted.
+        logits: The logits of the readings, float32 [N, classes, 18]; empty when texts are not
+            wanted.
     """
 
     frames: Tensor
@@ -95,26 +98,27 @@ class Cuts(NamedTuple):
 
     @property
     def frames(self) -> Tensor:
-        """All of them, [cuts, 2, 3]."""
+        """All frames, [cuts, 2, 3]."""
         return torch.cat([frames.flatten(0, 1) for frames in self])
 
     def by_plate(self, answers: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what is known of the cuts, of flat and of square plates: [plates, cuts, ...]."""
+        """Divide answers into those of flat and of square plates: [plates, cuts, ...]."""
         sizes = [frames.shape[:2] for frames in self]
         flat, square = answers.split([size.numel() for size in sizes])
         return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
 
 
 def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
-    """Look at the plates in boxes, and again where that pays.
+    """Look at the plates in boxes, and again at those where it helps.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
-        xyxy: float32 [N, 4], what a detector found; N at least 1.
-        reader: Who looks.
+        xyxy: The detector's boxes, float32 [N, 4]; N at least 1.
+        reader: The networks and formats.
 
     Raises:
-        ModelError: A network answered with tensors of another shape, or not with finite numbers.
+        ModelError: A network answered with tensors of another shape, or with numbers that are not
+            finite.
     """
     boxes = frames_of(crop_boxes(picture, xyxy))
     frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
@@ -136,9 +140,9 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
 
 
 def choose_again(looks: Looks, reader: Reader) -> Again:
-    """Choose plates aslant, unsure ones, and those maybe of two lines.
+    """Choose tilted plates, plates with a low score, and those that may have two lines.
 
-    An upright box in which nothing was read is no plate, as is half of what detectors find.
+    An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
     aslant = (tilts_of(looks.frames) > ASLANT_DEG).tolist()
     unsure = [NOTHING <= reading.score < SURE for reading in looks.readings] or aslant
@@ -150,10 +154,10 @@ def choose_again(looks: Looks, reader: Reader) -> Again:
 
 
 def _plan_cuts(frames: Tensor, xyxy: Tensor, again: Again) -> Cuts:
-    """Plan to cut plates along their edges, as STN found them in frames [N, 2, 3].
+    """Plan cuts of plates along their edges, from the frames [N, 2, 3] that STN found.
 
-    STN sees plates of two lines squeezed flat, and finds them less well than the detector does:
-    they are cut along the detector's boxes [N, 4], too.
+    STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
+    So these are also cut along the detector's boxes [N, 4].
     """
     flat, square = (
         [grow_frames(frames[plates], margin_xy) for margin_xy in LOOK_MARGINS_XY[lines]]
@@ -167,7 +171,8 @@ def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor
     """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
 
     Returns:
-        Where their plates lie, [N, 2, 3], and logits [N, classes, 18]; none where nobody asked.
+        The plates' frames [N, 2, 3], and logits [N, classes, 18]; no logits when texts are not
+        wanted.
     """
     straight, theta = straighten(crops, reader.infer)
     logits = read(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
@@ -180,14 +185,14 @@ def _decode(logits: Tensor, lines: int, reader: Reader) -> tuple[Reading, ...]:
 
 
 def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
-    """Return where plates lie: those aslant where both cuts along their edges say, on average.
+    """Return the plates' frames; a tilted plate gets the mean frame of the cuts along its edges.
 
-    What STN says of an unfolded crop is no place in the picture.
+    The frame that STN gives for an unfolded crop is no position in the picture.
 
     Args:
-        frames: [N, 2, 3], of the first look.
-        again: [plates, cuts, 2, 3], of the cuts of the flat ones.
-        flat: Which plates those are.
+        frames: Frames of the first look, [N, 2, 3].
+        again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
+        flat: Indices of the flat plates.
     """
     is_aslant = tilts_of(frames[flat]) > ASLANT_DEG
     joined = frames.clone()

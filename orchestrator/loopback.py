@@ -1,7 +1,7 @@
-"""HTTP to servers that are asked straight, whatever proxy the environment names.
+"""Direct HTTP and gRPC connections, which ignore any proxy of the environment.
 
-A proxy knows nothing of this machine's loopback: calls that it gets for it fail or hang. The calls
-that carry pictures go straight, too.
+A proxy cannot reach this machine's loopback: calls through it fail or hang. Calls with pictures
+also go directly.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import Any
 from urllib.parse import urlsplit
 
 NAMES = ("localhost", "::1", "127.0.0.1")
-"""The IPv4 address comes last: libcurl in Triton's wheel knows one nowhere else in a list."""
+"""Names of this machine for NO_PROXY. The IPv4 address comes last: libcurl in Triton's wheel
+recognises it only at the end of a list."""
 PAST_PROXY = ("grpc.enable_http_proxy", 0)
-"""For a gRPC channel, whose library reads the environment as well."""
+"""Option of a gRPC channel; the gRPC library also reads the environment."""
 
 
 def open_url(request: str | urllib.request.Request, timeout_s: float) -> Any:
-    """Open an HTTP URL as `urllib.request.urlopen` does, past any proxy."""
+    """Open an HTTP URL as `urllib.request.urlopen` does, but without a proxy."""
     straight = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     return straight.open(request, timeout=timeout_s)
 
 
 def is_loopback(url: str) -> bool:
-    """Tell whether a URL's host is this machine by one of its own names."""
+    """Tell whether a URL's host is one of this machine's own names."""
     return urlsplit(url).hostname in NAMES
 
 
 def is_own(host: str) -> bool:
-    """Tell whether who listens at a host, a name or an address, listens to this machine alone."""
+    """Tell whether a server on this host, a name or an address, listens only to this machine."""
     if host in NAMES:
         return True
     try:
@@ -40,15 +41,15 @@ def is_own(host: str) -> bool:
 
 
 def to_literal(host: str) -> str:
-    """Return the IP address at which programs on this machine reach who listens at a host.
+    """Return the IP address at which programs on this machine reach a server on a host.
 
-    Keys go there: a resolver may answer the name `localhost` with another machine's address.
+    Keys are sent there: a resolver may give the name `localhost` another machine's address.
     """
     return {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def reach(host: str) -> str:
-    """Return what people on this machine put into a URL for who listens at an address."""
+    """Return the host for a URL, which reaches a server on an address from this machine."""
     if host in {"0.0.0.0", "127.0.0.1"}:
         return "localhost"
     if host == "::":
@@ -57,7 +58,7 @@ def reach(host: str) -> str:
 
 
 def without_proxy(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return NO_PROXY in both spellings, as it is and with the names of this machine."""
+    """Return NO_PROXY in both spellings: its present value and this machine's names."""
     given = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
     value = given if given.strip() == "*" else ",".join(filter(None, [given, *NAMES]))
     return {"no_proxy": value, "NO_PROXY": value}

@@ -1,4 +1,4 @@
-"""The memory that this container or machine has, and what of it is left for unpacked pictures."""
+"""The memory of this container or machine, and the part of it for unpacked pictures."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from pathlib import Path
 
 MIB = 1024 * 1024
 SERVICE_BYTES, WORKER_BYTES = 300 * MIB, 100 * MIB
-"""Under usual load: supervisor, tritonserver and gateway together; each worker of Triton."""
+"""Memory under usual load: of supervisor, tritonserver and gateway together; of each Triton
+worker."""
 SPARE = 1.75
-"""Bytes of free memory for each byte of the budget: the rest is for bodies that wait, each three
-times, and for what processes keep of pictures that were freed. With 2 GiB, measured: 1.91 GiB at
-most while twelve clients sent photos of 48 megapixels and 13 MB, three each at once."""
+"""Bytes of free memory for each byte of the budget. The rest is for waiting request bodies, each
+three times, and for freed pictures that processes keep. Measured with 2 GiB: 1.91 GiB at most while
+twelve clients sent photos of 48 megapixels and 13 MB, three each at once."""
 KEPT_BYTES, KEPT_ONE_BYTES = 128 * MIB, 32 * MIB
-"""Of freed memory, that each process keeps where there is much: in all, and of one picture."""
+"""Freed memory that each process keeps when there is much memory: in total, and of one picture."""
 LEAST_BYTES = 64 * MIB
-"""For pictures in work, however little memory there is: two frames of 4 megapixels."""
+"""Least memory for pictures in progress, however small the machine: two frames of 4 megapixels."""
 CGROUP = Path("/sys/fs/cgroup")
 PROC = Path("/proc")
 
 
 def budget(memory_bytes: int, workers: int) -> int:
-    """Return how many bytes pictures in work may take, 0 where the service alone takes it all.
+    """Return the bytes that pictures in progress may take; 0 when the service needs all memory.
 
     Args:
         memory_bytes: Memory of the container or machine.
@@ -32,7 +33,7 @@ def budget(memory_bytes: int, workers: int) -> int:
 
 
 def least_bytes(workers: int) -> int:
-    """Return with how much memory the service can be started, in bytes.
+    """Return the least memory with which the service can start, in bytes.
 
     Args:
         workers: Worker processes of Triton.
@@ -41,7 +42,7 @@ def least_bytes(workers: int) -> int:
 
 
 def service_bytes(workers: int) -> int:
-    """Return how much memory the service takes under usual load, in bytes.
+    """Return the memory that the service takes under usual load, in bytes.
 
     Args:
         workers: Worker processes of Triton.
@@ -50,10 +51,10 @@ def service_bytes(workers: int) -> int:
 
 
 def keep_freed(memory_bytes: int) -> dict[str, str]:
-    """Return the environment with which a freed picture stays with its process.
+    """Return the environment that makes a process keep freed pictures' memory.
 
-    Given back to the kernel, the next picture is faulted in again page by page, which takes as long
-    as unpacking it. Where memory is short, less stays.
+    If the memory goes back to the kernel, the next picture causes page faults for all of it. It
+    takes as long as unpacking the picture. When memory is short, less of it is kept.
 
     Args:
         memory_bytes: Memory of the container or machine.
@@ -69,11 +70,11 @@ def keep_freed(memory_bytes: int) -> dict[str, str]:
 def usable_memory(cgroup: Path = CGROUP, proc: Path = PROC) -> int:
     """Return how many bytes of memory this process and its children may use.
 
-    The machine's memory, or less where a control group of this process has a limit.
+    This is the machine's memory, or less if a control group of this process has a limit.
 
     Args:
-        cgroup: Where the process sees its control groups.
-        proc: Where it sees the kernel's files.
+        cgroup: Folder of the process's control groups.
+        proc: Folder of the kernel's files.
 
     Source: Linux kernel, "Control Group v2", `memory.max`; "Memory Resource Controller" for
         version 1; "proc_pid_cgroup(5)".
@@ -97,5 +98,5 @@ def _limits(cgroup: Path, proc: Path) -> Iterator[int]:
         group = root / path.lstrip("/")
         for folder in (group, *group.parents):
             if folder.is_relative_to(root):
-                with suppress(OSError, ValueError):  # not there, or "max"
+                with suppress(OSError, ValueError):  # missing, or "max"
                     yield int((folder / name).read_text())

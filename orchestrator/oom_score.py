@@ -1,7 +1,7 @@
-"""Which process the kernel kills first where memory runs out.
+"""Sets which process the kernel kills first when memory runs out.
 
-The supervisor and the gateway stay as they are. Triton is killed before them, and its workers
-before Triton: a worker that was killed is replaced within seconds, and no caller sees an error.
+The supervisor and the gateway keep their scores. Triton is killed before them, and its workers
+before Triton. A killed worker is replaced within seconds, and no client sees an error.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 STEP = 450
-"""In thousandths of the memory. Two steps count more than a gateway that has most of it."""
+"""Increase of the score, in thousandths of the memory. Two steps weigh more than a gateway that
+uses most of the memory."""
 MOST = 1000
 PROC = Path("/proc")
 
@@ -18,12 +19,12 @@ PROC = Path("/proc")
 def raise_score(process: int | str = "self", proc: Path = PROC) -> None:
     """Let the kernel kill a process, and those that it starts later, before its parent.
 
-    A container may have an adjustment of its own: the step is added to it. Everybody may raise
-    that of their own processes. Where the kernel has none, nothing happens.
+    The step is added to any adjustment that a container has of its own. Every user may raise the
+    score of their own processes. A kernel without these scores is left unchanged.
 
     Args:
-        process: Its number, or "self".
-        proc: Where the kernel's files are.
+        process: Its process id, or "self".
+        proc: Folder of the kernel's files.
 
     Source: Linux, "proc_pid_oom_score_adj(5)".
     """

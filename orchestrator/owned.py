@@ -1,7 +1,7 @@
-"""Folders that belong to a living process, and the end of those whose owner died.
+"""Folders that belong to a living process; removes folders whose owner died.
 
-A pid does not tell who owns a folder: another process may have it by now, and in another container
-it means nothing. An owner holds a lock instead, which the kernel drops however the owner ends.
+A process id does not identify the owner: another process may have it now, and it means nothing in
+another container. So the owner holds a lock, which the kernel releases however the owner ends.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from pathlib import Path
 
 PREFIX = "plates-"
 MARK = ".plates-children"
-"""A file that only our folders have. Child processes keep it open, and locked."""
+"""Name of a file that only our folders have. Child processes keep it open and locked."""
 PROC = Path("/proc")
 ENDING_S = 5.0
-"""Most that we wait for processes to be gone once they are killed."""
+"""Longest wait for killed processes to end."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class OwnedFolder:
-    """A folder where TMPDIR says: who made it `remove`s it, or else whoever starts next does.
+    """A folder in TMPDIR. Its maker removes it with `remove`, or else the next service does.
 
-    The folder itself is locked, so that who tidies up /tmp leaves it alone, too; systemd-tmpfiles
-    asks for that.
+    The folder itself is locked, so that programs that clean up /tmp leave it alone, too;
+    systemd-tmpfiles asks for that.
 
     Attributes:
-        folder: Where it is.
-        children: A descriptor for child processes to inherit. It tells that they are there still
-            when their parent is gone, and which they are.
+        folder: The path of the folder.
+        children: A descriptor that child processes inherit. It shows which of them still run when
+            their parent has ended.
     """
 
     folder: Path
@@ -46,16 +46,16 @@ class OwnedFolder:
 
     @classmethod
     def make(cls, kind: str = "") -> OwnedFolder:
-        """Make it; its name begins with `plates-` and its kind.
+        """Make the folder; its name begins with `plates-` and its kind.
 
         Raises:
-            OSError: There is no room for it, or it cannot be locked there.
+            OSError: There is no space for it, or it cannot be locked.
         """
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}"))
         held = ExitStack()
         try:
             hold(held, os.open(folder, os.O_RDONLY | os.O_DIRECTORY))
-            # Only now, for a folder without it is nobody's leftover.
+            # Only now: a folder without this file is never removed as a leftover.
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
             children = hold(held, os.open(folder / MARK, flags, 0o600))
         except BaseException:
@@ -65,16 +65,17 @@ class OwnedFolder:
         return cls(folder, children, held)
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
+        """Remove the folder and all files in it."""
         _clear(self.folder)
         self._held.close()
 
 
 def hold(held: ExitStack, opened: int, flags: int = 0) -> int:
-    """Lock what a descriptor has opened until it is closed, which is left to a stack; return it.
+    """Lock an open descriptor until a stack closes it; return the descriptor.
 
     Raises:
-        OSError: It cannot be locked; BlockingIOError with `LOCK_NB` where somebody else has it.
+        OSError: It cannot be locked. It is BlockingIOError with `LOCK_NB` when another process has
+            it.
     """
     held.callback(os.close, opened)
     fcntl.flock(opened, fcntl.LOCK_EX | flags)
@@ -82,16 +83,16 @@ def hold(held: ExitStack, opened: int, flags: int = 0) -> int:
 
 
 def is_same(path: Path, opened: int) -> bool:
-    """Tell whether a path leads still to what was opened there, and it is this user's."""
+    """Tell whether a path still leads to the opened file, and the file belongs to this user."""
     found = path.lstat()
     return os.path.samestat(found, os.fstat(opened)) and found.st_uid == os.geteuid()
 
 
 def remove_left_folders() -> None:
-    """Remove the folders whose owner is gone, and end its children if they are there still."""
+    """Remove the folders whose owner has ended, and end its children if they still run."""
     with suppress(OSError):  # no TMPDIR, or one that may not be read
         for mark in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{MARK}"):
-            with suppress(OSError), ExitStack() as held:  # an owner has it, or it goes just now
+            with suppress(OSError), ExitStack() as held:  # its owner lives, or it is being removed
                 _remove_left(mark, held)
 
 
@@ -106,10 +107,10 @@ def _remove_left(mark: Path, held: ExitStack) -> None:
 
 
 def _end_children(mark: int, held: ExitStack) -> None:
-    """Return when no child has the mark any more.
+    """Return when no child holds the mark any more.
 
     Raises:
-        OSError: Some do that cannot be ended: those of another container, say.
+        OSError: Some children cannot be ended, for example those of another container.
     """
     deadline = time.monotonic() + ENDING_S
     held.callback(os.close, mark)
@@ -132,18 +133,18 @@ def _end_children(mark: int, held: ExitStack) -> None:
 
 
 def _holders(opened: int) -> set[int]:
-    """Return the other processes that have a mark open, as far as this user may know."""
+    """Return the other processes that have a mark open, if this user may see them."""
     mark, found = os.fstat(opened), set()
     for link in PROC.glob("[0-9]*/fd/*"):
-        with suppress(OSError):  # it ends while we look
+        with suppress(OSError):  # the process may end at this moment
             if link.readlink().name == MARK and os.path.samestat(link.stat(), mark):
                 found.add(int(link.parts[-3]))
     return found - {os.getpid()}
 
 
 def _clear(folder: Path) -> None:
-    """Remove a folder, its mark last: who is killed meanwhile leaves what can be known."""
-    with suppress(OSError):  # the next who starts may have better luck
+    """Remove a folder, its mark last: a process killed meanwhile leaves a folder with a mark."""
+    with suppress(OSError):  # the next service may succeed
         for entry in folder.iterdir():
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)

@@ -1,6 +1,7 @@
-"""Picture files as they come: from a disk, as bytes, as base64 text; and their pixels.
+"""Picture files from a disk, as bytes or as base64 text, and their pixels.
 
-A client has all that this needs, except OpenCV for the pixels; `images` makes tensors of them.
+A client has all that this module needs, except OpenCV for the pixels; `images` makes tensors of
+them.
 """
 
 from __future__ import annotations
@@ -21,49 +22,49 @@ Bgr = npt.NDArray[np.uint8]
 
 SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".bmp"}
 BASE64_OF = (b"/9j/", b"iVBOR", b"UklGR", b"Qk", b"data:")
-"""How the base64 text of a JPEG, PNG, WebP or BMP file begins, bare or as a data URL. No file of
-these formats begins like that itself."""
+"""Prefixes of the base64 text of a JPEG, PNG, WebP or BMP file, bare or as a data URL. No file of
+these formats itself begins so."""
 DATA_URL = re.compile(rb"data:image/[\w.+-]+;base64,")
-LONGEST_NAME = 100  # of a path in a message
+LONGEST_NAME = 100  # characters of a path in a message
 LINE_BREAKS = b"\r\n"
 
 HEADER_BYTES = {b"\x89PNG": 33, b"\xff\xd8": 20}
-"""How a PNG and a JPEG file of OpenCV begin, and where what it says of itself stands: behind the
-signature and the first chunk of a PNG, behind the JFIF segment of a JPEG."""
+"""Prefixes of PNG and JPEG files from OpenCV, and the position of our label in them. The label
+follows the signature and the first chunk of a PNG, or the JFIF segment of a JPEG."""
 DRAWING, CROP = b"orchestrator", b"orchestrator crop"
-"""What a file that we made calls itself: a drawing, which is no picture to recognise, or a plate
-that was cut out of one."""
+"""Labels of the files that we make: a drawing, which must not be recognised, or a plate that was
+cut out."""
 LABEL_BYTES = 128
-"""More than the beginning of a file that we made, with its label."""
+"""Bytes to read from a file: more than its beginning with our label."""
 
 
 def read_file(path: str | Path) -> bytes:
     """Return the bytes of a file.
 
     Raises:
-        PictureError: It cannot be read.
+        PictureError: The file cannot be read.
     """
     try:
         return Path(path).read_bytes()
-    except (OSError, ValueError) as error:  # the latter: a null byte
+    except (OSError, ValueError) as error:  # ValueError: a null byte
         reason = getattr(error, "strerror", None) or error
         raise PictureError(f"{shorten(path)}: cannot be read: {reason}") from error
 
 
 def shorten(path: str | Path) -> str:
-    """Return a path as an error names it: callers pass base64 for one, too."""
+    """Return a path for an error message, cut short: some callers pass base64 instead."""
     name = str(path) or "''"
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
 
 
 def from_base64(encoded: bytes) -> bytes:
-    """Return the picture file that base64 text stands for; other bytes as they are.
+    """Return the picture file from its base64 text; return other bytes unchanged.
 
-    JSON has no bytes: a caller without a library sends the text.
+    JSON has no bytes, so clients without a library send base64 text.
 
     Args:
-        encoded: A picture file, or its base64 text, with or without line breaks, maybe behind
-            `data:image/...;base64,`.
+        encoded: A picture file, or its base64 text. The text may have line breaks, and may begin
+            with `data:image/...;base64,`.
 
     Raises:
         PictureError: The text is damaged.
@@ -86,15 +87,15 @@ def unpack(encoded: bytes, name: str = "picture") -> Bgr:
 
     Args:
         encoded: The file's bytes.
-        name: What to call it in an error.
+        name: Name of the picture in an error.
 
     Returns:
         uint8 [H, W, 3] BGR, EXIF orientation applied.
 
     Raises:
-        PictureError: It has parts that cost too much, or OpenCV cannot read it.
+        PictureError: Some parts of it cost too much, or OpenCV cannot read it.
     """
-    import cv2  # half of a client's size; whoever unpacks nothing does without
+    import cv2  # half of a client's size, so it is optional
 
     file = keep_pixels(encoded, name)
     try:
@@ -107,18 +108,18 @@ def unpack(encoded: bytes, name: str = "picture") -> Bgr:
 
 
 def mark(made: bytes, kind: bytes = DRAWING) -> bytes:
-    """Return a PNG or JPEG file that says of itself what of ours it is."""
+    """Return a PNG or JPEG file with our label for its kind."""
     at = next(size for begin, size in HEADER_BYTES.items() if made.startswith(begin))
     return made[:at] + _label(made, kind) + made[at:]
 
 
 def is_drawing(path: Path) -> bool:
-    """Tell whether a file is a drawing that `mark` marked."""
+    """Tell whether a file has the label of a drawing, see `mark`."""
     return _is_marked(path, DRAWING)
 
 
 def is_crop(path: Path) -> bool:
-    """Tell whether a file is a crop that `mark` marked."""
+    """Tell whether a file has the label of a crop, see `mark`."""
     return _is_marked(path, CROP)
 
 
@@ -128,14 +129,14 @@ def _is_marked(path: Path, kind: bytes) -> bool:
     try:
         with path.open("rb") as file:
             head = file.read(LABEL_BYTES)
-    except OSError:  # who reads the picture says why
+    except OSError:  # the code that reads the picture gives the reason
         return False
     sizes = (size for begin, size in HEADER_BYTES.items() if head.startswith(begin))
     return any(head[size:].startswith(_label(head, kind)) for size in sizes)
 
 
 def _label(file: bytes, kind: bytes) -> bytes:
-    """Return what a file says that it is: a tEXt chunk of a PNG, a comment of a JPEG."""
+    """Return the bytes of a label: a tEXt chunk of a PNG, or a comment of a JPEG."""
     if file.startswith(b"\xff\xd8"):
         return b"\xff\xfe" + (len(kind) + 2).to_bytes(2, "big") + kind
     chunk = b"tEXtSoftware\0" + kind

@@ -1,8 +1,8 @@
-"""What a picture file says of itself, read from its header alone.
+"""Reads the properties of a picture from its file's header alone.
 
-A decoder's own parser is made for files of friends: Pillow's inflates up to 64 MiB of text chunks
-and walks through millions of empty ones, 0.15 s for each megabyte of the file. These steps are
-bounded, and nothing is unpacked.
+The parsers of decoders are not made for hostile files. Pillow inflates up to 64 MiB of text chunks.
+It also reads millions of empty chunks, which takes 0.15 s for each megabyte of the file. The steps
+here are bounded, and unpack nothing.
 """
 
 from __future__ import annotations
@@ -17,38 +17,39 @@ from orchestrator.picture_parts import FRAMES, MOST_SCANS, SEQUENTIAL
 
 PNG = b"\x89PNG\r\n\x1a\n"
 MOST_PARTS = 1000
-"""Segments of a JPEG or chunks of a PNG before its pixels; a camera's file has some 20."""
+"""Most segments of a JPEG or chunks of a PNG before its pixels; a camera's file has about 20."""
 ALONE = {0x01, *range(0xD0, 0xD9)}
 """JPEG markers without a segment: TEM, RST0 to RST7, SOI."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
 MARKER = re.compile(rb"\xff([^\x00\xff])")
 MOST_FILL = 1024
-"""Bytes between two segments of a JPEG."""
+"""Most bytes between two segments of a JPEG."""
 ANIMATION = 0x02
-"""Flag of a WebP file's VP8X chunk."""
+"""Flag for an animation in a WebP file's VP8X chunk."""
 OLD_BMP = 12
-"""Size of the header of OS/2's BMP, whose sides have two bytes."""
+"""Size of the header of an OS/2 BMP file, which stores each side in two bytes."""
 
 
 MOST_COMPONENTS = 4
-"""Of a JPEG that a decoder takes."""
+"""Most components of a JPEG that a decoder accepts."""
 COEFFICIENT_BYTES = 2
 PIXEL_BYTES, COPY_BYTES = 3, 4
-"""Memory for each pixel: of the picture, and of the copy that OpenCV makes of it, with the rest."""
+"""Memory for each pixel: of the picture; of OpenCV's copy of it, with everything else."""
 SLOWEST_PIXELS = 40e6
-"""Pixels that one pass goes through in a second at least; 150 million alone on a core were seen."""
+"""Least number of pixels that one pass processes in a second. On a free core, 150 million were
+measured."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What a picture file says of itself.
+    """The properties of a picture file.
 
     Attributes:
         width: Pixels, before EXIF orientation.
         height: Pixels.
         is_animated: It holds several pictures, to be shown one after the other.
-        scans: How often its decoder goes through all pixels, at most; more than once for a JPEG
-            that is progressive, or whose components come one after the other.
+        scans: Most times that its decoder processes all pixels. It is more than one for a JPEG that
+            is progressive, or whose components come one after the other.
         kept_bytes: Memory for each pixel that the decoder keeps between such scans.
     """
 
@@ -60,16 +61,16 @@ class Header:
 
     @property
     def unpacking_bytes(self) -> int:
-        """Memory that unpacking takes at most.
+        """Most memory that unpacking takes.
 
-        Measured with OpenCV 4.11: 6.0 bytes a pixel for most files, 7.0 for WebP without loss, 9.0
-        for progressive JPEG in full colour, 11.0 for that of four components.
+        Measured with OpenCV 4.11: 6.0 bytes a pixel for most files and 7.0 for lossless WebP. It
+        was 9.0 for progressive JPEG in full colour, and 11.0 for such JPEG with four components.
         """
         return self.width * self.height * (PIXEL_BYTES + max(COPY_BYTES, self.kept_bytes))
 
     @property
     def passes(self) -> float:
-        """As how many pictures of one scan it takes time to unpack.
+        """Time to unpack it, relative to a picture of one scan.
 
         Measured: a progressive JPEG of ten scans takes 1.3 s, one of a single scan 0.3 s.
         """
@@ -77,7 +78,7 @@ class Header:
 
     @property
     def unpacking_s(self) -> float:
-        """Seconds that unpacking takes at most, on a core that others use, too."""
+        """Most seconds that unpacking takes, on a core that other processes use, too."""
         return self.width * self.height * self.passes / SLOWEST_PIXELS
 
 
@@ -89,7 +90,8 @@ def check_file(encoded: bytes, max_pixels: int) -> Header:
         max_pixels: Largest width x height accepted.
 
     Raises:
-        PictureError: It is not such a file; whether its pixels are whole is not looked at.
+        PictureError: It is not such a file. This function does not check that its pixels are
+            complete.
     """
     header = _read(encoded)
     if header is None:
@@ -104,7 +106,7 @@ def check_file(encoded: bytes, max_pixels: int) -> Header:
 
 
 def check_pixels(width: int, height: int, max_pixels: int) -> None:
-    """Refuse a picture that has no pixel, or too many.
+    """Reject a picture that has no pixels, or too many.
 
     Raises:
         PictureError: It has.
@@ -126,7 +128,7 @@ def _read(file: bytes) -> Header | None:
 
 
 def _read_jpeg(file: bytes) -> Header | None:
-    """Return what the first frame says, and whether its first scan holds all of it."""
+    """Return the header from the first frame, and whether the first scan holds all of it."""
     frame, is_sequential, is_whole = 0, False, False
     for marker, at in _segments(file):
         if marker == START_OF_SCAN:
@@ -138,7 +140,7 @@ def _read_jpeg(file: bytes) -> Header | None:
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
-    """Yield markers, and where what follows them begins, as libjpeg walks over them."""
+    """Yield markers, and the position after each, in the order in which libjpeg reads them."""
     at = 2
     for _ in range(MOST_PARTS):
         found = MARKER.search(jpeg, at, at + MOST_FILL)
@@ -154,9 +156,9 @@ def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _read_frame(jpeg: bytes, at: int, *, is_one_scan: bool) -> Header:
-    """Return the header of a frame; where it may have more scans, these are counted by their bytes.
+    """Return the header of a frame; if it may have several scans, count these by their bytes.
 
-    Pixels never look like the start of a scan, other segments seldom do.
+    Pixels never look like the start of a scan; other segments seldom do.
     """
     height, width, components = _unpack(">HHB", jpeg, at + 3)
     if is_one_scan:
@@ -167,7 +169,7 @@ def _read_frame(jpeg: bytes, at: int, *, is_one_scan: bool) -> Header:
 
 
 def _read_png(file: bytes) -> Header | None:
-    """Walk the chunks up to the pixels: a chunk `acTL` makes an animation of it."""
+    """Read the chunks up to the pixels: a chunk `acTL` makes the file an animation."""
     if file[12:16] != b"IHDR":
         return None
     width, height = _unpack(">II", file, 16)
@@ -187,7 +189,7 @@ def _read_webp(file: bytes) -> Header | None:
     kind = file[12:16]
     if kind == b"VP8X":
         flags, low, high = _unpack("<IIH", file, 20)
-        both = low | high << 32  # sides of three bytes, one less than they are
+        both = low | high << 32  # sides of three bytes, stored minus one
         width, height = (both & 0xFFFFFF) + 1, (both >> 24) + 1
         return Header(width, height, is_animated=bool(flags & ANIMATION))
     if kind == b"VP8L":
@@ -202,10 +204,10 @@ def _read_webp(file: bytes) -> Header | None:
 def _read_bmp(file: bytes) -> Header | None:
     (size,) = _unpack("<I", file, 14)
     width, height = _unpack("<HH" if size == OLD_BMP else "<ii", file, 18)
-    return Header(width, abs(height))  # rows from the top where it is negative
+    return Header(width, abs(height))  # negative: the rows start at the top
 
 
 def _unpack(layout: str, file: bytes, at: int) -> tuple[int, ...]:
-    """Return whole numbers of the file; zeros where it ends before."""
+    """Return whole numbers from the file; zeros when the file is too short."""
     size = struct.calcsize(layout)
     return struct.unpack(layout, file[at : at + size].ljust(size, b"\0"))

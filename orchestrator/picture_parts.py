@@ -1,9 +1,10 @@
-"""What of a picture file a decoder is given: no part that costs out of all proportion to its bytes.
+"""Removes the parts of a picture file that would cost a decoder too much for their size.
 
-Measured with OpenCV 4.11, whose decoders are made for files of friends: a PNG of 81 bytes whose one
-chunk says that it has 4 GB takes 4 GB and 5 s, one of 0.8 MB with a hundred compressed texts, which
-nobody reads, 5 s, and a JPEG goes through all its pixels again for each scan of 14 bytes, 20 MB of
-them for hours.
+Decoders are not made for hostile files. Measured with OpenCV 4.11:
+
+- A PNG of 81 bytes, whose one chunk claims to have 4 GB, takes 4 GB and 5 s.
+- A PNG of 0.8 MB with a hundred compressed texts, which nobody reads, takes 5 s.
+- A JPEG's pixels are all processed again for each scan of 14 bytes: 20 MB of scans take hours.
 """
 
 from __future__ import annotations
@@ -15,35 +16,36 @@ from orchestrator.errors import PictureError
 
 PNG = b"\x89PNG\r\n\x1a\n"
 DRAWN = {b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"eXIf", b"IEND"}
-"""Chunks of a PNG that make its pixels, and turn them."""
+"""Chunks of a PNG that produce its pixels, and their orientation."""
 MOST_CHUNKS = 50_000
-"""Of a PNG; its pixels mostly come in chunks of 8 kB or more."""
+"""Most chunks of a PNG; its pixels usually come in chunks of 8 kB or more."""
 JPEG = b"\xff\xd8\xff"
 MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-"""Of a JPEG, outside of pixels and between them."""
+"""A marker of a JPEG, outside its pixels or between them."""
 START_OF_SCAN, END_OF_IMAGE = 0xDA, 0xD9
 SEQUENTIAL = {0xC0, 0xC1, 0xC9}
-"""JPEG markers of frames whose components come whole, all in one scan or each in one of its own."""
+"""JPEG markers of frames with complete components, all in one scan or each in its own scan."""
 FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
-"""JPEG markers of frames: of those between them DHT, JPG and DAC are none."""
+"""JPEG markers of frames; DHT, JPG and DAC have codes between them, but are no frames."""
 ALONE = {0x01, 0xD8}
 """JPEG markers without a segment: TEM, SOI."""
 MOST_SCANS, MOST_SEGMENTS = 32, 2000
-"""Of a JPEG; a progressive one has some ten scans, with a segment or two each."""
+"""Most scans and segments of a JPEG; a progressive one has about ten scans, with one or two
+segments each."""
 MOST_SCANNED = 1_000_000_000
-"""Pixels times scans of a JPEG: one of 50 megapixels may have 20 scans, each of which goes through
-all of them even where it changes none."""
+"""Most pixels times scans of a JPEG. A JPEG of 50 megapixels may have 20 scans: each scan processes
+all pixels, even if it changes none."""
 
 
 def keep_pixels(encoded: bytes, name: str = "picture") -> bytes:
-    """Return a picture file for a decoder; of a PNG only the chunks that its pixels come from.
+    """Return a picture file for a decoder; of a PNG, only the chunks that produce its pixels.
 
     Args:
         encoded: A JPEG, PNG, WebP or BMP file.
-        name: What to call it in an error.
+        name: Name of the picture in an error.
 
     Raises:
-        PictureError: It has too many parts, or one that does not end within it.
+        PictureError: The file has too many parts, or a part that does not end within it.
     """
     if encoded.startswith(PNG):
         return _keep_chunks(encoded, name)
@@ -71,7 +73,7 @@ def _keep_chunks(png: bytes, name: str) -> bytes:
 
 
 def _check_scans(jpeg: bytes) -> None:
-    """Walk the segments to the end of the picture; mostly its first scan holds all of it."""
+    """Read the segments up to the end of the picture; usually its first scan holds all of it."""
     components, pixels, scans = b"", 0, 0
     for marker, at in _segments(jpeg):
         if marker in SEQUENTIAL:
@@ -89,7 +91,7 @@ def _check_scans(jpeg: bytes) -> None:
 
 
 def _segments(jpeg: bytes) -> Iterator[tuple[int, int]]:
-    """Yield markers up to the end of the picture, and where what follows them begins."""
+    """Yield markers up to the end of the picture, and the position after each."""
     at = 2
     for _ in range(MOST_SEGMENTS):
         found = MARKER.search(jpeg, at)

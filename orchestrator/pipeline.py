@@ -1,4 +1,4 @@
-"""The story of one picture: find the plates, straighten them, read them."""
+"""The pipeline for one picture: finds the plates, straightens them and reads them."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ def recognize(
 
     Args:
         picture: uint8 [H, W, 3] BGR, on the CPU or a GPU.
-        infer: Runs one of the three networks; the only way out of this function.
+        infer: Runs one of the three networks; this function has no other side effect.
         settings: Thresholds and limits.
-        formats: What plates may say, in the alphabet of the reader; when None those of `infer`, or
-            Russian plates where it has none.
-        outputs: Names of the outputs that will be used; networks that none of them needs are not
+        formats: The plate formats, in the alphabet of the reader. None means the formats of
+            `infer`, or Russian plates if it has none.
+        outputs: Names of the outputs that will be used. Networks that none of them needs do not
             run, and their part of a `Plate` stays empty.
 
     Returns:
-        The plates, best detection first, in pixels of the picture that was given.
+        The plates, best detection first, in pixels of the given picture.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
         ParameterError: The region of interest lies outside the picture.
-        ModelError: A network answered with tensors of another shape, or the detector with rows that
-            break its contract.
+        ModelError: A network answered with tensors of another shape, or the detector's rows break
+            its contract.
         SettingsError: The formats have another alphabet than those of `infer`.
     """
     settings, formats = settings or Settings(), _formats_of(infer, formats)
@@ -86,7 +86,7 @@ def read_crop(
 
     Args:
         crop: uint8 [H, W, 3] BGR.
-        infer: Runs the networks; of them `stn` and `lprnet` are needed.
+        infer: Runs the networks; only `stn` and `lprnet` are needed.
         settings: Thresholds and limits.
         formats: See `recognize`.
 
@@ -108,7 +108,7 @@ def read_crop(
 
 
 def _formats_of(infer: Infer, given: Formats | None) -> Formats:
-    """Return the formats given, or those of the networks that read."""
+    """Return the given formats, or those of the networks that read."""
     own: Formats | None = getattr(infer, "formats", None)
     if given and own and given.alphabet != own.alphabet:
         raise SettingsError(
@@ -119,10 +119,10 @@ def _formats_of(infer: Infer, given: Formats | None) -> Formats:
 
 
 def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
-    """Return the view of the picture to search and where its first pixel lies (x, y).
+    """Return the part of the picture to search, as a view, and its first pixel's place (x, y).
 
     Raises:
-        ParameterError: The region has no whole pixel of the picture.
+        ParameterError: The region contains no whole pixel of the picture.
     """
     if roi is None:
         return picture, (0, 0)
@@ -136,7 +136,8 @@ def region(picture: Tensor, roi: Roi | None) -> tuple[Tensor, tuple[int, int]]:
 def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     """Detect plates and keep the best of those that overlap.
 
-    Where a picture was shrunk much, its parts with faint or small finds are looked at as they are.
+    In a picture that was scaled down much, the parts with faint or small detections are searched
+    again at full size.
     """
     height, width = picture.shape[:2]
     found, scale = detect(picture, infer, settings)
@@ -150,7 +151,7 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
 
 
 def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detections, float]:
-    """Return what the detector finds in a picture, surely or faintly, and how it was scaled."""
+    """Return the detector's plates in a picture, also faint ones, and the letterbox's scale."""
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
     height, width = picture.shape[:2]

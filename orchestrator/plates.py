@@ -1,4 +1,4 @@
-"""What a recognised plate is, and the plates of one picture."""
+"""A recognised plate, and the plates of one picture."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, overload
 if TYPE_CHECKING:
     import pandas as pd
 
-CANDIDATES = 5  # best readings told of each plate
+CANDIDATES = 5  # best readings returned for each plate
 
 SIDES = ("x0", "y0", "x1", "y1")
 COLUMNS = (
     *("text", "text_score", "detection_score", *SIDES),
     *("character_scores", "candidates", "corners", "raw_text", "format", "region_code", "region"),
 )
-"""Of the data frame. A terminal that is too narrow leaves those in the middle out: the wide ones
-are there."""
+"""Columns of the data frame. A terminal that is too narrow hides columns in the middle, so the wide
+ones are there."""
 SHOWN = ("text", "text_score", "raw_text", "format", "detection_score", *SIDES)
 """Columns of a plate's table for people."""
 SCORE = "{:.2f}".format
@@ -25,11 +25,11 @@ SCORE = "{:.2f}".format
 
 @dataclass(frozen=True)
 class PlateRegion:
-    """Where a plate is registered.
+    """The region in which a plate is registered.
 
     Attributes:
-        code: As the plate bears it, `77`.
-        name: Of the region that the code belongs to, `Moscow`.
+        code: The code on the plate, `77`.
+        name: Name of the region with this code, `Moscow`.
     """
 
     code: str
@@ -43,14 +43,15 @@ class Plate:
     Attributes:
         xyxy: Box in pixels of the picture that was sent, clipped to it.
         detection_score: In [0, 1].
-        text: Latin look-alikes, `""` when it could not be read surely enough or has no format.
+        text: Text in Latin letters that look like the plate's; `""` when its score is too low or it
+            has no format.
         text_score: In [0, 1], of the best reading, shown or not.
         raw_text: Best path before threshold and format rule.
         character_scores: In [0, 1], one per character of `raw_text`.
         candidates: Best readings that have a format, best first, with their scores.
         corners: The quadrilateral in picture pixels, clockwise from top-left.
         format: Name of the plate format of `text`, `""` for none.
-        region: Whose code `text` bears; None where it bears none, or none that exists.
+        region: The region whose code `text` bears; None without a code, or with an unknown one.
     """
 
     xyxy: tuple[float, float, float, float]
@@ -91,16 +92,16 @@ class Plates(Sequence[Plate]):
         return [plate.text for plate in self.plates]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: `{"plates": [...]}`, each with the fields of a `Plate`."""
+        """Return the plates for JSON: `{"plates": [...]}`, each with the fields of a `Plate`."""
         return {"plates": [asdict(plate) for plate in self.plates]}
 
     def to_dataframe(self) -> pd.DataFrame:
         """Return one row per plate.
 
-        The box has the columns `x0`, `y0`, `x1`, `y1`, in pixels, the region `region_code` and
-        `region`, its name; both are `""` where there is none.
+        The box has the columns `x0`, `y0`, `x1`, `y1`, in pixels. The region has `region_code` and,
+        for its name, `region`; both are `""` for no region.
         """
-        import pandas as pd  # half a second, which Triton's workers need not spend
+        import pandas as pd  # takes half a second; Triton's workers do not need it
 
         return pd.DataFrame(map(_to_row, self.plates), columns=list(COLUMNS))
 
@@ -108,7 +109,7 @@ class Plates(Sequence[Plate]):
         """Return a table for people, within 80 columns.
 
         Args:
-            unread: What to show for a text that is `""`.
+            unread: Replacement for an empty text.
         """
         if not self.plates:
             return "no plates"
@@ -120,7 +121,7 @@ class Plates(Sequence[Plate]):
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        """Return the table as a Jupyter notebook shows it."""
+        """Return the table in the form for a Jupyter notebook."""
         return str(self._summary().to_html(index=False, float_format=SCORE))
 
     def _summary(self) -> pd.DataFrame:
@@ -131,7 +132,7 @@ class Plates(Sequence[Plate]):
 
 
 def _to_row(plate: Plate) -> dict[str, Any]:
-    """Return the values of a data frame's columns, and others."""
+    """Return the values of a data frame's columns, and some more."""
     region = plate.region or PlateRegion("", "")
     sides = dict(zip(SIDES, plate.xyxy, strict=True))
     return asdict(plate) | sides | {"region_code": region.code, "region": region.name}

@@ -1,4 +1,4 @@
-"""When a call is sent again: it met no server, or a full one. Calls change nothing there."""
+"""Retries of calls that met no server or a full one. A retry is safe: calls change nothing."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsErr
 AnswerT = TypeVar("AnswerT")
 
 WORTH_ANOTHER_TRY = (ServerError, Overloaded)
-"""Another server, or the same one a moment later, may answer."""
+"""Errors after which another server, or the same one a moment later, may answer."""
 
 
 def asks_nothing(error: PlateError) -> float:
-    """Ask for no pause, whatever the error."""
+    """Return no pause for any error."""
     return 0.0
 
 
 @dataclass(frozen=True)
 class Retries:
-    """How often and how soon a call is sent again.
+    """How often and how soon a call is retried.
 
-    The pauses double up to a limit. Each is shortened at random, by half at most, so that callers
-    who failed together do not come back together. None is shorter than what the server asks for.
+    The pauses double up to a limit. Each is shortened at random, by half at most, so that clients
+    that failed together do not retry together. No pause is shorter than the server asks for.
 
     Attributes:
-        times: Most times that one call is sent again; 0 for never.
+        times: Most retries of one call; 0 for none.
         first_s: Longest first pause.
-        longest_s: Longest pause, where the server asks for none.
-        patience_s: Longest pause that a server may ask for: who asks for more is not asked again.
-        asked_s: Reads from an error what pause the server asked for, in seconds; 0 for none.
-        sleep: Waits so many seconds.
+        longest_s: Longest pause, unless the server asks for more.
+        patience_s: Longest pause that a server may ask for; if it asks for more, the call is not
+            retried.
+        asked_s: Returns the pause that the server asked for in an error, in seconds; 0 for none.
+        sleep: Waits for a number of seconds.
 
     Source: M. Brooker, "Exponential Backoff And Jitter", 2015.
     """
@@ -52,11 +53,11 @@ class Retries:
             raise SettingsError(f"retries: wanted a whole number from 0, got {self.times!r}")
 
     def call(self, send: Callable[[], AnswerT], on_retry: Callable[[PlateError], None]) -> AnswerT:
-        """Send until there is an answer, an error that another try does not mend, or none is left.
+        """Send until there is an answer, an error that a retry cannot help, or no retry left.
 
         Args:
             send: Sends the call once.
-            on_retry: Told, before each pause, why the call is sent again.
+            on_retry: Called before each pause with the error that causes the retry.
         """
         for retry in range(self.times):
             try:
@@ -70,7 +71,7 @@ class Retries:
     async def call_async(
         self, send: Callable[[], Awaitable[AnswerT]], on_retry: Callable[[PlateError], None]
     ) -> AnswerT:
-        """Do what `call` does while the event loop goes on."""
+        """Do the same as `call`, but asynchronously."""
         for retry in range(self.times):
             try:
                 return await send()
@@ -81,19 +82,19 @@ class Retries:
         return await send()
 
     def pause_after_s(self, error: PlateError, retry: int) -> float:
-        """Return how long to wait after an error.
+        """Return the pause after an error, in seconds.
 
         Args:
-            error: Why there was no answer; raised again where the server asks for more patience
-                than there is.
-            retry: How many there were before.
+            error: The error of the call; raised again if the server asks for a longer pause than
+                allowed.
+            retry: Number of earlier retries.
         """
         asked_s = self.asked_s(error)
         if asked_s > self.patience_s:
             raise error
-        # Who was asked to wait for the same second must not come back in the same moment either.
+        # Clients that were asked to wait for the same second must not all retry at that moment.
         return max(self.pause_s(retry), asked_s * random.uniform(1, 1.5))
 
     def pause_s(self, retry: int) -> float:
-        """Return how long to wait before the first retry, 0, or a later one."""
+        """Return the pause before the first retry, 0, or a later one."""
         return min(self.longest_s, self.first_s * 2.0**retry) * random.uniform(0.5, 1)

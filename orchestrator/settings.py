@@ -1,4 +1,4 @@
-"""What an operator or a request can set, with ranges; parsed once, frozen."""
+"""The settings of an operator or a request, with their ranges; parsed once, then frozen."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ REQUEST_PARAMETERS = (
     "detection_threshold", "text_threshold", "max_plates", "detector_side_px", "roi"
 )  # fmt: skip
 READER_PARAMETERS = ("text_threshold",)
-"""Of a request to `plate_reader`; an ensemble hands them on to its steps."""
+"""Parameters of a request to `plate_reader`; an ensemble passes them to its steps."""
 MOST_PLATES, MOST_SIDE_PX = 1000, 4096
-"""Largest ceilings that an operator may set."""
+"""Upper limits of the limits that an operator may set."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a picture is recognised.
+    """The settings of recognition.
 
     Attributes:
         detection_threshold: Least detection score of a plate, in [0, 1].
         text_threshold: Least text score of a text that is shown, in [0, 1].
-        max_plates: Most plates of one picture; the surest detections stay. A request may lower it.
-        roi: Where to look, x0, y0, x1, y1 in picture pixels; the whole picture when None.
-        iou_threshold: Of two boxes that overlap more, the better one stays; in [0, 1].
-        detector_side_px: Longest side of the detector's input, a multiple of 32: how closely to
-            look for small plates. A larger picture is shrunk to it, a smaller one stays.
-        max_detector_side_px: Largest that a request may ask for.
+        max_plates: Most plates of one picture; the best detections stay. A request may lower it.
+        roi: Region to search, x0, y0, x1, y1 in picture pixels; None means the whole picture.
+        iou_threshold: When two boxes overlap more, only the better one stays; in [0, 1].
+        detector_side_px: Longest side of the detector's input, a multiple of 32; a larger one finds
+            smaller plates. A larger picture is scaled down to it, a smaller one is not changed.
+        max_detector_side_px: Largest value that a request may ask for.
         max_pixels: Largest picture accepted, width x height.
         temperature: Divides the reader's logits so that a text score is a probability.
     """
@@ -70,10 +70,10 @@ class Settings:
     def from_config(cls, parameters: Mapping[str, Mapping[str, str]]) -> Settings:
         """Parse the `parameters` of a Triton model; upper-case names are Triton's own.
 
-        That of the supervisor, how long a step may take, is no setting of a call.
+        The supervisor's parameter for the time of a step is no setting of a call.
 
         Raises:
-            SettingsError: An unknown name, or a value that does not parse or is out of range.
+            SettingsError: A name is unknown, or a value does not parse or is out of range.
         """
         values = {
             name: value["string_value"]
@@ -93,12 +93,12 @@ class Settings:
         """Return these settings with a request's parameters.
 
         Args:
-            parameters: By their names.
-            known: Names of those that a request may have.
+            parameters: Values by the names of the parameters.
+            known: Names of the parameters that a request may have.
 
         Raises:
-            ParameterError: An unknown name, or a value that does not parse, is out of range or
-                costs more than the operator allows.
+            ParameterError: A name is unknown, or a value does not parse, is out of range or costs
+                more than the operator allows.
         """
         if not parameters:
             return self
@@ -130,17 +130,17 @@ class Settings:
 def check_parameters(
     parameters: Mapping[str, str | int | float | bool], known: Sequence[str] = REQUEST_PARAMETERS
 ) -> None:
-    """Refuse a request's parameters that no operator's settings can take.
+    """Reject a request's parameters that are invalid for any operator's settings.
 
     Raises:
-        ParameterError: An unknown name, or a value that does not parse or is out of range.
+        ParameterError: A name is unknown, or a value does not parse or is out of range.
     """
     ceilings = Settings(max_plates=MOST_PLATES, max_detector_side_px=MOST_SIDE_PX)
     ceilings.updated(parameters, known)
 
 
 def _parse(name: str, value: str | int | float | bool) -> float | Roi:
-    """Turn a parameter's value, a number or its text, into what the setting holds."""
+    """Convert a parameter's value, a number or its text, to the type of the setting."""
     if isinstance(value, bool):
         raise ParameterError(f"{name}: wanted a number, got {value}")
     if name == "roi":

@@ -1,7 +1,7 @@
-"""Where the time of one request goes.
+"""Measures the time of each stage of one request.
 
-The pipeline calls the networks one after the other and knows of no clock. So the clock sits in its
-only way out: what passes between two calls is the work of the step that lies between them.
+The pipeline calls the networks one after the other and has no clock. So the clock is in the
+function that calls them: the time between two calls belongs to the step between them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ PICTURE, LETTERBOX, _, CROPS, _, _, TEXTS = STAGES
 
 
 class Stopwatch:
-    """Divides the time since it was made into stages.
+    """Divides the time since its creation into stages.
 
     Attributes:
-        seconds: By stage, as far as the request has come.
+        seconds: Seconds by stage, up to the current point of the request.
     """
 
     def __init__(self) -> None:
@@ -29,13 +29,13 @@ class Stopwatch:
         self._began = self._last = time.perf_counter()
 
     def lap(self, stage: str) -> None:
-        """Count the time since the last lap to a stage."""
+        """Add the time since the last lap to a stage."""
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self._last
         self._last = now
 
     def time(self, infer: Infer) -> Infer:
-        """Return an `Infer` that counts each network's time, and what lies before it."""
+        """Return an `Infer` that measures each network, and the stage before it."""
 
         def infer_timed(model: str, tensors: Tensors) -> Tensors:
             self.lap(LETTERBOX if model == DETECTOR else CROPS)
@@ -46,7 +46,7 @@ class Stopwatch:
         return infer_timed
 
     def finish(self) -> None:
-        """Count what came after the last network."""
+        """Add the time after the last network."""
         self.lap(TEXTS if self.has_read else CROPS)
 
     def to_array(self) -> npt.NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""From what a plate's logits say to what is shown of it."""
+"""Turns a plate's logits into the text that is shown."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from orchestrator.regions import region_in
 def read_lines(
     logits: Array, lines: Sequence[int], formats: Formats, temperature: float
 ) -> list[Reading]:
-    """Read crops as plates of so many lines each.
+    """Read crops as plates of a given number of lines.
 
     Args:
         logits: float32 [N, classes, T].
-        lines: Of each plate, 1 or 2.
-        formats: What plates may say.
+        lines: Lines of each plate, 1 or 2.
+        formats: The plate formats.
         temperature: Divides the logits.
 
     Returns:
@@ -39,7 +39,7 @@ def read_lines(
 
 
 def with_text(plate: Plate, reading: Reading, text_threshold: float, formats: Formats) -> Plate:
-    """Add what was read; the best candidate is shown as the text when it is sure enough."""
+    """Add the reading; the best candidate becomes the text when its score is high enough."""
     best = reading.candidates[0][0] if reading.candidates else ""
     text = best if reading.score >= text_threshold else ""
     name = formats.format_of(text, reading.lines)

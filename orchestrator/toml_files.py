@@ -1,4 +1,4 @@
-"""TOML files as frozen dataclasses and back: unknown keys, wrong types and missing ones refused."""
+"""TOML files as frozen dataclasses and back; rejects unknown or missing keys and wrong types."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ _WANTED = {int: "a whole number", float: "a number", str: "a text in quotes", Pa
 def read_table(kind: type[T], file: Path) -> T:
     """Read a TOML file into a dataclass whose fields are its keys.
 
-    Fields may be numbers, texts, booleans, paths (in the file: relative to its folder), tuples of
-    these, other dataclasses or mappings from texts (in the file: tables) or any of these or None.
+    Fields may be numbers, texts, booleans or paths, which the file gives relative to its folder.
+    Fields may also be other dataclasses, or mappings from texts, which are tables in the file.
+    Tuples of all these are allowed, and so is None.
 
     Raises:
-        SettingsError: The file cannot be read or does not have these keys and types, or the
-            dataclass refuses a value.
+        SettingsError: The file cannot be read, lacks these keys and types, or the dataclass rejects
+            a value.
     """
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -41,22 +42,21 @@ def read_table(kind: type[T], file: Path) -> T:
         raise SettingsError(f"{file}: wanted a TOML file, got: {error}") from error
     try:
         return build(kind, table, file.absolute().parent)
-    except (SettingsError, ValueError) as error:  # the latter: a number too long to be told
+    except (SettingsError, ValueError) as error:  # ValueError: a number too long to print
         raise SettingsError(f"{file}: {error}") from error
 
 
 def build(kind: type[T], table: object, folder: Path = Path(), name: str = "") -> T:
-    """Build a dataclass from a table that TOML or JSON held; see `read_table`.
+    """Build a dataclass from a table of a TOML or JSON file; see `read_table`.
 
     Args:
         kind: The dataclass.
-        table: By field.
-        folder: What its paths are relative to.
-        name: Of the table, in messages.
+        table: Values by field.
+        folder: The folder to which its paths are relative.
+        name: Name of the table in messages.
 
     Raises:
-        SettingsError: The table does not have these keys and types, or the dataclass refuses a
-            value.
+        SettingsError: The table lacks these keys and types, or the dataclass rejects a value.
     """
     if not isinstance(table, dict):
         raise SettingsError(f"{name or 'content'}: wanted a table, got {table!r}")
@@ -75,7 +75,7 @@ def build(kind: type[T], table: object, folder: Path = Path(), name: str = "") -
 def _value(hint: Any, value: object, folder: Path, key: str) -> Any:
     """Check one value against the type of its field."""
     if isinstance(hint, UnionType):
-        if value is None:  # in JSON
+        if value is None:  # null in JSON
             return None
         (hint,) = (one for one in get_args(hint) if one is not type(None))
     if get_origin(hint) is Mapping:
@@ -98,7 +98,7 @@ def _value(hint: Any, value: object, folder: Path, key: str) -> Any:
 
 
 def to_toml(instance: Any) -> str:
-    """Write a dataclass as TOML that `read_table` reads back; what is None is left out."""
+    """Write a dataclass as TOML that `read_table` can read; fields that are None are left out."""
     values = {field.name: getattr(instance, field.name) for field in fields(instance)}
     plain = {key: value for key, value in values.items() if not is_dataclass(value)}
     lines = list(_lines(plain))
@@ -115,7 +115,7 @@ def _lines(values: dict[str, Any]) -> Iterator[str]:
 
 
 def _literal(value: object) -> str:
-    """Return a value as TOML has it: as JSON does, but for infinity, NaN and one character."""
+    """Return a value in TOML's notation: as in JSON, except infinity, NaN and one character."""
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_literal, value))}]"
     if isinstance(value, float):
@@ -126,7 +126,7 @@ def _literal(value: object) -> str:
 def check_range(
     name: str, value: float, least: float, most: float, error: type[PlateError] = SettingsError
 ) -> None:
-    """Refuse a value outside [least, most].
+    """Reject a value outside [least, most].
 
     Raises:
         error: The value lies outside, or is no number.

@@ -3,9 +3,9 @@
 
 usage: build_docs.py [FOLDER]
 
-The pages lie where a Git host shows them, in docs/ and beside the code that they describe, and link
-to each other and to the code there. The site has no code, so they are laid out anew in FOLDER/pages
-first: all below one folder, links between them adjusted, links to code turned into its path.
+The pages are in docs/ and beside the code that they describe, as a Git host shows them. They link
+to each other and to the code. The site has no code, so the pages are first copied to FOLDER/pages.
+There, all are below one folder, links between them are adjusted, and links to code become its path.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ ELSEWHERE = {
     "examples/restoration/README.md": "examples/restoration.md",
     "examples/stream/README.md": "examples/stream.md",
 }
-"""Pages that are not in docs/, and where the site has them."""
+"""Pages that are not in docs/, and their places in the site."""
 START = {"README.md": "index.md"}
-"""What the site leaves out, and where links to it lead."""
+"""Pages that the site leaves out, and the pages that links to them lead to instead."""
 CODE_OR_LINK = re.compile(
     r"^```.*?^```$|`[^`\n]+`|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)",
     re.MULTILINE | re.DOTALL,
 )
-"""What comes first wins: a link's words may hold code, and code what looks like a link."""
+"""Code or a link, whichever comes first: a link's words may hold code, and code may look like a
+link."""
 
 
 def main() -> None:
-    """Lay the pages out and build the site."""
+    """Copy the pages and build the site."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else PROJECT / "site").resolve()
     try:
         lay_out(folder / "pages")
@@ -59,7 +60,7 @@ def lay_out(folder: Path) -> None:
     """Write the site's pages into a folder, and the files in docs/ beside them.
 
     Raises:
-        ValueError: A link leads to nothing.
+        ValueError: A link leads nowhere.
     """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(PROJECT / "docs", folder)
@@ -70,21 +71,21 @@ def lay_out(folder: Path) -> None:
 
 
 def pages() -> dict[str, str]:
-    """Return where the site has each page, by its path in the project."""
+    """Return the place of each page in the site, by its path in the project."""
     docs = PROJECT / "docs"
     inside = [path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md"))]
     return {f"docs/{path}": path for path in inside} | ELSEWHERE
 
 
 def adjust(text: str, source: str) -> str:
-    """Return a page's text with its links as the site needs them; code stays as it is.
+    """Return a page's text with its links adjusted to the site; code stays as it is.
 
     Args:
-        text: Of the page.
+        text: Text of the page.
         source: Its path in the project.
 
     Raises:
-        ValueError: A link leads to nothing.
+        ValueError: A link leads nowhere.
     """
     places = pages() | START
 
@@ -106,7 +107,7 @@ def adjust(text: str, source: str) -> str:
 
 
 def _name(words: str, path: str) -> str:
-    """Say where code is in place of a link to it."""
+    """Return the path of code as text, in place of a link to it."""
     if words.strip("`") in (path, path.rpartition("/")[2]):
         return f"`{path}`"
     return f"{words} (`{path}`)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write docs/reference/commands.md: what `plates COMMAND --help` says of every command.
+"""Write docs/reference/commands.md: the output of `plates COMMAND --help` for every command.
 
 usage: .venv/bin/python scripts/command_reference.py
 """
@@ -39,7 +39,7 @@ def render() -> str:
 
 
 def _sections(group: click.Group, context: click.Context, level: int) -> Iterator[str]:
-    """Yield a section for each command, and for those below it."""
+    """Yield a section for each command, and for the commands below it."""
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         inner = click.Context(command, info_name=name, parent=context)
@@ -76,7 +76,7 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _row(option: str, text: str) -> str:
-    """Return a table's row; what Markdown would take for its own is marked."""
+    """Return a row of a table; characters that Markdown would interpret are escaped."""
     text = re.sub(r"\s+", " ", text).replace("|", r"\|").replace("<", "&lt;").replace("*", r"\*")
     names = option.replace("|", r"\|").replace(" RANGE", "")
     return f"| `{names}` | {text} |"

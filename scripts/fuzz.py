@@ -17,7 +17,8 @@ from pathlib import Path
 
 TARGETS = ("pictures", "requests")
 FOUND = ("fault-*", "crash-*", "oom-*", "timeout-*", "leak-*")
-"""Files of what was found: by us, and by libFuzzer. Its slow units are the machine's as often."""
+"""Files of findings, by us and by libFuzzer. Slow units are left out: the machine often causes
+them."""
 ROW = "{:10} {:>12} {:>12} {:>12} {:>9}"
 
 
@@ -37,7 +38,7 @@ def main() -> None:
 
 
 def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:
-    """Start fuzzing a target; what libFuzzer says goes to a log beside the findings."""
+    """Start fuzzing a target; libFuzzer's output goes to a log beside the findings."""
     folder.mkdir(parents=True, exist_ok=True)
     print(f"{target}: {minutes:g} minutes, {folder / 'log'}", flush=True)
     command = [sys.executable, "-m", f"tests.fuzzing.fuzz_{target}", str(folder)]
@@ -48,7 +49,7 @@ def start(target: str, folder: Path, minutes: float) -> subprocess.Popen[bytes]:
 
 
 def report(target: str, folder: Path) -> list[Path]:
-    """Print what a session noted; return its findings."""
+    """Print the results of a session; return its findings."""
     findings = [file for pattern in FOUND for file in sorted(folder.glob(pattern))]
     file = folder / "notes.json"
     notes = json.loads(file.read_text()) if file.is_file() else {"executions": 0, "outcomes": {}}

@@ -4,13 +4,13 @@
 usage: install.py [--group dev|docs|workshop|examples|audit|fuzz|train] ... [--venv .venv]
                   [--torch cpu|cuda]
 
-The server needs Python 3.10 to 3.12 with its shared library. The first that is one makes `.venv`:
+The server needs Python 3.10 to 3.12 with its shared library. `.venv` gets the first of these:
 PLATES_PYTHON, this one, python3.12, 3.11 and 3.10 of the PATH, or what uv puts in `.venv-python`.
 
-PyTorch comes first: the CPU build unless there is an NVIDIA GPU, because the CUDA build brings 3 GB
-that a laptop has no use for; `--torch` says which when the machine that installs is not the one
-that runs. Everything installed is checked against its SHA-256: those of poetry.lock, those of
-PyTorch's CPU builds in torch-cpu.sha256 beside this file, and for a Python those that uv carries.
+PyTorch is installed first. It is the CPU build unless there is an NVIDIA GPU: the CUDA build has
+3 GB, which a laptop does not need. `--torch` chooses the build when another machine will run it.
+Everything installed is checked against its SHA-256. The hashes are in poetry.lock. Those of
+PyTorch's CPU builds are in torch-cpu.sha256 beside this file, and uv has those of a Python.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from pathlib import Path
 PROJECT = Path(__file__).resolve().parents[1]
 LOCK = PROJECT / "poetry.lock"
 CPU_TORCH = Path(__file__).resolve().with_name("torch-cpu.sha256")
-OLDEST_HERE = (3, 9)  # what this script can be read by
-OLDEST, NEWEST = (3, 10), (3, 12)  # what the server's workers are built for
-BROUGHT = "3.11"  # the one that every test runs with
+OLDEST_HERE = (3, 9)  # the oldest Python that runs this script
+OLDEST, NEWEST = (3, 10), (3, 12)  # Pythons that the server's workers are built for
+BROUGHT = "3.11"  # the Python that every test runs with
 WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
 GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
-UNWANTED = {"openvino-telemetry"}  # would report every import of openvino, which works without
-EXTRAS = {"extra": "server"}  # of the lock's packages, what the markers of groups may ask for
+UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
+EXTRAS = {"extra": "server"}  # the markers of groups may ask for this extra
 
 DESCRIBE = """
 import sys, sysconfig
@@ -50,7 +50,7 @@ print(version, any(isfile(join(folder, "libpython%s.so.1.0" % version)) for fold
 
 
 def main() -> None:
-    """Create the environment, then go on inside it, where pip's TOML parser is at hand."""
+    """Create the environment, then continue inside it, where pip's TOML parser is available."""
     if sys.version_info < OLDEST_HERE:
         sys.exit("install: wanted Python 3.9 or newer to begin with, got " + sys.version.split()[0])
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def choose_python() -> str:
-    """Return a Python that can run the server; bring one where there is none."""
+    """Return a Python that can run the server; fetch one if there is none."""
     named = os.environ.get("PLATES_PYTHON")
     if named:
         fault = fault_of(named)
@@ -85,7 +85,7 @@ def choose_python() -> str:
 
 
 def fault_of(python: str | Path) -> str:
-    """Return why a Python cannot run the server, `""` when it can."""
+    """Return the reason why a Python cannot run the server, `""` when it can."""
     command = [str(python), "-c", DESCRIBE]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -129,7 +129,7 @@ def bring_python(fault: str) -> str:
 
 
 def no_python(reason: str) -> str:
-    """Say what to do where no Python can be fetched."""
+    """Say what to do when no Python can be fetched."""
     return (
         f"install: wanted {WANTED}, found none and could not fetch one; either install one and "
         "name it, PLATES_PYTHON=/path/to/python3.11, or name a mirror that uv can reach, "
@@ -171,8 +171,8 @@ def install(groups: list[str], build: str | None) -> None:
 def link_relatively() -> None:
     """Let the environment name the project by a relative path.
 
-    Python 3.11 and 3.12 read such a file as ASCII where the locale is C, and do not start over a
-    path that is not.
+    If the locale is C, Python 3.11 and 3.12 read such a file as ASCII. They then fail to start if a
+    path in it is not ASCII.
     """
     packages = Path(sysconfig.get_path("purelib"))
     (packages / "orchestrator.pth").write_text(os.path.relpath(PROJECT, packages) + "\n")
@@ -188,7 +188,7 @@ def read_lock() -> list[dict]:
 
 
 def pin_of(name: str) -> str:
-    """Return one package of poetry.lock as `requirement` does; without a TOML parser."""
+    """Return one package of poetry.lock in the form of `requirement`, without a TOML parser."""
     entry = re.search(
         rf'^name = "{name}"\nversion = "(.+)"\n(?:.+\n)*?files = \[\n((?:    .+\n)*)\]',
         LOCK.read_text(),
@@ -200,10 +200,10 @@ def pin_of(name: str) -> str:
 
 
 def one_version_each(packages: list[dict], groups: list[str]) -> list[dict]:
-    """Drop what this machine does not need; of two versions keep the one with the closer marker.
+    """Drop packages that this machine does not need; of two versions keep the closer marker's.
 
-    Poetry locks a package twice when a dependency pins it on some platforms only; on these the
-    marker of the unpinned version holds as well.
+    Poetry locks a package twice when a dependency pins it only on some platforms. On these
+    platforms, the marker of the unpinned version holds as well.
     """
     from pip._vendor.packaging.markers import Marker
 
@@ -233,7 +233,7 @@ def requirement(package: dict) -> str:
 
 
 def wants_cuda(groups: list[str], build: str | None) -> bool:
-    """Tell whether PyTorch shall be the CUDA build: the only one that torchvision exists for."""
+    """Tell whether PyTorch shall be the CUDA build, the only one for which torchvision exists."""
     return build == "cuda" or "train" in groups or (build is None and has_gpu())
 
 
@@ -246,15 +246,15 @@ def has_gpu() -> bool:
 def cpu_torch() -> str:
     """Return the CPU build of PyTorch as a line of a requirements file."""
     lines = [line.split() for line in CPU_TORCH.read_text().splitlines() if line[:1] != "#"]
-    version = lines[0][1].split("-")[1]  # of a wheel's name
+    version = lines[0][1].split("-")[1]  # from the name of a wheel
     files = [{"hash": f"sha256:{digest}"} for digest, _ in lines]
     return requirement({"name": "torch", "version": version, "files": files})
 
 
 def install_cpu_torch() -> bool:
-    """Install the CPU build of PyTorch; False where none is within reach."""
+    """Install the CPU build of PyTorch; return False if none can be reached."""
     print("install: the CPU build of PyTorch (190 MB)", flush=True)
-    # A wheel of your own, in a folder that PIP_FIND_LINKS names, comes first.
+    # A local wheel, in a folder that PIP_FIND_LINKS names, comes first.
     quietly = ("install", "--quiet", "--no-deps", "--no-index")
     if pip(*quietly, pins=[cpu_torch()], stderr=subprocess.DEVNULL):
         return True
@@ -286,7 +286,7 @@ def pip(
 
 @contextmanager
 def requirements(pins: list[str]) -> Iterator[str]:
-    """Give the name of a requirements file."""
+    """Give the name of a requirements file that has these pins."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("\n".join(pins))
         file.flush()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Print what an image holds of poetry.lock, as requirements with hashes, for SBOM and audit.
+"""Print the packages of poetry.lock in an image, as requirements with hashes, for SBOM and audit.
 
 usage: locked.py [cpu|gpu]
 
-Neither cyclonedx-py nor pip-audit reads a poetry.lock whose project is described by PEP 621. The
-answer depends on the lock alone, not on the machine or the Python that asks.
+Neither cyclonedx-py nor pip-audit can read a poetry.lock whose project is described by PEP 621. The
+output depends only on the lock, not on the machine or the Python version.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 
 from install import CUDA_ONLY, UNWANTED, marker_of, read_lock, requirement
 
-LEFT_OUT = {"cpu": (), "gpu": ("nvidia-pytriton", "openvino")}  # as Dockerfile does
+LEFT_OUT = {"cpu": (), "gpu": ("nvidia-pytriton", "openvino")}  # as in Dockerfile
 LINUX = {
     "extra": "server",
     "implementation_name": "cpython",
@@ -23,7 +23,7 @@ LINUX = {
     "platform_system": "Linux",
     "sys_platform": "linux",
 }
-PYTHON = {"cpu": "3.11", "gpu": "3.12"}  # of the base images
+PYTHON = {"cpu": "3.11", "gpu": "3.12"}  # versions in the base images
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def held(packages: list[dict], image: str) -> list[dict]:
-    """Return the locked packages of an image; of two versions that with the closer marker."""
+    """Return the locked packages of an image; of two versions the one with the closer marker."""
     from pip._vendor.packaging.markers import Marker
 
     version = PYTHON[image]
@@ -50,7 +50,7 @@ def held(packages: list[dict], image: str) -> list[dict]:
 
 
 def is_held(package: dict, image: str) -> bool:
-    """Tell whether an image takes a package at all."""
+    """Tell whether an image contains a package at all."""
     name = package["name"]
     if "main" not in package["groups"] or name in UNWANTED or name in LEFT_OUT[image]:
         return False

@@ -1,1 +1,1 @@
-"""Your own detector: an export in ultralytics' manner, served in place of ours."""
+"""Your own detector: an export in the format of ultralytics, served instead of ours."""

@@ -15,19 +15,19 @@ from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
 
 DETECTOR = "yolo.pt"
 LEFT_OUT = ("yolo.", "SHA256SUMS", "README", "figures.json")
-"""Beginnings of files that belong to the detector that is replaced, or are written anew."""
+"""Prefixes of files that are not copied: those of the replaced detector, and those written anew."""
 DESCRIPTION = "config.txt"
-"""In the archive: what it was exported with, as JSON."""
+"""Name in the archive of the options of its export, as JSON."""
 
 
 def read_export(path: Path) -> tuple[torch.jit.ScriptModule, tuple[int, int]]:
-    """Load an export, and find out the input that it was made for.
+    """Load an export, and find out its input size.
 
     Returns:
-        The module, and height and width; (0, 0) where it takes any or does not say.
+        The module, and height and width; (0, 0) if it accepts any size or does not say.
 
     Raises:
-        WeightsError: It is no TorchScript that this PyTorch loads.
+        WeightsError: It is no TorchScript archive that this PyTorch can load.
     """
     extra = {DESCRIPTION: ""}
     try:
@@ -46,15 +46,15 @@ def write_weights(export: Path, out: Path, base: Path = WEIGHTS) -> list[str]:
     """Write a folder of weights with an export as its detector.
 
     Args:
-        export: What `yolo export format=torchscript` writes.
-        out: The folder; made where there is none.
+        export: The file that `yolo export format=torchscript` writes.
+        out: The folder to write; it is made if it does not exist.
         base: The folder that the other files come from.
 
     Returns:
         The names of the weight files that are listed there.
 
     Raises:
-        SettingsError: The folder is that of the other files.
+        SettingsError: The folder is the same as that of the other files.
         WeightsError: The export cannot be loaded, or breaks the contract of a detector.
     """
     if out.resolve() == base.resolve():
@@ -62,7 +62,7 @@ def write_weights(export: Path, out: Path, base: Path = WEIGHTS) -> list[str]:
     theirs, size_hw = read_export(export)
     try:
         adapted = torch.jit.script(Adapter(theirs, size_hw).eval())
-    except RuntimeError as error:  # what follows the first line is the code that asks for a tensor
+    except RuntimeError as error:  # the lines after the first are code
         reason = str(error).strip().splitlines()[0]
         raise WeightsError(f"{export}: wanted a tensor for a tensor, got {reason}") from error
     out.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def write_weights(export: Path, out: Path, base: Path = WEIGHTS) -> list[str]:
             shutil.copyfile(file, out / file.name)
     torch.jit.save(adapted, out / DETECTOR)
     list_sums(out)
-    load_detector(out / DETECTOR)  # what serves it would refuse it later
+    load_detector(out / DETECTOR)  # else serving it would fail later
     return list_sums(out)
 
 

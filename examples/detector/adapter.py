@@ -1,4 +1,4 @@
-"""A detector in ultralytics' manner, adapted to what the service takes: docs/detectors.md."""
+"""Adapts a detector in the format of ultralytics to that of the service: docs/detectors.md."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
@@ -9,10 +9,11 @@ class Adapter(nn.Module):
     """uint8 [B, H, W, 3] BGR in, float32 [B, K, 6] out: x0 y0 x1 y1 in pixels, score, class.
 
     Args:
-        theirs: float32 [1, 3, H, W] RGB in [0, 1] -> [1, 4 + classes, N]: centre, size and scores;
-            or, where they choose the boxes themselves (`nms`, end to end), rows [1, N, 6] of ours.
-        size_hw: The only input they take; (0, 0) where they take any.
-        most: K, unless they have fewer.
+        theirs: Their network. Its input is float32 [1, 3, H, W] RGB in [0, 1]. Its output is [1, 4
+            + classes, N]: centre, size and scores. If it selects the boxes itself (`nms`, end to
+            end), its output has rows [1, N, 6] like ours.
+        size_hw: The only input size that it accepts; (0, 0) if it accepts any.
+        most: K, unless their network has fewer.
     """
 
     def __init__(self, theirs: nn.Module, size_hw: tuple[int, int] = (0, 0), most: int = 300):
@@ -22,7 +23,7 @@ class Adapter(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         planes, scale = pictures.flip(3).permute(0, 3, 1, 2).float() / 255, 1.0
-        if self.height > 0:  # shrink what is too large, then fill up on the right and below
+        if self.height > 0:  # scale down if too large, then pad on the right and below
             height, width = planes.size(2), planes.size(3)
             scale = min(1.0, self.height / height, self.width / width)
             inner = [int(round(height * scale)), int(round(width * scale))]  # noqa: RUF046

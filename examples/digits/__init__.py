@@ -1,1 +1,1 @@
-"""A picture file's bytes in, the scores of ten digits out."""
+"""Classifies digits: the bytes of a picture file in, the scores of ten digits out."""

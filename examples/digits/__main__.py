@@ -1,4 +1,4 @@
-"""Start a server with the three models, send it files and say what came back."""
+"""Start a server with the three models, send it files and print the answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ REPOSITORY = Path(__file__).with_name("model_repository")
 
 
 def input_of(files: Sequence[bytes]) -> InferInput:
-    """Lay up to 32 files of any length out as rows, uint8 [B, N], filled up with zeros.
+    """Put up to 32 files of any length into rows, uint8 [B, N], padded with zeros.
 
-    Decoders stop at a picture's own end, so that the zeros do no harm.
+    Decoders stop at a picture's own end, so the zeros do no harm.
     """
     rows = np.zeros((len(files), max(map(len, files))), np.uint8)
     for row, file in zip(rows, files, strict=True):
@@ -35,14 +35,14 @@ def classify(client: InferenceServerClient, files: Sequence[bytes]) -> NDArray[n
 
 
 def best_named(client: InferenceServerClient, file: bytes, count: int = 3) -> list[str]:
-    """Let Triton sort: the `count` best as `probability:class:label`."""
+    """Let Triton sort the classes; return the `count` best as `probability:class:label`."""
     wanted = InferRequestedOutput("OUTPUT", class_count=count)
     answer = client.infer("digits", [input_of([file])], outputs=[wanted])
     return [one.decode() for one in answer.as_numpy("OUTPUT")[0]]
 
 
 def count_right(client: InferenceServerClient, batch: int = 32) -> tuple[int, int]:
-    """Classify the digits held out, in requests of 32; return how many are right, of how many."""
+    """Classify the test digits, in requests of 32; return how many are right, and of how many."""
     files, classes = load_samples(HELD_OUT)
     rows = [classify(client, files[at : at + batch]) for at in range(0, len(files), batch)]
     return int((np.concatenate(rows).argmax(axis=1) == classes).sum()), len(classes)

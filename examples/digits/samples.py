@@ -1,4 +1,4 @@
-"""The digits that scikit-learn ships, 8x8 pixels each, as picture files."""
+"""The digits that scikit-learn contains, 8x8 pixels each, as picture files."""
 
 import cv2
 import numpy as np
@@ -6,11 +6,12 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 LEARNT, HELD_OUT = slice(1347), slice(1347, None)
-"""The last 450 are not drawn by chance, which would mix the writers."""
+"""The training and the test digits. The last 450 are for the test, not a random choice, which would
+mix the writers."""
 
 
 def load_samples(part: slice) -> tuple[list[bytes], NDArray[np.int64]]:
-    """Return digits as files of 28x28 pixels, and what they are, int64 [N]."""
+    """Return digits as files of 28x28 pixels, and their classes, int64 [N]."""
     digits = load_digits()
     return [to_file(image) for image in digits.images[part]], digits.target[part]
 

@@ -1,4 +1,4 @@
-"""Train the classifier and write what Triton serves: python -m examples.digits.train."""
+"""Train the classifier and write the files for Triton: python -m examples.digits.train."""
 
 import warnings
 from pathlib import Path
@@ -16,7 +16,7 @@ STEPS, BATCH = 1200, 64
 
 
 class Classifier(nn.Module):
-    """float32 [B, 28, 28, 1] in [0, 1] to the probabilities of the ten digits, [B, 10]."""
+    """Classifier: float32 [B, 28, 28, 1] in [0, 1] to the probabilities of ten digits, [B, 10]."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Classifier(nn.Module):
 
 
 def jitter(digits: Tensor) -> Tensor:
-    """Turn, shear, scale and shift each digit a little: [B, 28, 28, 1] to the same shape."""
+    """Rotate, shear, scale and shift each digit a little: [B, 28, 28, 1] to the same shape."""
     theta = torch.eye(2, 3) + 0.1 * torch.randn(len(digits), 2, 3)
     planes = digits.permute(0, 3, 1, 2)
     grid = F.affine_grid(theta, list(planes.shape), align_corners=False)
@@ -38,7 +38,7 @@ def jitter(digits: Tensor) -> Tensor:
 
 
 def train() -> Classifier:
-    """Fit by cross-entropy, one cycle of Adam, to digits that went the way of a request's."""
+    """Fit by cross-entropy, one cycle of Adam, to digits prepared in the same way as requests."""
     files, targets = load_samples(LEARNT)
     digits, classes = torch.from_numpy(np.stack([*map(to_net, files)])), torch.from_numpy(targets)
     network = Classifier()
@@ -56,6 +56,6 @@ def train() -> Classifier:
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend takes
+    with warnings.catch_warnings():  # deprecated, but Triton's PyTorch backend uses it
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.jit.save(torch.jit.script(train()), MODEL)

@@ -1,1 +1,1 @@
-"""Text in pictures, read twice: by an ensemble of five models, and by one Python model."""
+"""Text in pictures, with two forms: an ensemble of five models, and one Python model."""

@@ -1,4 +1,4 @@
-"""Reads rendered pages with both forms over gRPC: what, how long, and whether they are equal."""
+"""Read rendered pages with both forms over gRPC; print texts, times and whether they are equal."""
 
 import json
 import time
@@ -17,7 +17,7 @@ FORMS = ("ocr_ensemble", "ocr_model")
 
 
 def read_text(client: InferenceServerClient, form: str, encoded: bytes) -> pd.DataFrame:
-    """Return text, score and corners of each line in a picture's file."""
+    """Return text, score and corners of each line in a picture file."""
     tensor = InferInput("encoded_image", [1], "BYTES")
     tensor.set_data_from_numpy(np.array([encoded], np.object_))
     records = client.infer(form, [tensor]).as_numpy("records")[0]

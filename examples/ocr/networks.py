@@ -1,4 +1,4 @@
-"""The two text networks, read where the package that ships them is installed."""
+"""The two text networks, from the installed package that contains them."""
 
 import importlib.util
 from pathlib import Path
@@ -20,16 +20,16 @@ def read(part: str) -> openvino.Model:
 
 
 def read_alphabet() -> str:
-    """Return the character of each class, the blank's first."""
+    """Return the character of each class, first the blank's."""
     lines = read("rec").get_rt_info(["framework", "character"]).astype(str)
     return f"\0{lines} ".replace("\n", "")
 
 
 def recognise(network: Compiled, crops: Array) -> tuple[Array, Array]:
-    """Turn crops [N, 3, 48, W] into the likeliest class of each step of 8 pixels, and its prob.
+    """Return, for crops [N, 3, 48, W], the best class of each step of 8 pixels and its probability.
 
-    Line by line is as quick as a batch on a CPU, and the 18,710 probabilities of every step, for a
-    page of 36 lines 240 MB, are never there at once.
+    On a CPU, line by line is as quick as a batch. It also avoids having the 18,710 probabilities of
+    every step at once, 240 MB for a page of 36 lines.
     """
     lines = (network(crop[None])[0][0] for crop in crops)
     classes, probs = zip(*((line.argmax(1), line.max(1)) for line in lines), strict=True)

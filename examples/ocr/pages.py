@@ -1,4 +1,4 @@
-"""Pages and signs with what they say: for a first look, tests and benchmarks."""
+"""Pages and signs with their texts: for a first look, tests and benchmarks."""
 
 from rendering.pages import Page
 

@@ -1,4 +1,4 @@
-"""The steps between a picture's file and its text, NumPy and OpenCV alone; both forms call them."""
+"""The steps from a picture file to its text, with NumPy and OpenCV only; both forms use them."""
 
 import json
 from typing import Any
@@ -12,11 +12,11 @@ from orchestrator.picture_headers import check_file
 from orchestrator.settings import Settings
 
 Array = npt.NDArray[Any]
-SIDE_PX = 1280  # the longest that the detector gets; larger pictures are scaled down
-IS_TEXT, MEAN_TEXT, UNCLIP = 0.3, 0.5, 1.6  # of a pixel, of a region, its growth: as published
-THINNEST_PX, LEVEL_PX = 3, 8  # a line of text is no thinner; tops as near as that are level
+SIDE_PX = 1280  # longest side of the detector's input; larger pictures are scaled down
+IS_TEXT, MEAN_TEXT, UNCLIP = 0.3, 0.5, 1.6  # pixel, region, growth: as published
+THINNEST_PX, LEVEL_PX = 3, 8  # least height of a line; lines with tops this near are level
 HEIGHT_PX, WIDEST_PX, STEP_PX = 48, 3200, 8  # of a crop, and of a CTC step in it
-GREY = 127.5  # becomes 0, black -1, white 1
+GREY = 127.5  # becomes 0; black becomes -1 and white 1
 
 
 def preprocess(encoded: Array) -> tuple[Array, Array]:
@@ -32,9 +32,11 @@ def postprocess_0(picture: Array, text_map: Array) -> tuple[Array, Array, Array,
     """Cut the lines out of a picture where the map [1, 1, h, w] has text, in reading order.
 
     Returns:
-        Crops [N, 3, 48, W], padded to the widest, of no line a blank one: an ensemble cannot leave
-        the recogniser out; corners [N, 4, 2], clockwise from top-left, in pixels of the picture;
-        detection scores [N]; each crop's CTC steps before the padding [N].
+        Crops [N, 3, 48, W], padded to the widest. Without any line there is one blank crop, because
+        an ensemble cannot skip the recogniser.
+
+        Corners [N, 4, 2], clockwise from top-left, in pixels of the picture; detection scores [N];
+        each crop's CTC steps before the padding [N].
     """
     size_wh = np.array(picture.shape[1::-1], np.float32)
     corners, scores = find_lines(text_map[0, 0])
@@ -50,7 +52,7 @@ def postprocess_0(picture: Array, text_map: Array) -> tuple[Array, Array, Array,
 def find_lines(text_map: Array) -> tuple[Array, Array]:
     """Return corners [N, 4, 2], clockwise from top-left, and mean probability [N] of each line.
 
-    A region above the threshold is a line's shrunken core; its rectangle grows on each side by
+    A region above the threshold is the shrunken core of a line; its rectangle grows on each side by
     1.6 x area / perimeter. Source: Liao et al. 2020 (DB, differentiable binarization).
     """
     found, scores = [], []
@@ -71,7 +73,7 @@ def find_lines(text_map: Array) -> tuple[Array, Array]:
 
 
 def reading_order(corners: Array) -> Array:
-    """Return the order from top to bottom, of lines that are level from left to right."""
+    """Return the order from top to bottom; level lines go from left to right."""
     tops = corners[:, :, 1].min(axis=1)
     by_top = tops.argsort()
     rows = np.cumsum(np.diff(tops[by_top], prepend=0) > LEVEL_PX)
@@ -79,7 +81,7 @@ def reading_order(corners: Array) -> Array:
 
 
 def straighten(picture: Array, corners: Array) -> Array:
-    """Cut one line out of the picture: uint8 [48, W, 3], W as its sides have it."""
+    """Cut one line out of the picture: uint8 [48, W, 3]; W follows from its sides."""
     width, height = (np.linalg.norm(corners[end] - corners[0]) for end in (1, 3))
     size_wh = min(max(STEP_PX, round(HEIGHT_PX * width / height)), WIDEST_PX), HEIGHT_PX
     target = np.array([[0, 0], [size_wh[0], 0], size_wh], np.float32)
@@ -88,9 +90,10 @@ def straighten(picture: Array, corners: Array) -> Array:
 
 
 def postprocess_1(alphabet: str, classes: Array, probs: Array, *lines: Array) -> tuple[Array]:
-    """Return JSON records, bytes [1], from the likeliest class of each step [N, T] and its prob.
+    """Return JSON records, bytes [1], from the best class of each step [N, T] and its probability.
 
-    A line in which nothing is read gets no record; `score` is that there is text and is this.
+    A line with an empty reading gets no record. `score` is the probability that there is text, and
+    that it is this text.
     """
     records = []
     for row, (corners, score, steps) in enumerate(zip(*lines, strict=True)):

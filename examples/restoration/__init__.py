@@ -1,1 +1,1 @@
-"""Sharpen blurred plates: one preparation and one ending for two networks, chained by Triton."""
+"""Sharpens blurred plates: two networks share the first and the last step, chained by Triton."""

@@ -1,4 +1,4 @@
-"""Load one chain after the other, sharpen held-out plates with each, and count what it brings."""
+"""Load one chain after the other, sharpen test plates with each, and count the improvement."""
 
 import shutil
 import tempfile
@@ -33,7 +33,7 @@ def restore(client: InferenceServerClient, chain: str, blurred: Bgr) -> Bgr:
 
 @dataclass(frozen=True)
 class Administrator(InferenceServerClientPlugin):  # type: ignore[misc]  # tritonclient is untyped
-    """Sends the key without which Triton loads nothing and says nothing of its repository."""
+    """Adds the admin key to requests; without it Triton loads no model and hides its repository."""
 
     headers: Mapping[str, str]
 
@@ -54,7 +54,7 @@ def held_out() -> list[Pair]:
 def main() -> None:
     pairs, infer = held_out(), load_networks()
     print("blurred:", judge(pairs, [pair.blurred for pair in pairs], infer), "of", COUNT)
-    with tempfile.TemporaryDirectory() as folder:  # a copy, because a part of it will be missing
+    with tempfile.TemporaryDirectory() as folder:  # a copy, because a part of it will be removed
         repository = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
         options = ServerOptions(repository=repository, explicit=True)
         with own_server(options) as served, InferenceServerClient(served.grpc_url) as client:

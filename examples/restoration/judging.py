@@ -1,4 +1,4 @@
-"""What sharpening is worth: likeness to the sharp picture, and plates that the service reads."""
+"""Measures sharpening: likeness to the sharp picture, and plates that the service reads."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from orchestrator.picture_files import Bgr
 
 
 class Judgement(NamedTuple):
-    """Means over pictures, and how many plates were read without a mistake."""
+    """Means over pictures, and the number of plates read without a mistake."""
 
     psnr_db: float
     ssim: float
@@ -28,7 +28,7 @@ class Judgement(NamedTuple):
 
 
 def judge(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Judgement:
-    """Compare pictures with the sharp ones of the pairs, and read them."""
+    """Compare pictures with the sharp pictures of the pairs, and read them."""
     twice = [(pair.sharp, picture) for pair, picture in zip(pairs, pictures, strict=True)]
     psnr = [peak_signal_noise_ratio(*two) for two in twice]
     ssim = [structural_similarity(*two, channel_axis=2) for two in twice]
@@ -39,7 +39,7 @@ def judge(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Judge
 
 
 def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
-    """Read a plate by the service's own STN and LPRNet, told where it is."""
+    """Read a plate with the service's own STN and LPRNet, at its known place."""
     crop = crop_plates(torch.from_numpy(picture.copy()), torch.from_numpy(pair.xyxy)[None])
     logits = read(straighten(crop, infer)[0], infer)
     (reading,) = decode(logits.numpy(), Grammar.of(russian()))

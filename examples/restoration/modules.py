@@ -1,4 +1,4 @@
-"""What Triton serves here: two steps and two networks, written to be scripted."""
+"""The models that Triton serves here: two steps and two networks, written for TorchScript."""
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 
 class Prepare(nn.Module):
-    """A picture, uint8 [H, W, 3] BGR, as networks take it: float32 [1, 3, H, W] RGB in [-1, 1]."""
+    """Prepares a picture, uint8 [H, W, 3] BGR: float32 [1, 3, H, W] RGB in [-1, 1]."""
 
     def forward(self, picture: Tensor) -> Tensor:
         if picture.numel() == 0:
@@ -15,7 +15,7 @@ class Prepare(nn.Module):
 
 
 class Finish(nn.Module):
-    """The way back: float32 [1, 3, H, W] RGB, of any range, to uint8 [H, W, 3] BGR."""
+    """The inverse of `Prepare`: float32 [1, 3, H, W] RGB, of any range, to uint8 [H, W, 3] BGR."""
 
     def forward(self, net: Tensor) -> Tensor:
         levels = ((net[0] + 1) * 127.5).round().clamp(0, 255)
@@ -34,7 +34,7 @@ class Block(nn.Module):
 
 
 class Sharpener(nn.Module):
-    """Residual blocks at half the resolution; adds to its input, and begins by adding nothing.
+    """Residual blocks at half the resolution, added to the input; untrained, they add nothing.
 
     Input and output: float32 [B, 3, H, W] RGB in [-1, 1], any H and W.
     """
@@ -50,7 +50,7 @@ class Sharpener(nn.Module):
     def forward(self, blurred: Tensor) -> Tensor:
         height, width = blurred.shape[2], blurred.shape[3]
         even = blurred
-        if height % 2 == 1 or width % 2 == 1:  # a trace would keep the way its example went
+        if height % 2 == 1 or width % 2 == 1:  # a trace would always do the same as for its example
             even = F.pad(blurred, [0, width % 2, 0, height % 2], mode="replicate")
         change = self.tail(self.body(self.head(F.pixel_unshuffle(even, 2))))
         return blurred + F.pixel_shuffle(change, 2)[:, :, :height, :width]

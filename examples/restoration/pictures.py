@@ -1,4 +1,4 @@
-"""Rendered plates, sharp and as a bad camera would have seen them."""
+"""Rendered plates, sharp, and blurred as by a bad camera."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ SIZE_WH = (192, 64)
 
 
 class Pair(NamedTuple):
-    """One plate twice, uint8 [64, 192, 3] BGR, its corners [4, 2] in pixels and its text."""
+    """A plate, sharp and blurred, uint8 [64, 192, 3] BGR; its corners [4, 2], pixels; its text."""
 
     sharp: Bgr
     blurred: Bgr
@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
     @property
     def xyxy(self) -> NDArray[np.float32]:
-        """The box round the plate, pixels, [4]."""
+        """The box around the plate, pixels, [4]."""
         corners = [self.quad.min(axis=0), self.quad.max(axis=0)]
         return np.array(corners, np.float32).reshape(4)
 
@@ -42,7 +42,7 @@ def render_pair(rng: np.random.Generator) -> Pair:
 
 
 def blur(rng: np.random.Generator, sharp: Bgr) -> Bgr:
-    """Defocus, motion, noise and JPEG, from hardly any to more than a reader can bear."""
+    """Add defocus, motion, noise and JPEG loss, from very little to more than a reader can bear."""
     soft = cv2.GaussianBlur(sharp.astype(np.float32), (0, 0), rng.uniform(0.5, 3.2))
     half, angle = rng.uniform(0, 5), rng.uniform(0, np.pi)
     streak = np.zeros((13, 13), np.float32)

@@ -1,4 +1,4 @@
-"""Write the model repository's files: the two steps as they are, the two networks trained.
+"""Write the files of the model repository: two steps, and two networks that are trained first.
 
 Example:
     python -m examples.restoration.train
@@ -22,9 +22,10 @@ from orchestrator.picture_files import Bgr
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 NETWORKS = {"sharpen_small": (24, 3), "sharpen_large": (32, 5)}
-"""Width and blocks of each."""
+"""Width and number of blocks of each network."""
 STEPS, BATCH, SEED, READING = 1200, 16, 0, 0.02
-"""How long, of how many plates each, from which pictures, and what reading weighs in the loss."""
+"""Number of training steps, plates of each, seed of the pictures, and weight of reading in the
+loss."""
 
 
 def path_of(name: str) -> Path:
@@ -32,17 +33,17 @@ def path_of(name: str) -> Path:
 
 
 def write(model: nn.Module, name: str) -> None:
-    """Script a module, not trace it: a trace holds for the size of its example."""
+    """Script a module instead of tracing it: a trace is valid only for the size of its example."""
     torch.jit.save(torch.jit.script(model.eval()), path_of(name))
 
 
 def load_reader() -> nn.Sequential:
-    """Return the service's own STN and LPRNet, which learn nothing here."""
+    """Return the service's own STN and LPRNet, which are not trained here."""
     return nn.Sequential(load("stn"), load("lprnet")).requires_grad_(False)
 
 
 def reading_loss(restored: Tensor, pairs: Sequence[Pair], reader: nn.Sequential) -> Tensor:
-    """Return the CTC loss a character of plates, float32 [B, 3, 64, 192] in [-1, 1]."""
+    """Return the CTC loss per character for plates, float32 [B, 3, 64, 192] in [-1, 1]."""
     straight, _ = reader[0](torch.cat([*map(crop, restored, pairs)]))
     probs = reader[1](straight).log_softmax(1).permute(2, 0, 1)
     alphabet = russian().alphabet
@@ -53,7 +54,7 @@ def reading_loss(restored: Tensor, pairs: Sequence[Pair], reader: nn.Sequential)
 
 
 def crop(restored: Tensor, pair: Pair) -> Tensor:
-    """Cut a plate out as the service does, in a way that gradients go through."""
+    """Cut a plate out as the service does, but differentiably."""
     box = torch.from_numpy(pair.xyxy)[None]
     x0, y0, x1, y1 = crop_boxes(torch.from_numpy(pair.sharp), box)[0]
     small = resize_crop(restored[:, y0:y1, x0:x1].permute(1, 2, 0))
@@ -65,9 +66,9 @@ def stack(pictures: Sequence[Bgr]) -> Tensor:
 
 
 def train(name: str) -> None:
-    """Fit by the mean absolute difference and by the reading, in one cycle of Adam."""
+    """Fit by the mean absolute difference and by the reading loss, in one cycle of Adam."""
     torch.manual_seed(SEED)
-    rng = np.random.default_rng([SEED, 1])  # the judged pictures have other seeds
+    rng = np.random.default_rng([SEED, 1])  # the test pictures have other seeds
     network, reader = Sharpener(*NETWORKS[name]), load_reader()
     optimizer = torch.optim.Adam(network.parameters())
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, 2e-3, total_steps=STEPS)
@@ -86,7 +87,7 @@ def train(name: str) -> None:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript: what Triton serves best
+    warnings.simplefilter("ignore", DeprecationWarning)  # TorchScript is what Triton serves best
     write(Prepare(), "prepare")
     write(Finish(), "finish")
     for name in NETWORKS:

@@ -1,4 +1,4 @@
-"""Stream clips to a server of one's own and print each plate when it arrives."""
+"""Stream clips to a temporary server and print each plate when it arrives."""
 
 import io
 import sys
@@ -22,7 +22,7 @@ WIDE, HIGH, RATE = 960, 720, 10
 
 
 def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
-    """Yield the responses as they arrive; who stops taking them cancels the request."""
+    """Yield the responses as they arrive; closing the iterator cancels the request."""
     arrived: SimpleQueue[Any] = SimpleQueue()
     sent = InferInput("clip", [1], "BYTES")
     sent.set_data_from_numpy(np.array([clip], np.object_))
@@ -40,7 +40,7 @@ def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
 
 
 def render(texts: Sequence[str], frames: int = 40) -> bytes:
-    """Return an MP4 file of a camera that turns past cars in a street, left to right."""
+    """Return an MP4 file of a camera that turns past cars in a street, from left to right."""
     street = scene(texts, (WIDE * (len(texts) + 2), HIGH), columns=len(texts)).picture
     clip = io.BytesIO()
     with av.open(clip, "w", format="mp4") as file:

@@ -1,1 +1,1 @@
-"""The command line `plates`: one module a command."""
+"""The command line `plates`, with one module for each command."""

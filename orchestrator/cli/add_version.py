@@ -16,7 +16,7 @@ from orchestrator.cli.flags import (
 from orchestrator.extras import check_packages
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+# Heavy modules are imported when the command runs, so that --help is quick.
 
 
 def add(

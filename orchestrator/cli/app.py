@@ -1,4 +1,4 @@
-"""The program `plates`: finds a command by its name and imports it when it is asked for."""
+"""The program `plates`: finds a command by its name and imports only that command."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ WORKSHOP = {
     "quantize": "training.cli.quantize:quantize",
     "train": "training.cli.train:train",
 }
-"""Commands of the packages beside this one: there in a checkout, not in a wheel or an image."""
+"""Commands of the packages beside this one. A checkout has them; a wheel or an image does not."""
 CHECKOUT = Path(__file__).parents[2]
 
 
 class Commands(TyperGroup):
-    """The commands by name; `plates serve` need not wait for what `plates train` imports."""
+    """The commands by name. Only the one that runs is imported, as some imports are slow."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*available()]
@@ -51,16 +51,16 @@ class Commands(TyperGroup):
 
 
 def available(checkout: Path = CHECKOUT) -> dict[str, str]:
-    """Return where each command is, by its name.
+    """Return the location of each command, by its name.
 
     Args:
-        checkout: The folder that this package lies in.
+        checkout: The folder that contains this package.
     """
     return COMMANDS | (WORKSHOP if is_checkout(checkout) else {})
 
 
 def is_checkout(folder: Path = CHECKOUT) -> bool:
-    """Tell whether a folder is a checkout, whose packages beside this one make and judge models."""
+    """Tell whether a folder is a checkout, with the packages that make and judge models."""
     return (folder / "Makefile").is_file()
 
 

@@ -1,4 +1,4 @@
-"""The picture of the health check, drawn where weights come without one."""
+"""Draws the picture of the health check for weights that come without one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from orchestrator.networks.weights import choose_formats
 
 
 def draw_missing(weights: Path, formats: Path | None = None) -> None:
-    """Have the country's renderer draw a plate that weights read, where none lies beside them.
+    """Draw a plate for weights that come without a picture, with the country's renderer.
 
-    That takes a checkout, whose other packages render; without one the folder stays as it is.
+    This needs a checkout, whose other packages have the renderers; else nothing is drawn.
 
     Args:
-        weights: The folder, which gets the picture and its text.
-        formats: File of what the plates may say, beside whose renderer it is; the weights' own
-            when None.
+        weights: The folder of the weights, which gets the picture and its text.
+        formats: File of the plate formats, beside their renderer; None means that of the weights.
 
     Raises:
-        WeightsError: The weights do not say whose plates they read, or read others.
+        WeightsError: The weights do not say which plates they read, or read others.
     """
     if has_canary(weights) or not is_checkout():
         return

@@ -20,7 +20,7 @@ from orchestrator.cli.flags import (
 )
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+# Heavy modules are imported when the command runs, so that --help is quick.
 
 
 def export(

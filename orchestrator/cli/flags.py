@@ -1,4 +1,4 @@
-"""What the commands of `plates` share: options, logging, and errors as one sentence."""
+"""The parts that the commands of `plates` share: options, logging and error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from orchestrator.networks.engines import Engine
 
 
 class Device(str, Enum):
-    """Where the networks run."""
+    """The processor of the networks."""
 
     AUTO = "auto"
     CPU = "cpu"
@@ -115,13 +115,13 @@ MaxPlatesOption = Annotated[
 
 @contextmanager
 def show_errors(*, verbose: bool) -> Iterator[None]:
-    """Show our errors as one sentence, set up logging, and end when told to as on Ctrl-C."""
+    """Show our errors as one sentence, set up logging, and treat other stop signals as Ctrl-C."""
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
-    # An export takes its time: who waits is told, though other messages of this kind are not shown.
+    # An export takes long, so its messages are shown, although others of this level are not.
     logging.getLogger("orchestrator.server.exports").setLevel(logging.INFO)
-    # A shell starts background jobs without SIGINT; a terminal that is closed sends SIGHUP.
+    # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:

@@ -1,4 +1,4 @@
-"""The options of `plates serve` that say how the gateway is started."""
+"""The options of `plates serve` for the gateway."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.loopback import is_own
 from orchestrator.memory import usable_memory
 
-if TYPE_CHECKING:  # what it imports takes its time, and --help has none
+if TYPE_CHECKING:  # its imports take long, and --help does not need them
     from orchestrator.server.options import ServerOptions
 
 CALLS_A_PICTURE = 4
-"""Handed to Triton at once for each picture that it has in work: so many that the next is always
-there, so few that a gate overtakes an archive."""
+"""Calls that Triton gets at once for each picture that it processes. It is so many that a next call
+is always waiting, and so few that a call of a gate need not wait behind an archive."""
 PICTURES_ON_A_GPU = 4
-"""In work by our config.pbtxt."""
+"""Pictures that our config.pbtxt lets a GPU process at once."""
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
-"""Of the service, with the gateway or without."""
+"""Ports of the service, with the gateway or without."""
 
 MetricsHostOption = Annotated[
     str,
@@ -90,16 +90,16 @@ LimitOption = Annotated[
 
 @dataclass(frozen=True)
 class GatewayFlags:
-    """The gateway's part of the command line; see `GatewayOptions`.
+    """The gateway's options from the command line; see `GatewayOptions`.
 
     Attributes:
         host: Address or name to listen on.
-        http_port: Any free port when 0, here and below.
-        grpc_port: No gRPC when None.
+        http_port: HTTP port; here and below, 0 means any free port.
+        grpc_port: gRPC port; None means no gRPC.
         metrics_host: Address or name for metrics and probes.
-        models: Further models that callers may reach.
+        models: Further models that clients may call.
         allowed_hosts: Further names that a Host header may have.
-        cors_origins: Other sites whose pages may call.
+        cors_origins: Other sites whose pages may call the gateway.
     """
 
     host: str = GatewayOptions.http.host
@@ -120,16 +120,16 @@ class GatewayFlags:
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Those that are named."""
+        """The ports that are given."""
         return (self.http_port, self.grpc_port or 0, self.metrics_port)
 
     def to_options(self, triton: ServerOptions) -> GatewayOptions:
-        """Return how to start the gateway in front of a server.
+        """Return the options of a gateway in front of a server.
 
         Raises:
-            ServerError: A host is none.
-            SettingsError: An option or a file is not what it should be, or nothing is said of keys
-                where others are listened to.
+            ServerError: A host is invalid.
+            SettingsError: An option or a file is invalid, or other machines are served without any
+                setting for keys.
         """
         from orchestrator.server.repository import holds_plates
 
@@ -157,7 +157,7 @@ class GatewayFlags:
         )
 
     def _fit_limits(self, triton: ServerOptions) -> Limits:
-        """Return what callers may ask for, as far as this machine's cores and memory allow it."""
+        """Return the limits of requests, as far as this machine's cores and memory allow them."""
         from orchestrator.server.capacity import Capacity
         from orchestrator.server.repository import count_ours
 
@@ -168,10 +168,10 @@ class GatewayFlags:
         return fit(limits, usable_memory(), count_ours(capacity), self.processes)
 
     def _find_addresses(self, triton: ServerOptions) -> tuple[Address, Address | None, Address]:
-        """Return where to listen for HTTP, gRPC and metrics.
+        """Return the addresses to listen on for HTTP, gRPC and metrics.
 
         Raises:
-            ServerError: A host is none.
+            ServerError: A host is invalid.
         """
         from orchestrator.server.ports import address_of, free_ports
 
@@ -229,8 +229,8 @@ def _check_pair(certificate: Path | None, private_key: Path | None) -> None:
         return
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, private_key, password="")  # else it would ask
-    except OSError as error:  # also of ssl
+        context.load_cert_chain(certificate, private_key, password="")  # without this it would ask
+    except OSError as error:  # errors of ssl are such, too
         raise SettingsError(
             f"TLS: wanted a certificate and its key, unencrypted, got {certificate} and "
             f"{private_key}: {error.strerror or error}"

@@ -19,7 +19,7 @@ from orchestrator.gateway.keys import Key, check_name, hash_of, parse_keys, read
 from orchestrator.toml_files import to_toml
 
 PREFIX = "plates_"
-"""By it a scanner of sources for secrets knows a key that lies where it should not."""
+"""Prefix of each key, by which secret scanners find a key in a wrong place."""
 KEY_BYTES = 32
 
 
@@ -48,10 +48,10 @@ def key(
 
 
 def add_key(file: Path, name: str, added: Key) -> None:
-    """Write a key behind those of a file, which is made for its owner alone when there is none.
+    """Append a key to a file; a new file can be read only by its owner.
 
     Raises:
-        SettingsError: The name is none or taken, or the file is wrong or cannot be written.
+        SettingsError: The name is invalid or taken, or the file is wrong or cannot be written.
     """
     check_name(name)
     try:
@@ -67,17 +67,17 @@ def add_key(file: Path, name: str, added: Key) -> None:
 def _append(file: Path, text: bytes) -> None:
     opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(opened, text)  # at once: the gateway may be reading
+        os.write(opened, text)  # in one write: the gateway may be reading
     finally:
         os.close(opened)
 
 
 def remove_key(file: Path, name: str) -> None:
-    """Take a key out of a file; all else stays as it is.
+    """Remove a key from a file; all else stays as it is.
 
     Raises:
-        SettingsError: There is no such key, its table cannot be told from the others, or the file
-            is wrong or cannot be written.
+        SettingsError: The key does not exist, its table cannot be separated from the others, or the
+            file is wrong or cannot be written.
     """
     known = dict(read_keys(file).by_name)
     if known.pop(name, None) is None:
@@ -92,7 +92,7 @@ def remove_key(file: Path, name: str) -> None:
 
 
 def without_table(text: str, name: str) -> str:
-    """Leave a table out: its header, with the empty lines before it, to its last value."""
+    """Remove a table: its header, the empty lines before it, and all up to its last value."""
     lines = text.splitlines(keepends=True)
     header = re.compile(rf"\s*\[\s*[\"']?{re.escape(name)}[\"']?\s*\]")
     first = next((at for at, line in enumerate(lines) if header.match(line)), len(lines))
@@ -109,7 +109,7 @@ def without_table(text: str, name: str) -> str:
 
 
 def _replace(file: Path, content: bytes) -> None:
-    """Write a file anew at once, with the mode and, where we may, the owner that it had."""
+    """Replace a file at once, with its old mode and, where permitted, its old owner."""
     had = file.stat()
     opened, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     written = Path(name)

@@ -12,7 +12,8 @@ from orchestrator.cli.flags import show_errors
 from orchestrator.errors import SettingsError
 
 TEMPLATE = Path(__file__).with_name("pipeline")
-"""A pipeline called NAME; `.txt` behind each name, so that nothing takes the files for ours."""
+"""The template of a pipeline named NAME. Its files end in `.txt`, so that no tool takes them for
+ours."""
 NAME, SUFFIX = "NAME", ".txt"
 WANTED = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
@@ -29,10 +30,10 @@ def new_pipeline(
 
 
 def write_pipeline(name: str, out: Path) -> list[Path]:
-    """Write a pipeline that works as it is; return its files.
+    """Write a pipeline that works without changes; return its files.
 
     Raises:
-        SettingsError: The name is none for a model, is taken, or its folder cannot be made.
+        SettingsError: The name is invalid for a model, is taken, or its folder cannot be made.
     """
     from orchestrator.server.repository import MODELS
 

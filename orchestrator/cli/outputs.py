@@ -1,4 +1,4 @@
-"""Standard streams of a command that runs for long: it goes on when they are closed or full."""
+"""Standard streams of a long-running command, which continues when they are closed or full."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import typer
 
 
 def open_closed_streams() -> None:
-    """Lead to nowhere what whoever started this has closed.
+    """Open the null device for each standard stream that is closed.
 
-    The next file or socket would take its place, and child processes write to it.
+    Else the next file or socket would take its number, and child processes would write to it.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # the lowest that is free
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # takes the lowest free number
 
 
 def say(message: str, *, err: bool = False) -> None:
-    """Print a message; where nobody can read it, neither it nor what comes later is an error."""
+    """Print a message; if nobody can read it, neither it nor a later message is an error."""
     try:
         typer.echo(message, err=err)
-    except OSError:  # its reader hung up, or its disk is full; what is buffered fails again
+    except OSError:  # the reader is gone, or the disk is full; a flush would fail again
         nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
         if err:
             sys.stderr = nowhere

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from orchestrator.client import PlateClient
     from orchestrator.plates import Plate
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+# Heavy modules are imported when the command runs, so that --help is quick.
 
 IN_FLIGHT = 4
 UNREAD = "?"
@@ -89,7 +89,7 @@ def _read(client: PlateClient, text_threshold: float | None, crop: Source) -> Pl
 
 
 def _print_all(crops: Sequence[Source], read: Read, *, as_json: bool) -> int:
-    """Read and print crop by crop, in order; return how many could not be read."""
+    """Read and print crop by crop, in order; return how many failed."""
     failures = 0
     if not as_json and any(crop.is_there for crop in crops):
         typer.echo(HEAD)

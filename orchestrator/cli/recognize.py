@@ -34,8 +34,8 @@ from orchestrator.cli.serving import (
 )
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when the command runs, so that --help is quick. What SOURCE is stands
-# in the text above the options: with Click 8.5 Typer shows no help of arguments.
+# Heavy modules are imported when the command runs, so that --help is quick. The text above the
+# options explains SOURCE: with Click 8.5 Typer shows no help of arguments.
 
 SOURCES, RESULTS, MADE = "Where from", "Results", "Pictures to look at"
 EXAMPLES = """
@@ -228,7 +228,7 @@ def recognize(
             "detector_side_px": detector_side_px,
             "roi": roi,
         }
-        shown_key = key if url else None  # a server of its own is shown none
+        shown_key = key if url else None  # our own server gets no key
         asked = Asking(
             reach=partial(serving.reach_server, url, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),

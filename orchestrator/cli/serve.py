@@ -45,7 +45,7 @@ from orchestrator.cli.services import run_services
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when a command runs, so that --help is quick.
+# Heavy modules are imported when a command runs, so that --help is quick.
 
 UNKNOWN_KEY = (
     "explicit: wanted PLATES_ADMIN_KEY, got none: whoever loads models must send it, and nobody "
@@ -170,6 +170,6 @@ def serve(
 
 
 def _behind(admin_port: int) -> dict[str, Any]:
-    """Return the options of a Triton that the gateway alone may call."""
+    """Return the options of a Triton that only the gateway may call."""
     ports = {"http_port": admin_port, "grpc_port": 0, "metrics_port": 0}
     return {"caller_key": secrets.token_urlsafe(), **ports}

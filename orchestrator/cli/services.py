@@ -1,4 +1,4 @@
-"""Triton and the gateway as one service: checked, started, watched, and what is said when ready."""
+"""Triton and the gateway as one service: checked, started, watched and announced."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from orchestrator.gateway.handover import Event, Moved
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.loopback import reach
 
-if TYPE_CHECKING:  # what it imports takes its time, and --help has none
+if TYPE_CHECKING:  # its imports take long, and --help does not need them
     from orchestrator.gateway.process import Gateway
     from orchestrator.server.options import ServerOptions
     from orchestrator.server.ports import Listening
 
 STREET = "tests/data/street.jpg"
-"""A picture to try it with."""
+"""A picture for a first try."""
 
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
-    """Start Triton, and the gateway in front of it, and keep both running until interrupted.
+    """Start Triton, and the gateway in front of it; keep both running until interrupted.
 
     Args:
-        options: Triton's; any free port for each that is 0.
-        flags: The gateway's; bare Triton when None.
+        options: Triton's options; a port of 0 means any free port.
+        flags: The gateway's options; None means Triton without a gateway.
 
     Raises:
-        PlateError: They cannot be started; the message says why.
+        PlateError: They cannot be started; the message gives the reason.
     """
     from orchestrator.cli import canaries
     from orchestrator.server.layout import canary_folder
@@ -43,11 +43,11 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     from orchestrator.server.process import Server
     from orchestrator.server.supervisor import Kept, keep_running
 
-    keeps_ports = flags is None or bool(options.http_port)  # administrators look for it there
+    keeps_ports = flags is None or bool(options.http_port)  # administrators look for Triton there
     options, gateway = check_services(options, flags)
     if gateway and options.is_made_here:
         canaries.draw_missing(options.weights, options.formats)
-    with suppress(KeyboardInterrupt), keep_models(options) as models:  # the way to stop them
+    with suppress(KeyboardInterrupt), keep_models(options) as models:  # Ctrl-C stops them
         front = Front()
         tritons = Tritons(options, models, front.tell, keeps_ports)
         kept = [Kept("Triton", tritons.start, tritons.renew, Server.is_worn)]
@@ -61,21 +61,21 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
 
 
 class Front:
-    """The gateway that runs, if there is one."""
+    """The running gateway, if there is one."""
 
     def __init__(self) -> None:
         self._gateway: Gateway | None = None
         self._moved: Moved | None = None
 
     def start(self, options: GatewayOptions) -> Gateway:
-        """Start one, or its successor, in front of the Triton that serves by now."""
+        """Start a gateway, or its successor, in front of the Triton that now serves."""
         from orchestrator.gateway.process import start
 
         self._gateway = start(replace(options, **asdict(self._moved)) if self._moved else options)
         return self._gateway
 
     def tell(self, event: Event) -> None:
-        """Let it know of what has happened to Triton."""
+        """Report an event of Triton to the gateway."""
         if isinstance(event, Moved):
             self._moved = event
         if self._gateway:
@@ -83,7 +83,7 @@ class Front:
 
 
 def _find_canary(folder: Path) -> Path:
-    """Return the folder of the picture that must be read; say what it means to have none."""
+    """Return the folder of the canary; warn of the consequences if there is none."""
     if not has_canary(folder):
         say(
             f"no {' and '.join(CANARY_FILES)} beside the weights: whether plates are read is not "
@@ -96,13 +96,13 @@ def _find_canary(folder: Path) -> Path:
 def check_services(
     options: ServerOptions, flags: GatewayFlags | None
 ) -> tuple[ServerOptions, GatewayOptions | None]:
-    """See that both can run so on this machine, before an export, which takes its time.
+    """Check that both can run on this machine, before an export, which takes long.
 
     Returns:
-        Triton's options with addresses and ports; the gateway's, if there is to be one.
+        Triton's options with addresses and ports; the gateway's options, or None without a gateway.
 
     Raises:
-        PlateError: They cannot; the message says why.
+        PlateError: They cannot; the message gives the reason.
     """
     from orchestrator.server.options import fill_ports
     from orchestrator.server.ports import check_listening
@@ -118,10 +118,10 @@ def check_services(
 
 
 def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
-    """See that callers may reach a model, and that those are there.
+    """Check that clients may call at least one model, and that all these models exist.
 
     Raises:
-        SettingsError: None was named, or one is in no repository.
+        SettingsError: No model was named, or one is in no repository.
     """
     from orchestrator.server.models import list_models
 
@@ -147,7 +147,7 @@ def _listening(gateway: GatewayOptions) -> Iterator[Listening]:
 
 
 def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:
-    """Return what is said when everything is ready."""
+    """Return the message for a service that is ready."""
     named = _name_gateway(options, gateway) if gateway else _name_triton(options)
     first = _first_steps(options, gateway)
     return "\n".join(["ready", *named, "", *first, "", "Ctrl-C stops all of it."])

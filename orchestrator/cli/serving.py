@@ -1,4 +1,4 @@
-"""The server that a command asks: the one that was named, or one of its own."""
+"""The server for a command: the one named by the user, or a temporary one."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ UrlOption = Annotated[
     ),
 ]
 FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
-"""Calls at once: to a small server, to one that does not say how many pictures it works on at once,
-and to a large one; the gateway lets one client have 64."""
+"""Calls at once to a small server, to one of unknown size, and to a large one. The size of a server
+is how many pictures it processes at once; the gateway lets one client have 64."""
 ASK_S = 10.0
-"""Longest that the question may take which finds that out."""
+"""Timeout of the question for that size."""
 KeyOption = Annotated[
     str | None,
     typer.Option(
@@ -63,8 +63,8 @@ def reach_server(url: str | None, **options: Any) -> Iterator[str]:
     """Give the URL of a server for the length of a `with` block.
 
     Args:
-        url: Of a running server; one of our own is started when None.
-        options: `ServerOptions` of our own; the default for each that is None.
+        url: URL of a running server; None starts one of our own.
+        options: `ServerOptions` of our own server; None means the default.
 
     Raises:
         ExtraError: A package is missing that only serving needs.
@@ -87,13 +87,13 @@ def reach_server(url: str | None, **options: Any) -> Iterator[str]:
 
 
 def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
-    """Ask a server how many pictures it works on at once; return how many calls keep it busy.
+    """Ask a server how many pictures it processes at once; return how many calls keep it busy.
 
-    Twice as many: while one picture is in work, the next is on its way.
+    It is twice as many calls: while one picture is processed, the next is on its way.
 
     Raises:
-        ServerError: No server answers there.
-        RequestError: It wants a key, or does not recognise plates.
+        ServerError: No server answers at this URL.
+        RequestError: The server requires a key, or does not recognise plates.
     """
     from orchestrator.client.faults import translate_errors
     from orchestrator.client.questions import fit
@@ -103,7 +103,7 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
     try:
         with translate_errors(url, timeout_s):
             fitting = fit(transport.config(timeout_s))
-    except (Overloaded, ModelError, SettingsError):  # it is there; more is not known
+    except (Overloaded, ModelError, SettingsError):  # the server is there; its size is unknown
         return USUAL_CALLS
     except ServerError as error:
         raise ServerError(

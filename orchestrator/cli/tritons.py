@@ -1,4 +1,4 @@
-"""The Triton of `plates serve`: started, renewed, and what becomes of its workers told."""
+"""The Triton of `plates serve`: starts it, renews it, and reports the ends of its workers."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from orchestrator.errors import PlateError
 from orchestrator.gateway.handover import Died, Event, Moved, Renewed
 from orchestrator.retries import Retries
 
-if TYPE_CHECKING:  # what it imports takes its time, and --help has none
+if TYPE_CHECKING:  # its imports take long, and --help does not need them
     from orchestrator.server.deaths import Death, Renewal
     from orchestrator.server.options import ServerOptions
     from orchestrator.server.process import Server
 
 AGAIN = Retries(times=3, first_s=1.0, longest_s=5.0)
-"""A start on cores that others keep busy fails now and then, in Triton itself."""
+"""Retries of a start: on busy cores Triton itself sometimes fails to start."""
 
 logger = logging.getLogger(__name__)
 
 
 class Gone(PlateError):  # noqa: N818 - says what happened, not what failed
-    """What serves has died: a successor that leaves the cores to it would come late."""
+    """The serving Triton died, so its successor must not wait for free cores any longer."""
 
 
 @dataclass(frozen=True)
 class Tritons:
-    """One Triton after the other, with the same models.
+    """A sequence of Tritons with the same models.
 
     Attributes:
-        options: Of each.
+        options: Options of each Triton.
         models: The repository that they serve.
-        keeps_ports: Callers look for it at its ports: a gateway finds it at any.
-        tell: Lets the gateway know of what happens.
+        keeps_ports: Clients expect it on its ports; a gateway finds it on any port.
+        tell: Reports events to the gateway.
     """
 
     options: ServerOptions
@@ -45,27 +45,27 @@ class Tritons:
     keeps_ports: bool = True
 
     def start(self) -> Server:
-        """Start one where callers on this machine look for it.
+        """Start a Triton on the ports where clients on this machine expect it.
 
         Raises:
             PlateError: It cannot be started.
         """
         started = self._start(self.options)
-        self.tell(moved_to(self.options))  # from where another stood in, if it died there
+        self.tell(moved_to(self.options))  # a replacement may have died elsewhere
         return started
 
     def renew(self, old: Server, others: Callable[[], None]) -> Server:
-        """Put a new one in the place of another, which serves until the new one does.
+        """Replace a Triton by a new one; the old one serves until the new one is ready.
 
-        Two cannot listen on the same ports. Where the ports must stay the same, a third stands in
-        for both.
+        Two cannot listen on the same ports. If the ports must stay the same, a third Triton serves
+        in between.
 
         Args:
-            old: The other one.
-            others: Looks after the services beside it; called again and again.
+            old: The old Triton.
+            others: Looks after the other services; called again and again.
 
         Returns:
-            The new one; whichever served last where another could not be started.
+            The new one; if a start failed, the one that served last.
         """
         logger.warning("Triton is restarted ...")
         serving = old
@@ -81,7 +81,7 @@ class Tritons:
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)
             return serving
-        except BaseException:  # nobody else knows of those that were begun here
+        except BaseException:  # only this function knows those that it started
             for one in begun:
                 one.stop()
             raise
@@ -89,7 +89,7 @@ class Tritons:
         return serving
 
     def _list_stays(self) -> Iterator[ServerOptions]:
-        """Give where the next ones listen; on its own ports again at last, if it keeps them."""
+        """Yield the options of the next Tritons; the last has the fixed ports, if any are fixed."""
         from orchestrator.server.local import on_free_ports
 
         yield on_free_ports(self.options)
@@ -111,10 +111,10 @@ class Tritons:
 
 
 def _look_after(serving: Server, others: Callable[[], None]) -> None:
-    """Keep what serves alive while its successor starts, or the one before it ends.
+    """Keep the serving Triton alive while its successor starts or its predecessor ends.
 
     Raises:
-        Gone: It died.
+        Gone: The serving Triton died.
     """
     others()
     if not serving.tend():
@@ -126,5 +126,5 @@ def _note_failed_start(error: PlateError) -> None:
 
 
 def moved_to(options: ServerOptions) -> Moved:
-    """Return where a gateway on this machine reaches a server."""
+    """Return the addresses at which a gateway on this machine reaches a server."""
     return Moved(options.http_url, options.grpc_url, options.metrics_url)

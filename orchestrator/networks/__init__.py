@@ -1,1 +1,1 @@
-"""The networks: one registry, one module each, their weights, and what runs them."""
+"""The networks: a registry, a module for each, their weights, and the engines that run them."""

@@ -1,7 +1,7 @@
-"""Readers of a shorter alphabet as readers of a longer one, whose new characters they never read.
+"""Widens readers of a shorter alphabet to a longer one, whose new characters they never read.
 
-Readers from before diplomatic plates do not know the letter D. This is how they are measured, and
-taught from, beside those that do.
+Readers from before diplomatic plates do not know the letter D. Widened, they can be measured beside
+newer readers, and newer ones can be trained from them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from torch import Tensor
 from orchestrator.errors import WeightsError
 
 UNTOLD = "0123456789ABEKMHOPCTYX"
-"""Alphabet of readers whose weights do not say theirs: Russian plates but diplomatic ones."""
+"""Alphabet of readers whose weights do not name theirs: Russian plates except diplomatic ones."""
 NEVER = -30.0
 """Logit of a character that is never read; those of others lie between -15 and 15."""
 CONTEXT = 64 + 128 + 256
@@ -20,11 +20,11 @@ CONTEXT = 64 + 128 + 256
 
 
 def widen(state: dict[str, Tensor], alphabet: str, wanted: str) -> dict[str, Tensor]:
-    """Return the weights of an LPRNet for a longer alphabet; it reads what it read before.
+    """Return the weights of an LPRNet for a longer alphabet; its readings stay the same.
 
     Args:
         state: Weights with as many classes as `alphabet` has characters, and the blank.
-        alphabet: Of the weights.
+        alphabet: The alphabet of the weights.
         wanted: The alphabet followed by other characters.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Somebody else's detector: a TorchScript archive in place of our state dict.
+"""A foreign detector: a TorchScript archive instead of our state dict.
 
-It takes uint8 [B, H, W, 3] BGR, H and W multiples of 32, and answers float32 [B, K, 6]: x0 y0 x1 y1
-in pixels of that input, a score in [0, 1] and a class; rows of score 0 are padding.
+Its input is uint8 [B, H, W, 3] BGR; H and W are multiples of 32. Its output is float32 [B, K, 6]:
+x0 y0 x1 y1 in pixels of that input, a score in [0, 1] and a class. Rows of score 0 are padding.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from orchestrator.images import PAD_GREY, Letterbox
 from orchestrator.networks.weights import check_listed
 
 SIZES_HW = ((96, 160), (128, 64))
-"""Of the pictures that a detector is tried with: small ones, and neither side alike."""
+"""Sizes of the pictures that a detector is tested with: small ones with unequal sides."""
 WEIGHED = torch.tensor([1.0, 1, 1, 1, 100, 100])
-"""A pixel of a box weighs as much as a hundredth of a score."""
+"""Weights of the differences: a pixel of a box counts as much as a hundredth of a score."""
 MOST_APART = 1.0
-"""Distance of a row, weighed, from the same one in a batch: batched arithmetic differs a little."""
+"""Largest weighted distance of a row from the same row in a batch: batched arithmetic differs a
+little."""
 LEAST_FOUND = 0.9
-"""Part of the rows found again in a batch: of rows that score alike others may make the K best."""
+"""Least share of the rows found again in a batch. Among rows with equal scores, others may be the K
+best."""
 
 
 def load_detector(path: Path) -> torch.jit.ScriptModule:
-    """Load a TorchScript archive onto the CPU and try it.
+    """Load a TorchScript archive onto the CPU and test it.
 
     Raises:
-        WeightsError: The file is missing, not the listed one, not what this PyTorch loads, or
-            breaks the contract of a detector.
+        WeightsError: The file is missing, is not the listed one, cannot be loaded by this PyTorch,
+            or breaks the contract of a detector.
     """
     check_listed(path)
     try:
@@ -50,11 +52,11 @@ def load_detector(path: Path) -> torch.jit.ScriptModule:
 
 
 def check_detector(detector: Callable[[Tensor], Tensor], *, source: str = DETECTOR) -> None:
-    """Try a detector with grey and random pictures of two sizes, alone and in a batch.
+    """Test a detector with grey and random pictures of two sizes, alone and in a batch.
 
     Args:
         detector: Takes uint8 [B, H, W, 3].
-        source: What a refusal names, for example the file.
+        source: The name in an error, for example the file.
 
     Raises:
         WeightsError: It breaks the contract.
@@ -80,8 +82,8 @@ def check_answer(detector: Callable[[Tensor], Tensor], picture: Tensor) -> Tenso
     """Return a detector's rows [K, 6] of one picture, uint8 [1, H, W, 3].
 
     Raises:
-        ModelError: They break the contract; also in rows that are not sure, where no rounding makes
-            a box empty.
+        ModelError: They break the contract. Rows with low scores count, too: no rounding makes a
+            box of these empty.
     """
     rows = check_rows(_run(detector, picture))
     is_a_box = (rows[:, 4] > 0) & (rows[:, 0] != rows[:, 2]) & (rows[:, 1] != rows[:, 3])
@@ -92,7 +94,7 @@ def check_answer(detector: Callable[[Tensor], Tensor], picture: Tensor) -> Tenso
 
 
 def move(module: torch.jit.ScriptModule, device: torch.device) -> torch.jit.ScriptModule:
-    """Return a loaded archive on a device; `to` would leave its constants behind."""
+    """Return a loaded archive on a device; `to` alone would leave its constants behind."""
     if device.type == "cpu":
         return module
     archive = io.BytesIO(module.save_to_buffer())
@@ -100,7 +102,7 @@ def move(module: torch.jit.ScriptModule, device: torch.device) -> torch.jit.Scri
 
 
 def _read(source: str | io.BytesIO, device: str | torch.device) -> torch.jit.ScriptModule:
-    with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend serves best
+    with warnings.catch_warnings():  # deprecated, but Triton's PyTorch backend serves it best
         warnings.simplefilter("ignore", DeprecationWarning)
         module: torch.jit.ScriptModule = torch.jit.load(source, map_location=device)
     return module
@@ -111,7 +113,7 @@ def _run(detector: Callable[[Tensor], Tensor], pictures: Tensor) -> Tensor:
     count = len(pictures)
     try:
         rows = detector(pictures)
-    except Exception as error:  # whatever somebody else's code raises
+    except Exception as error:  # foreign code may raise any error
         raise ModelError(
             f"wanted an answer to uint8 {list(pictures.shape)}, as sides are any multiples of 32, "
             f"got {_last_line(error)}"
@@ -125,7 +127,7 @@ def _run(detector: Callable[[Tensor], Tensor], pictures: Tensor) -> Tensor:
 
 
 def _are_alike(alone: Tensor, together: Tensor) -> bool:
-    """Tell whether two answers [K, 6] have the same rows, padding and order aside."""
+    """Tell whether two answers [K, 6] have the same rows, apart from padding and order."""
     first, second = (rows[rows[:, 4] > 0] * WEIGHED for rows in (alone, together))
     if not len(first) or not len(second):
         return len(first) == len(second)

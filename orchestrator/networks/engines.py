@@ -1,4 +1,4 @@
-"""What runs the networks: TorchScript, or OpenVINO with floats or with 8-bit integers."""
+"""The engines that run the networks: TorchScript, or OpenVINO with floats or 8-bit integers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ logger = logging.getLogger(__name__)
 
 
 class Engine(str, Enum):
-    """What runs the networks.
+    """An engine that runs the networks.
 
     Attributes:
-        AUTO: TorchScript on a GPU; on a CPU the fastest that keeps the accuracy.
-        TORCHSCRIPT: On GPUs and CPUs; what Triton's own PyTorch backend takes.
-        OPENVINO: On CPUs, in float32.
-        OPENVINO_INT8: On CPUs, the detector in 8-bit integers, the reader in bfloat16 where the CPU
-            multiplies that, the rest in float32.
+        AUTO: TorchScript on a GPU; on a CPU the fastest engine that keeps the accuracy.
+        TORCHSCRIPT: For GPUs and CPUs; Triton's own PyTorch backend uses it.
+        OPENVINO: For CPUs, in float32.
+        OPENVINO_INT8: For CPUs. The detector runs in 8-bit integers and the rest in float32; the
+        reader runs in bfloat16 if the CPU multiplies that.
     """
 
     AUTO = "auto"
@@ -37,7 +37,7 @@ class Engine(str, Enum):
 
     @property
     def backend(self) -> str:
-        """The Triton backend that serves it."""
+        """The name of the Triton backend for this engine."""
         return "openvino" if self.is_openvino else "pytorch"
 
 
@@ -61,7 +61,7 @@ def has_bfloat16() -> bool:
 
 
 def _read_flags() -> list[str]:
-    """Return what the CPU says it can do."""
+    """Return the flags of the CPU."""
     try:
         lines = CPU_INFO.read_text().splitlines()
     except OSError:

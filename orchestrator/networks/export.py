@@ -1,4 +1,4 @@
-"""From trained networks to the files that an engine serves, and to an `Infer` in this process."""
+"""Turns trained networks into files for an engine, or into an `Infer` in this process."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
 
 FULL = 1 << 16
-"""Bytes: a disk with less room has none for a network."""
+"""Bytes that a disk must have free; with less there is no space for a network."""
 
 
 def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> nn.Module:
     """Return a network of the registry with its trained weights, or a step, ready to infer.
 
     Args:
-        name: Which one.
+        name: Name of the network or step.
         weights: Folder of the weights.
-        formats: Plates in the alphabet of the weights; those that they were trained for when None.
+        formats: Plates in the alphabet of the weights; None means those that they were trained for.
 
     Raises:
-        WeightsError: The weight file is missing, not the listed one, or one for another alphabet;
-            or an archive that is no detector.
+        WeightsError: The weight file is missing, is not the listed one, or is for another alphabet.
+            Or it is an archive that is no detector.
     """
     if name == DETECTOR and is_archive(weights / NETWORKS[name].weights):
         return load_detector(weights / NETWORKS[name].weights)
@@ -65,7 +65,7 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
 
 
 def _agree(weights: Path, formats: Formats | None) -> Formats:
-    """Return the formats given, in the alphabet of the weights, else those of the weights."""
+    """Return the given formats, checked against the weights' alphabet; else the weights' own."""
     if formats is None:
         return read_formats(choose_formats(weights))
     check_alphabet(weights, formats)
@@ -75,11 +75,11 @@ def _agree(weights: Path, formats: Formats | None) -> Formats:
 def script(network: nn.Module) -> torch.jit.ScriptModule:
     """Compile a network to frozen TorchScript, batch normalisation folded into the convolutions.
 
-    Somebody else's detector is TorchScript already, and stays as it is.
+    A foreign detector is TorchScript already, and stays as it is.
     """
     if isinstance(network, torch.jit.ScriptModule):
         return network
-    with warnings.catch_warnings():  # deprecated, yet what Triton's PyTorch backend serves best
+    with warnings.catch_warnings():  # deprecated, but Triton's PyTorch backend serves it best
         warnings.simplefilter("ignore", DeprecationWarning)
         frozen: torch.jit.ScriptModule = torch.jit.freeze(torch.jit.script(network.eval()))
     return frozen
@@ -94,19 +94,19 @@ def write_network(
 ) -> None:
     """Write a network or step as the `model.pt` or `model.xml` that Triton serves.
 
-    A reader never sees half a file.
+    A reader of the file never sees half of it.
 
     Args:
-        name: Which one.
+        name: Name of the network or step.
         path: The file.
         weights: Folder of the weights.
-        engine: What is to run the networks; not `auto`. Whether it runs this one, `choose_engine`
-            says.
-        formats: Plates in the alphabet of the weights; those that they were trained for when None.
+        engine: The engine for the file; not `auto`. `choose_engine` tells whether it can run this
+            network.
+        formats: Plates in the alphabet of the weights; None means those that they were trained for.
 
     Raises:
         SettingsError: It cannot be written.
-        WeightsError: The weight file is missing, not the listed one, or one for another alphabet.
+        WeightsError: The weight file is missing, is not the listed one, or is for another alphabet.
     """
     if choose_engine(name, weights, engine).is_openvino:
         from orchestrator.networks import ir
@@ -121,7 +121,7 @@ def write_network(
 
 
 def _save(model: torch.jit.ScriptModule, path: Path) -> None:
-    encoded = BytesIO()  # PyTorch, writing a file itself, aborts the process on a full disk
+    encoded = BytesIO()  # PyTorch itself aborts the process when it writes to a full disk
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.jit.save(model, encoded)
@@ -132,11 +132,11 @@ def _save(model: torch.jit.ScriptModule, path: Path) -> None:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """Say in one sentence why a file cannot be written, and leave no half of it behind."""
+    """Say in one sentence why a file cannot be written; remove what was written of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield
-    except (OSError, RuntimeError) as error:  # the libraries' own for a full disk
+    except (OSError, RuntimeError) as error:  # RuntimeError: the libraries raise it for a full disk
         reason = _reason(error, path.parent)
         for part in path.parent.glob(f"{part_of(path).stem}.*"):
             part.unlink(missing_ok=True)
@@ -156,11 +156,11 @@ Run = Callable[..., tuple[Tensor, ...]]
 
 @dataclass(frozen=True)
 class Networks:
-    """The three networks in this process: an `Infer` that knows which plates its weights read.
+    """The three networks in this process: an `Infer` that has the plate formats of its weights.
 
     Attributes:
         runs: Each network's function, by name.
-        formats: The plates.
+        formats: The plate formats.
     """
 
     runs: Mapping[str, Run]
@@ -179,19 +179,19 @@ def load_networks(
     *,
     formats: Formats | None = None,
 ) -> Networks:
-    """Load the three networks into this process: what `recognize` needs without a server.
+    """Load the three networks into this process; `recognize` then needs no server.
 
     Args:
         weights: Folder of the weights.
-        device: Where TorchScript runs; OpenVINO runs on the CPU.
-        engine: What runs them; somebody else's detector is TorchScript all the same.
-        threads: CPU threads of one inference of OpenVINO, all cores when 0; those of TorchScript
-            are PyTorch's own.
-        formats: Plates in the alphabet of the weights; those that they were trained for when None.
+        device: Device for TorchScript; OpenVINO runs on the CPU.
+        engine: The engine; a foreign detector always uses TorchScript.
+        threads: CPU threads of one inference of OpenVINO, all cores when 0; TorchScript uses
+            PyTorch's own setting.
+        formats: Plates in the alphabet of the weights; None means those that they were trained for.
 
     Raises:
-        WeightsError: A weight file is missing, not the listed one, or one for another alphabet; or
-            the detector breaks its contract.
+        WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
+            Or the detector breaks its contract.
     """
     device, formats = torch.device(device), _agree(weights, formats)
     engine = choose(engine, on_gpu=device.type != "cpu")
@@ -213,12 +213,12 @@ def represent(
 ) -> Any:
     """Return a network as an `openvino.Model`.
 
-    Where 8-bit integers are asked for, it is in these if they are at hand, else it may run in
-    bfloat16 if it bears that.
+    If 8-bit integers are asked for, the network is in these if such a file exists. Otherwise it may
+    run in bfloat16, if it bears that.
 
     Raises:
-        SettingsError: It is somebody else's detector, which is run as TorchScript.
-        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
+        SettingsError: It is a foreign detector, which runs as TorchScript.
+        WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
     from orchestrator.networks import ir, quantized
 

@@ -1,4 +1,4 @@
-"""OpenVINO: networks as its intermediate representation, an .xml with a .bin, and running them.
+"""OpenVINO: saves networks in its intermediate representation, .xml and .bin, and runs them.
 
 Source: OpenVINO 2026, "Model preparation" and "CPU device".
 """
@@ -21,11 +21,11 @@ from orchestrator.networks.registry import Network
 
 Array = npt.NDArray[Any]
 PRECISION = ["plates", "precision"]
-"""Where a network says that it bears less than float32."""
+"""Key in a file that marks a network which bears less than float32."""
 
 
 class Compiled:
-    """A network ready to run on the CPU; of threads that ask at once, one waits for another.
+    """A network that is ready to run on the CPU; concurrent threads wait for each other.
 
     Args:
         model: An .xml file, or a converted network.
@@ -38,16 +38,16 @@ class Compiled:
         options = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": 1,
-            # The default is bfloat16 where the CPU has it: quicker, and two plates of 214 lost,
-            # but not by networks that bear it.
+            # On CPUs with bfloat16, that is the default. It is quicker, but two plates of 214
+            # were lost, except with networks that bear it.
             "INFERENCE_PRECISION_HINT": "bf16" if _may_be_bfloat16(network) else "f32",
-            "ENABLE_CPU_PINNING": False,  # others work on these cores, too
+            "ENABLE_CPU_PINNING": False,  # other processes use these cores, too
         }
         self._network = core.compile_model(network, "CPU", options)
         self._local = threading.local()
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
-        """Run it once; the answers are copies, theirs to keep."""
+        """Run the network once; the answers are copies, which the caller may keep."""
         request = getattr(self._local, "request", None)
         if request is None:
             request = self._local.request = self._network.create_infer_request()
@@ -66,7 +66,7 @@ def convert(network: Network, module: Any) -> openvino.Model:
 
     example = torch.from_numpy(np.zeros(network.example, network.dtype))
     shape = (openvino.PartialShape(list(network.dims)), np.dtype(network.dtype).type)
-    with warnings.catch_warnings():  # tracing is deprecated, yet what OpenVINO converts best
+    with warnings.catch_warnings():  # tracing is deprecated, but OpenVINO converts it best
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(module.eval(), example)
         model = openvino.convert_model(traced, input=[shape])
@@ -77,7 +77,7 @@ def convert(network: Network, module: Any) -> openvino.Model:
 
 
 def allow_bfloat16(model: openvino.Model) -> None:
-    """Let a network run in bfloat16 on CPUs that multiply it; a saved one keeps that."""
+    """Let a network run in bfloat16 on CPUs that multiply it; a saved network keeps this mark."""
     model.set_rt_info("bf16", PRECISION)
 
 
@@ -86,7 +86,7 @@ def _may_be_bfloat16(model: openvino.Model) -> bool:
 
 
 def save(model: openvino.Model, path: Path) -> None:
-    """Write the .xml and its .bin; a reader never sees half of them under their names."""
+    """Write the .xml and its .bin; under their names, a reader never sees half of them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     openvino.save_model(model, part, compress_to_fp16=False)
@@ -95,5 +95,5 @@ def save(model: openvino.Model, path: Path) -> None:
 
 
 def weights_of(path: Path) -> Path:
-    """Return where the numbers of an .xml are."""
+    """Return the file with the numbers of an .xml file."""
     return path.with_suffix(".bin")

@@ -34,9 +34,9 @@ class SmallBasicBlock(nn.Module):
 class ChannelStridePool(nn.Module):
     """3x3 max pooling of every n-th channel.
 
-    The published network writes it as ``MaxPool3d((1, 3, 3), stride=(n, 1, s))`` over
-    (channel, row, column). A kernel of one channel only selects channels, so dropping the others
-    first gives the same numbers at a fraction of the time.
+    The published network writes it as ``MaxPool3d((1, 3, 3), stride=(n, 1, s))`` over (channel,
+    row, column). A kernel of one channel only selects channels. So dropping the other channels
+    first gives the same numbers in a fraction of the time.
     """
 
     def __init__(self, channel_stride: int, column_stride: int) -> None:
@@ -46,7 +46,7 @@ class ChannelStridePool(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         groups = features.unflatten(1, [-1, self.channel_stride])
-        kept = groups[:, :, 0]  # every n-th, without the copy that a strided slice may cost
+        kept = groups[:, :, 0]  # every n-th channel, without the copy that a strided slice may make
         return F.max_pool2d(kept, [3, 3], [1, self.column_stride])
 
 
@@ -58,8 +58,8 @@ class LPRNet(nn.Module):
 
     Args:
         classes: Characters of the alphabet, and the CTC blank, which is the last.
-        dropout: While training.
-        width: Channels within the basic blocks, in those of the published network.
+        dropout: Dropout during training.
+        width: Factor for the channels within the basic blocks; 1 is the published network.
     """
 
     def __init__(self, classes: int, dropout: float = 0.5, width: int = 1) -> None:
@@ -112,8 +112,9 @@ def unit_power(features: Tensor) -> Tensor:
         features: (B, C, H, W).
 
     Returns:
-        The same shape. The widespread implementation takes the mean over the whole batch, which
-        lets a plate's reading depend on its neighbours; one mean a sample is the same for B = 1.
+        The same shape. The widespread implementation takes the mean over the whole batch, so that a
+        plate's reading depends on its neighbours. One mean for each sample gives the same for B =
+        1.
     """
     power = (features * features).mean(dim=(1, 2, 3), keepdim=True)
     return features / power.clamp_min(1e-12)

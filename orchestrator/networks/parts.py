@@ -1,4 +1,4 @@
-"""Files that are being written, under names of their own until they are whole."""
+"""Names for files that are being written, until they are complete."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 
 
 def part_of(path: Path) -> Path:
-    """Return the name of a file while this process writes it; another process has another."""
+    """Return the name of a file while this process writes it; other processes use other names."""
     return path.with_name(f"part.{os.getpid()}.{path.name}")

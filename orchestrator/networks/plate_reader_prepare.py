@@ -10,11 +10,12 @@ from orchestrator.images import normalize_crops, resize_crop
 class CropPreparation(nn.Module):
     """uint8 [H, W, 3] BGR of any size -> float32 [1, 3, 24, 94], as `crop_plates` makes it.
 
-    It is compiled by `torch.jit.script`, which keeps the sizes open; a trace would have those of
-    its example in it.
+    It is compiled by `torch.jit.script`, which keeps the sizes open; a trace would contain the
+    sizes of its example.
 
     Attributes:
-        most_pixels: A larger picture is none of a plate alone, and would take the worker's memory.
+        most_pixels: Most pixels of a crop. A larger picture does not show only a plate, and would
+            use up the worker's memory.
     """
 
     __constants__ = ("most_pixels",)

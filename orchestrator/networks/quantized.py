@@ -13,21 +13,21 @@ from orchestrator.networks.registry import NETWORKS, is_archive
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 SOURCE = ["plates", "weights_sha256"]
-"""Where a quantised network says which weights it comes from."""
+"""Key in a quantised network for the weights that it comes from."""
 
 logger = logging.getLogger(__name__)
 
 
 def file_of(name: str, weights: Path = WEIGHTS) -> Path:
-    """Return where the quantised form of a network belongs."""
+    """Return the path of the quantised form of a network."""
     return weights / f"{name}.int8.xml"
 
 
 def check_ours(name: str, weights: Path = WEIGHTS) -> None:
-    """See that a network is one of ours, which OpenVINO takes, in 8-bit integers too.
+    """Check that a network is ours, so that OpenVINO can run it, also in 8-bit integers.
 
     Raises:
-        SettingsError: It is somebody else's, as a TorchScript archive.
+        SettingsError: It is foreign: a TorchScript archive.
     """
     file = weights / NETWORKS[name].weights
     if is_archive(file):
@@ -38,7 +38,7 @@ def check_ours(name: str, weights: Path = WEIGHTS) -> None:
 
 
 def read(name: str, weights: Path = WEIGHTS) -> openvino.Model | None:
-    """Read the quantised form of a network; None where there is none of these weights.
+    """Read the quantised form of a network; None if there is none for these weights.
 
     Raises:
         WeightsError: A file is not the one that SHA256SUMS lists.

@@ -1,6 +1,6 @@
-"""The networks that are served: one entry each, and all that others must know of it in there.
+"""The registry of the served networks: each entry has all that other modules need to know.
 
-A step is served like a network and has no weights: tensor arithmetic, always as TorchScript.
+A step is served like a network, but has no weights: it is tensor arithmetic, always as TorchScript.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 CHANNELS, WIDEST = 32, 16
-"""Of `Network.channels` in the published network, and most times as many in a wider one."""
+"""Value of `Network.channels` in the published network, and most times as many in a wider one."""
 
 
 @dataclass(frozen=True)
@@ -27,19 +27,19 @@ class Network:
     """A network that is a Triton model of its own.
 
     Attributes:
-        name: Of the model, and of the module that defines the network.
-        build: Makes it, without weights, for a country's plates and of a width; imports PyTorch,
-            which takes seconds.
-        weights: Name of its file in a folder of weights; empty for a step. The detector's may be a
-            TorchScript archive, see `detectors`.
-        dtype: Of its input, as NumPy and PyTorch call it.
+        name: Name of the model, and of the module that defines the network.
+        build: Makes the network, without weights, for a country's plates and a width; imports
+            PyTorch, which takes seconds.
+        weights: Name of its file in a folder of weights; empty for a step. The detector's file may
+            be a TorchScript archive, see `detectors`.
+        dtype: Type of its input, by its name in NumPy and PyTorch.
         dims: Shape of its input, the batch first; -1: any.
         example: Shape of an input to trace it with.
         outputs: Names of its outputs, in order.
-        answers_on_cpu: Its caller works on the answers there: Triton writes them there at once.
+        answers_on_cpu: Its caller works on the answers on the CPU, so Triton writes them there.
         is_quick: One instance is enough for any number of callers.
-        bears_bfloat16: Answers as well in bfloat16, in which it was trained.
-        channels: Bias of a layer that a wider network has more channels in; empty: there is none.
+        bears_bfloat16: It is as accurate in bfloat16, in which it was trained.
+        channels: Bias of a layer that has more channels in a wider network; empty if there is none.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Network:
     channels: str = ""
 
     def build_for(self, state: Mapping[str, Tensor], formats: Formats) -> nn.Module:
-        """Make the network as wide as weights are, without them."""
+        """Make the network, without weights, as wide as the given weights are."""
         bias = state.get(self.channels)
         width = len(bias) // CHANNELS if bias is not None and bias.ndim else 1
         return self.build(formats, min(max(width, 1), WIDEST))
@@ -134,18 +134,18 @@ STEPS = {
     )
 }
 EXPORTED = NETWORKS | STEPS
-"""All that is written as a file of its own."""
+"""All networks and steps, each of which is exported to a file of its own."""
 
 
 def choose_engine(name: str, weights: Path, engine: Engine) -> Engine:
-    """Return what runs a network or step where the others are run by an engine.
+    """Return the engine of a network or step, given the engine of the others.
 
-    A step and somebody else's detector are TorchScript, whatever runs the rest.
+    A step and a foreign detector are always TorchScript.
 
     Args:
-        name: Which one.
+        name: Name of the network or step.
         weights: Folder of the weights.
-        engine: Not `auto`.
+        engine: The engine of the others; not `auto`.
     """
     file = EXPORTED[name].weights
     if not file or (name == DETECTOR and is_archive(weights / file)):
@@ -154,12 +154,12 @@ def choose_engine(name: str, weights: Path, engine: Engine) -> Engine:
 
 
 def is_archive(path: Path) -> bool:
-    """Tell whether a file is a TorchScript archive; nothing of it is run, nor unpickled.
+    """Tell whether a file is a TorchScript archive; nothing in it is run or unpickled.
 
-    A state dict is a zip file, too, or a bare pickle; only of TorchScript the constants are kept.
+    A state dict is also a zip file, or a bare pickle. Only TorchScript has a member for constants.
     """
     try:
         with zipfile.ZipFile(path) as archive:
             return any(name.endswith("/constants.pkl") for name in archive.namelist())
-    except (OSError, zipfile.BadZipFile):  # told of when it is loaded
+    except (OSError, zipfile.BadZipFile):  # loading it gives the error
         return False

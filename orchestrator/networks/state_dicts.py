@@ -1,4 +1,4 @@
-"""State dicts: read without running anything that a file may hold, and cleaned for CPUs."""
+"""State dicts: reads them without running anything in the file, and cleans them for CPUs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from orchestrator.networks.registry import NETWORKS, is_archive
 from orchestrator.networks.weights import WEIGHTS, check_listed
 
 STATE = "net_state_dict"
-"""Where checkpoints with more than the weights keep them."""
+"""Key of the weights in checkpoints that hold more than the weights."""
 ALPHABET = "alphabet"
 """A tensor beside the reader's weights: the characters of its classes as int32 code points."""
 
 
 def load_state(network: str, folder: Path = WEIGHTS) -> dict[str, Tensor]:
-    """Load the weights of a network of the registry, with subnormal numbers made zero.
+    """Load the weights of a network of the registry, with subnormal numbers set to zero.
 
-    Subnormals change no output and slow a CPU down up to fifteen times.
+    Subnormals change no output, but slow a CPU down up to fifteen times.
 
     Raises:
         WeightsError: The file is missing, is not the one that SHA256SUMS lists, holds something
-            else, or is somebody else's detector.
+            else, or is a foreign detector.
     """
     path = folder / NETWORKS[network].weights
     check_listed(path)
@@ -40,13 +40,13 @@ def with_alphabet(state: dict[str, Tensor], alphabet: str) -> dict[str, Tensor]:
 
 
 def pop_alphabet(state: dict[str, Tensor]) -> str | None:
-    """Take the characters out of a reader's weights; None where they do not say them."""
+    """Remove the characters from a reader's weights and return them; None if it has none."""
     points = state.pop(ALPHABET, None)
     return None if points is None else "".join(map(chr, points.tolist()))
 
 
 def read_state(path: Path) -> dict[str, Tensor]:
-    """Read anybody's checkpoint as tensors; nothing in the file is ever executed.
+    """Read any checkpoint as tensors; nothing in the file is ever executed.
 
     Args:
         path: A plain state dict, or a dict with one under `net_state_dict`.
@@ -58,7 +58,7 @@ def read_state(path: Path) -> dict[str, Tensor]:
         content = torch.load(BytesIO(path.read_bytes()), map_location="cpu", weights_only=True)
     except OSError as error:
         raise WeightsError(f"{path}: cannot be read: {error.strerror}") from error
-    except Exception as error:  # PyTorch raises nearly anything at bytes that are none of its own
+    except Exception as error:  # PyTorch raises nearly any error at foreign bytes
         raise WeightsError(
             f"{path}: wanted a PyTorch file of tensors only, got something else"
         ) from error
@@ -77,7 +77,7 @@ def _described(content: object) -> str:
 
 
 def without_subnormals(tensor: Tensor) -> Tensor:
-    """Return the tensor with subnormal floats replaced by zero; others are returned as they are."""
+    """Return the tensor with subnormal floats replaced by zero; others are returned unchanged."""
     if not tensor.is_floating_point():
         return tensor
     tiny = torch.finfo(tensor.dtype).tiny

@@ -8,18 +8,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
 ALIGN_CORNERS = False
-"""Of `affine_grid` and `grid_sample`: the edges of the crop, not its pixel centres, are at +-1."""
+"""Option of `affine_grid` and `grid_sample`: the edges of the crop, not its pixel centres, are at
++-1."""
 
 
 class STN(nn.Module):
     """Spatial transformer with an affine transform.
 
     Input: (B, 3, 24, 94) float32 RGB, ``(x - 127.5) / 128``.
-    Output: the rectified crops, same shape, and theta, (B, 2, 3) float32: the affine transform from
-    the rectified crop to the input crop, in coordinates from -1 to 1, x first.
+    Output: the rectified crops, of the same shape, and theta, (B, 2, 3) float32.
+
+    Theta is the affine transform from the rectified crop to the input crop. Its coordinates run
+    from -1 to 1, x first.
 
     Args:
-        width: Channels of its layers, in 32.
+        width: Channels of its layers, in units of 32.
     """
 
     centres: Tensor
@@ -50,7 +53,7 @@ class STN(nn.Module):
         return rectified, theta
 
     def theta(self, crops: Tensor) -> Tensor:
-        """Locate the plate in each crop: (B, 2, 3)."""
+        """Return the place of the plate in each crop, as theta: (B, 2, 3)."""
         features: Tensor = self.localization(crops)
         theta: Tensor = self.fc_loc(features.flatten(1))
         return theta.view(-1, 2, 3)
@@ -70,8 +73,8 @@ class STN(nn.Module):
 def pixel_centres(height: int, width: int) -> Tensor:
     """Return each pixel's centre as x, y, 1 with the edges at -1 and 1: (height * width, 3).
 
-    Multiplied by a theta it is what `affine_grid` makes; written out because OpenVINO has no such
-    operation.
+    Multiplied by a theta it gives the result of `affine_grid`. It is written out because OpenVINO
+    has no such operation.
     """
     y, x = ((torch.arange(side) * 2 + 1) / side - 1 for side in (height, width))
     rows, columns = torch.meshgrid(y, x, indexing="ij")

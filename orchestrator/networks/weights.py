@@ -1,4 +1,4 @@
-"""Files of weights, and of the plates that they read, listed by SHA-256 in their SHA256SUMS."""
+"""Files of weights and of their plate formats, listed by SHA-256 in their SHA256SUMS."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def check_listed(path: Path) -> str:
 
 
 def choose_formats(folder: Path = WEIGHTS, given: Path | None = None) -> Path:
-    """Return the file of what the plates may say that a folder's weights read.
+    """Return the file of the plate formats for a folder's weights.
 
     Args:
-        folder: Of the weights, with the file that they were trained with.
+        folder: Folder of the weights, with the formats that they were trained with.
         given: Another file, in the same alphabet.
 
     Raises:
-        SettingsError: A file does not say what plates may say.
-        WeightsError: There is no such folder, it has no such file or not the listed one, or the
-            alphabets differ.
+        SettingsError: A file is not a valid file of formats.
+        WeightsError: The folder is missing, has no formats or not the listed ones, or the alphabets
+            differ.
     """
     if not folder.is_dir():
         raise WeightsError(f"weights: no such folder: {folder}")
@@ -62,10 +62,10 @@ def choose_formats(folder: Path = WEIGHTS, given: Path | None = None) -> Path:
 
 
 def check_alphabet(folder: Path, formats: Formats) -> None:
-    """See that formats are in the alphabet, and its order, that a folder's weights read.
+    """Check that formats have the alphabet, in the same order, that a folder's weights read.
 
     Raises:
-        WeightsError: They are not.
+        WeightsError: They have another.
     """
     wanted = read_formats(choose_formats(folder)).alphabet
     if formats.alphabet != wanted:
@@ -81,7 +81,7 @@ def sha256(path: Path) -> str:
 
 
 def list_sums(folder: Path) -> list[str]:
-    """Write SHA256SUMS of the weights that a folder has, and return their file names."""
+    """Write the SHA256SUMS of the weights in a folder; return their file names."""
     present = sorted(file.name for file in folder.iterdir() if LISTED.search(file.name))
     lines = [f"{sha256(folder / file)}  {file}\n" for file in present]
     (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")

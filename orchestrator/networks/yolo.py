@@ -1,8 +1,8 @@
 """YOLOv5n: finds plates in letterboxed pictures, with boxes decoded inside the network.
 
 Source: Jocher et al., YOLOv5 v7.0 (AGPL-3.0): the layout, the decoding and the names of the
-parameters, so weights trained with the `yolov5` package load strictly. The code here is our own and
-needs torch alone.
+    parameters, so weights trained with the `yolov5` package load strictly. The code here is our own
+    and needs only torch.
 """
 
 import torch
@@ -11,7 +11,7 @@ from torch.nn import functional as F  # noqa: N812
 
 STRIDES = (8, 16, 32)
 ANCHORS = 3
-"""Anchors at each stride; their sizes come with the weights."""
+"""Number of anchors at each stride; their sizes come with the weights."""
 
 
 class Conv(nn.Module):
@@ -30,9 +30,9 @@ class Conv(nn.Module):
 
 
 class Stem(Conv):
-    """The first convolution, which was trained on RGB in [0, 1], on uint8 (B, H, W, 3) BGR.
+    """The first convolution, which was trained on RGB in [0, 1], for uint8 (B, H, W, 3) BGR.
 
-    Order and range are moved to its weights, where freezing leaves no trace of them.
+    Its weights include the change of colour order and range; freezing folds that in without cost.
     """
 
     def forward(self, features: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ class Stem(Conv):
 
 
 class Bottleneck(nn.Module):
-    """A 1x1 and a 3x3 convolution, added to the input where there is a shortcut."""
+    """A 1x1 and a 3x3 convolution; with a shortcut, the input is added."""
 
     def __init__(self, channels: int, shortcut: bool) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class C3(nn.Module):
 
 
 class SPPF(nn.Module):
-    """Pyramid pooling: 5x5 maxima once, twice and three times over, beside the input."""
+    """Pyramid pooling: 5x5 maxima applied once, twice and three times, joined with the input."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class SPPF(nn.Module):
 
 
 class Detect(nn.Module):
-    """Heads at strides 8, 16 and 32, and the decoding of what they predict."""
+    """Heads at strides 8, 16 and 32, and the decoding of their predictions."""
 
     anchors: Tensor
 
@@ -108,9 +108,11 @@ class Detect(nn.Module):
             levels: Features (B, C, H / stride, W / stride) for the three strides.
 
         Returns:
-            Logits (B, ANCHORS, cells, 5 + classes) float32 of every anchor of every cell, cells row
-            by row, stride 8 first; and their priors (ANCHORS, cells, 5) float32: the cell's x and
-            y, its stride, the anchor's width and height, all in pixels.
+            Logits (B, ANCHORS, cells, 5 + classes) float32 of every anchor of every cell. Cells
+            come row by row, stride 8 first.
+
+            Priors (ANCHORS, cells, 5) float32 of these anchors: the cell's x and y, its stride, and
+            the anchor's width and height, all in pixels.
         """
         logits: list[Tensor] = []
         priors: list[Tensor] = []
@@ -125,7 +127,7 @@ class Detect(nn.Module):
     def priors(self, index: int, height: int, width: int, device: torch.device) -> Tensor:
         """Return x, y, stride, width and height of the anchors at one stride, in pixels.
 
-        Freezing makes a constant of a parameter's device, so the device is a feature's.
+        Freezing turns a parameter's device into a constant, so the device comes from a feature.
         """
         stride = float(8 << index)
         anchors_wh = self.anchors[index].float().unsqueeze(1) * stride
@@ -143,7 +145,7 @@ class Detect(nn.Module):
 
 
 def decode_boxes(logits: Tensor, priors: Tensor) -> Tensor:
-    """Turn offsets within cells and parts of anchors into pixels.
+    """Turn offsets within cells and fractions of anchors into pixels.
 
     Args:
         logits: (..., 5 + classes).
@@ -236,7 +238,7 @@ class Yolo(nn.Module):
         return out
 
     def features(self, pictures: Tensor) -> list[Tensor]:
-        """Backbone, then down and up the pyramid.
+        """Run the backbone, then go down and up the pyramid.
 
         Args:
             pictures: uint8 (B, H, W, 3) BGR.

@@ -1,1 +1,1 @@
-"""Everything around a Triton of one's own: what it serves, with what, and that it keeps running."""
+"""Runs a Triton server of our own: prepares its models, starts it and keeps it running."""

@@ -1,4 +1,4 @@
-"""Pauses between tries of what has failed, which grow."""
+"""Exponential backoff: growing pauses between retries."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Says when something that failed may be tried again; it waits for nothing itself.
+    """Says when something that failed may be retried; it does not wait itself.
 
     Args:
-        first_s: First pause; each further one is twice as long.
-        longest_s: Longest pause. A failure later than twice that after the last begins anew.
-        clock: Seconds.
+        first_s: First pause; each further pause is twice as long.
+        longest_s: Longest pause. A failure that comes more than twice this time after the last one
+            starts again with the first pause.
+        clock: Returns the time in seconds.
     """
 
     def __init__(
@@ -22,11 +23,11 @@ class Backoff:
         self._failed, self._pause_s = float("-inf"), 0.0
 
     def is_over(self) -> bool:
-        """Tell whether the pause is over, or there was no failure."""
+        """Tell whether the pause is over, or nothing has failed."""
         return self._clock() - self._failed >= self._pause_s
 
     def fail(self) -> float:
-        """Begin a pause; return its length in seconds."""
+        """Start a pause; return its length in seconds."""
         now = self._clock()
         is_first = now - self._failed > 2 * self._longest_s
         doubled_s = self._first_s if is_first else 2 * self._pause_s

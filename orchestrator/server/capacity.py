@@ -1,4 +1,4 @@
-"""How many workers and threads fit a machine's cores."""
+"""Computes how many workers and threads fit a machine's cores."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MOST_THREADS = 4
-"""Threads of one inference; one picture hardly gets faster with more."""
+"""Most threads of one inference; more make one picture hardly faster."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """How a CPU is shared.
+    """The shares of a CPU that the models get.
 
     Attributes:
         threads: CPU threads of one inference.
         instances: Inferences of the detector, and of the reader, at once.
-        pictures: Pictures in work at once; the rest wait in the queue.
+        pictures: Pictures processed at once; the rest wait in the queue.
     """
 
     threads: int
@@ -28,17 +28,17 @@ class Capacity:
 
 
 def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
-    """Return what fits the cores, or what was asked for.
+    """Return the capacity that fits the cores, or the values that were asked for.
 
-    A lone caller's inference has several threads, and two instances fill the gaps that one leaves
-    while its picture is decoded, cut or read: with two cores 35 pictures a second instead of 20.
-    One picture more than there are instances keeps these busy; a second brings 3 % more throughput
-    and slow answers of twice the median.
+    The inference of a single client has several threads. Two instances use the time that one leaves
+    free while its picture is decoded, cut or read. With two cores they handle 35 pictures a second
+    instead of 20. One picture more than there are instances keeps the instances busy. A second
+    extra picture brings 3 % more throughput, but some answers take twice the median.
 
     Args:
-        cores: Cores to use; those that this process may use when 0.
-        threads: Threads of one inference; what fits when 0.
-        pictures: Pictures in work at once; what fits when 0.
+        cores: Cores to use; 0 means all cores that this process may use.
+        threads: Threads of one inference; 0 means as many as fit.
+        pictures: Pictures processed at once; 0 means as many as fit.
     """
     cores = cores or usable_cores()
     instances = max(min(cores, 2), cores // 2)
@@ -54,11 +54,11 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
 def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
     """Return how many cores this process may keep busy.
 
-    A container on a large machine sees all of its cores and gets the time of a few: workers for all
-    of them would wait for each other.
+    A container on a large machine sees all cores, but gets the time of only a few. Workers for all
+    cores would wait for each other.
 
     Args:
-        cgroup: Where the process sees its control group.
+        cgroup: Folder of the process's control group.
 
     Source: Linux kernel, "Control Group v2", `cpu.max`; "CFS Bandwidth Control" for version 1.
     """
@@ -67,7 +67,7 @@ def usable_cores(cgroup: Path = Path("/sys/fs/cgroup")) -> int:
 
 
 def _quota(cgroup: Path) -> float | None:
-    """Return the cores' worth of time that a control group may use; None where it has no limit."""
+    """Return the CPU quota of a control group, in cores; None when it has no limit."""
     with suppress(OSError, ValueError):
         limit, period = (cgroup / "cpu.max").read_text().split()
         return None if limit == "max" else int(limit) / int(period)

@@ -1,4 +1,4 @@
-"""Keeps a running server's workers alive: finds the dead and the hung, and replaces them."""
+"""The watchdog of a server's workers: finds dead and hung workers, and replaces them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ from orchestrator.server.replacing import Replacing
 from orchestrator.server.workers import SERVER, Worker, Workers
 
 ANSWER_S = 0.05
-"""For a worker to write down where it is."""
+"""Time that a worker gets to write down its Python stack."""
 RETIRED_S = 2.0
-"""Triton ends the workers that it has replaced, but not beside one that died with a call."""
+"""Idle time after which a replaced worker is killed. Triton ends the workers that it has replaced,
+but not when another of them died during a call."""
 MOST_DEATHS = 20
-"""Each leaves memory of its model behind in Triton, and in shared memory, until Triton ends."""
+"""Deaths of workers after which the server should be restarted. Each dead worker leaves memory of
+its model in Triton, and in shared memory, until Triton ends."""
 
 logger = logging.getLogger(__name__)
 
 
 class Care:
-    """Looks after one server.
+    """The watchdog of one server.
 
     Args:
-        workers: The server's.
+        workers: The workers of the server.
         replacing: Replaces a model's workers.
-        prefix: Of what its workers write down, see `orchestrator.heartbeat`.
-        log: What they wrote.
-        tell: Is told of each death before the calls fail that the worker had, and of each model
-            that has new workers.
+        prefix: Prefix of the paths of the workers' heartbeats, see `orchestrator.heartbeat`.
+        log: The output of the server and its workers.
+        tell: Called for each death, before the worker's calls fail, and for each model that has new
+            workers.
     """
 
     def __init__(
@@ -52,13 +54,13 @@ class Care:
         self._workers, self._replacing, self._prefix = workers, replacing, prefix
         self._log, self._tell = log, tell
         self._hangs = Hangs(partial(read, prefix), time.monotonic)
-        self._old: dict[str, set[int]] = {}  # workers that are being replaced, by the model
-        self._again: set[str] = set()  # models that lost a new worker meanwhile
-        self._retired: dict[int, float] = {}  # replaced workers, and since when each is idle
+        self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
+        self._again: set[str] = set()  # models that lost a new worker in the meantime
+        self._retired: dict[int, float] = {}  # replaced workers; each idle since when
         self._deaths = 0
 
     def look(self) -> bool:
-        """Look once; False when the server itself must be started again."""
+        """Check all workers once; return False when the server itself must be restarted."""
         try:
             for worker in self._workers.dead():
                 self._lose(worker, worker.end, read(self._prefix, worker.pid))
@@ -73,11 +75,11 @@ class Care:
         return True
 
     def is_worn(self) -> bool:
-        """Tell whether the server should be restarted when that disturbs nobody."""
+        """Tell whether the server should be restarted as soon as that interrupts no request."""
         return self._deaths >= MOST_DEATHS and not self._old
 
     def is_idle(self) -> bool:
-        """Tell whether no worker has a call; one that does not say what it does may have one."""
+        """Tell whether no worker has a call; a worker without a heartbeat may have one."""
         pids = [worker.pid for worker in self._workers.alive()]
         return all(is_told(self._prefix, pid) for pid in pids) and all(
             read(self._prefix, pid).state is State.IDLE for pid in pids
@@ -87,10 +89,10 @@ class Care:
         self._replacing.close()
 
     def _lose(self, worker: Worker, how: str, beat: Beat) -> None:
-        """Tell of a worker, end it where it lives, and replace it.
+        """Report a lost worker, kill it if it still lives, and replace it.
 
         Raises:
-            ServerError: It was the server itself, or nobody knows whose worker it was.
+            ServerError: The process is the server itself, or a worker whose model is unknown.
         """
         self._workers.forget(worker)
         if self._retired.pop(worker.pid, None) and worker.end:
@@ -110,7 +112,7 @@ class Care:
             raise ServerError(f"process {worker.pid} cannot be replaced alone")
         if not self._replacing.is_under_way(worker.model):
             self._replace(worker.model)
-        elif worker.pid not in self._old[worker.model]:  # an old one is being replaced already
+        elif worker.pid not in self._old[worker.model]:  # old workers are being replaced already
             self._again.add(worker.model)
 
     def _replace(self, model: str) -> None:
@@ -118,7 +120,7 @@ class Care:
         self._replacing.begin(model, has_others=self._is_served(model))
 
     def _is_served(self, model: str) -> bool:
-        """Tell whether some of its workers answer."""
+        """Tell whether at least one worker of the model answers."""
         others = [one for one in self._workers.alive() if one.model == model]
         return any(self._workers.is_known(one) and not one.is_stopped for one in others)
 

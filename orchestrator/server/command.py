@@ -1,4 +1,4 @@
-"""How a tritonserver is called: its command line and its environment."""
+"""The command line and the environment of a tritonserver."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from orchestrator.server.runtime import Runtime
 PROJECT = Path(__file__).resolve().parents[2]
 ADMIN_APIS = "model-repository,shared-memory,trace,logging"
 CALLER_APIS = "inference,metadata,statistics,model-config"
-"""Everything else but health."""
+"""The APIs of callers: all but those of administrators and health."""
 
 CALLS_IN_FLIGHT = 8
-"""Threads for each worker, in which Triton waits for what its model asks of others. More calls of
-one worker wait for a thread. Triton starts them all at once, 32 if not told: with two cores 320 of
-the service's 460 threads. Models of Python-based backends have as many as those in Python."""
+"""Threads of each worker in which Triton waits for the other models that the worker's model calls.
+More calls of one worker wait for a free thread. Triton starts all these threads at once, and 32
+without this option: with two cores, 320 of the service's 460 threads. Models of Python-based
+backends have as many as Python models."""
 UNLESS_SET = {
-    # Idle threads of one worker must not spin on the cores that another is working on.
+    # Idle threads of one worker must not spin on cores that another worker needs.
     "OMP_WAIT_POLICY": "PASSIVE",
 }
-"""Environment of the server where the operator has not set it."""
+"""Variables for the server, unless the operator has set them."""
 
 
 def command(
@@ -44,17 +45,17 @@ def command(
     *,
     one_by_one: bool = False,
 ) -> list[str]:
-    """Return tritonserver's command line; every version from 2.51 on knows its flags.
+    """Return tritonserver's command line; every version from 2.51 on knows its options.
 
     Args:
-        options: What it is started for.
-        distribution: Whose program it is.
-        repositories: That it serves.
+        options: Options of the server.
+        distribution: The installation that has the program.
+        repositories: The model repositories to serve.
         backends: Folder of its backends.
-        shm_prefix: How the names of its regions in shared memory begin.
-        one_by_one: It starts on cores that another keeps busy. Triton gives a worker up that is
-            not heard of for a second, and dies of that: where all of them start at once, each
-            waits for the others, too.
+        shm_prefix: Prefix of the names of its regions in shared memory.
+        one_by_one: Load the models one after another, on cores that another server keeps busy.
+            Triton drops a worker that is silent for one second, and dies of that. Workers that
+            all start at once also wait for each other.
     """
     is_native = distribution.is_native(options.choose_engine())
     is_ipv6 = ":" in options.host
@@ -87,7 +88,7 @@ def command(
 
 
 def _loading(options: ServerOptions) -> Iterator[str]:
-    """Name the models that are loaded at the start."""
+    """Return the options that name the models to load at the start."""
     if not options.explicit:
         yield "--load-model=*"
     elif holds_plates(options.repository):
@@ -95,7 +96,7 @@ def _loading(options: ServerOptions) -> Iterator[str]:
 
 
 def _restrictions(options: ServerOptions) -> Iterator[str]:
-    """Make each API want its key; health alone wants none."""
+    """Require a key for each API; only health needs none."""
     keys = {f"{ADMIN_APIS}:{ADMIN_HEADER}": options.admin_key}
     if options.caller_key:
         keys[f"{CALLER_APIS}:{CALLER_HEADER}"] = options.caller_key
@@ -113,9 +114,9 @@ def _traces(options: ServerOptions) -> Iterator[str]:
 
 
 def _workers(is_native: bool, prefix: str, patience_s: float) -> Iterator[str]:
-    """Say what Python workers exchange tensors in; our backends' workers are such, too.
+    """Return the options of Python workers and their shared memory; our backends use them, too.
 
-    Triton gives up a worker that is not there within half a minute, which on busy cores happens.
+    Triton gives up a worker that does not start within 30 seconds. On busy cores that happens.
     """
     yield f"--backend-config=python,thread-pool-size={CALLS_IN_FLIGHT}"
     ours = () if is_native else sorted(folder.name for folder in OUR_BACKENDS.iterdir())

@@ -1,4 +1,4 @@
-"""What is told of a worker that died: one line of JSON in the log, for who has to find out why."""
+"""Reports of dead workers: one line of JSON in the log, to find the cause."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from datetime import datetime, timezone
 from orchestrator.contract import unmark
 from orchestrator.heartbeat import Beat, State
 
-LONGEST = 2000  # characters of a stack
+LONGEST = 2000  # characters of a stack trace
 LINES = 8
 OUTSIDE = ("SIGKILL", "SIGTERM", "stopped")
-"""Ends that no picture brings about: an administrator's, or the kernel's for want of memory."""
+"""Signals that no picture causes: an administrator sends them, or the kernel when memory is
+short."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class Death:
     """A worker that died or was killed because it hung.
 
     Attributes:
-        model: Whose worker it was.
-        pid: Of its process.
+        model: The model that the worker served.
+        pid: The worker's process id.
         how: A signal, an exit status, or how it hung.
-        beat: What it was doing.
-        stack: What Python wrote of its end, or where it was; empty where it wrote nothing.
-        lines: What the server and its workers wrote last, Triton's own log left out.
-        is_last: Its model has no other worker that answers.
+        beat: Its last heartbeat.
+        stack: Python's stack trace of its end, or of the place where it hung; may be empty.
+        lines: The last lines that the server and its workers wrote, without Triton's own log.
+        is_last: The model has no other worker that answers.
     """
 
     model: str
@@ -51,7 +52,7 @@ class Death:
 
     @property
     def blamed(self) -> tuple[str, ...]:
-        """Ids of the calls that may be to blame: those that it was working on when it ended."""
+        """Request ids that may be to blame: those the worker was processing when it ended."""
         is_its_own = self.beat.state is State.WORKING and self.how not in OUTSIDE
         return self.beat.calls if is_its_own else ()
 

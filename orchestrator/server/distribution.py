@@ -1,6 +1,6 @@
-"""Where a tritonserver and what it needs lie: the one that a wheel carries, or an installed one.
+"""Finds a tritonserver and its files: the one inside a wheel, or an installed one.
 
-Of the wheel `nvidia-pytriton` nothing else is used.
+The project uses nothing else from the wheel `nvidia-pytriton`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PYTORCH_BACKEND = "libtriton_pytorch.so"
 
 @dataclass(frozen=True)
 class Distribution:
-    """Where a server and this Python keep what it needs.
+    """The locations of a server and of the files that it needs from this Python.
 
     Attributes:
         root: The folder with `bin/tritonserver` and `backends/python`.
         stub: The worker program for the running Python version.
-        libraries: Folders the dynamic linker must search; none where it finds all by itself.
+        libraries: Folders the dynamic linker must search; empty when it finds all libraries itself.
     """
 
     root: Path
@@ -46,19 +46,19 @@ class Distribution:
         return self.root / "backends"
 
     def is_native(self, engine: Engine) -> bool:
-        """Tell whether its own backends run our models, and none of ours is needed."""
+        """Tell whether the server's own backends run our models, so that ours are not needed."""
         return not engine.is_openvino and (self.backends / "pytorch" / PYTORCH_BACKEND).is_file()
 
 
 def find_distribution(tritonserver: Path | None = None) -> Distribution:
-    """Locate a server.
+    """Find a server.
 
     Args:
-        tritonserver: Program of an installed one; the embedded one when None.
+        tritonserver: Program of an installed server; None means the embedded one.
 
     Raises:
-        ServerError: It is not there, has no worker for this Python version, or this Python has no
-            shared libpython for the worker to load.
+        ServerError: The program is missing, it has no worker for this Python version, or this
+            Python has no shared libpython for the worker to load.
     """
     if tritonserver is not None:
         return _find_installed(tritonserver)
@@ -84,7 +84,7 @@ def _find_installed(tritonserver: Path) -> Distribution:
     if not os.access(tritonserver, os.X_OK) or tritonserver.is_dir():
         raise ServerError(f"tritonserver: wanted a program that can be run, got {tritonserver}")
     root = tritonserver.resolve().parents[1]
-    if (root / "python_backend_stubs").is_dir():  # the embedded one, by its name
+    if (root / "python_backend_stubs").is_dir():  # only the embedded server has this folder
         return _find_embedded(root)
     stub = root / "backends" / "python" / STUB
     if not stub.is_file():
@@ -102,7 +102,7 @@ def _libpython_folder() -> Path:
     name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
     if ".so" not in name:
         name = f"libpython{_version()}.so.1.0"
-    # A Python that was moved after it was built still names its first home.
+    # A Python that was moved after its build still names its first folder.
     built_for = Path(sysconfig.get_config_var("LIBDIR") or "")
     for folder in (built_for, Path(sys.base_prefix, "lib")):
         if (folder / name).is_file():
@@ -115,15 +115,15 @@ def _libpython_folder() -> Path:
 
 
 def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) -> Path:
-    """Return the backend directory: the server's own, or its Python backend and ours in one folder.
+    """Return the backend directory: the server's own, or a folder with its Python backend and ours.
 
-    Triton refuses a link to a library outside of its backend's folder; a link to the whole folder
-    it follows. So the folder is linked where the worker's program lies in it, and copied, which is
-    some megabytes, where it does not. Nothing can be run from a copy on a disk that is mounted
-    `noexec`: there the program's link is put into the folder first.
+    Triton refuses a link to a library outside its backend's folder, but follows a link to the whole
+    folder. So the folder is linked if it contains the worker's program. Otherwise it is copied,
+    which takes some megabytes. Programs cannot run from a copy on a disk that is mounted `noexec`:
+    there, a link to the program is first put into the folder itself.
 
     Raises:
-        ServerError: The folder cannot be copied to where it could be used, nor completed.
+        ServerError: The folder can neither be copied to a usable place nor be completed.
     """
     if distribution.is_native(engine):
         return distribution.backends
@@ -145,13 +145,13 @@ def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) 
 
 
 def has_stub(distribution: Distribution) -> bool:
-    """Tell whether the worker's program lies beside the Python backend."""
+    """Tell whether the worker's program is beside the Python backend."""
     beside = distribution.backends / "python" / STUB
     return beside.is_file() and beside.samefile(distribution.stub)
 
 
 def place_stub(distribution: Distribution) -> None:
-    """Put a link to the worker's program beside the Python backend, where there is none.
+    """Put a link to the worker's program beside the Python backend, if it is missing.
 
     Raises:
         OSError: The folder cannot be written.

@@ -1,6 +1,6 @@
-"""Exported networks, kept by the hash of all that made them.
+"""Exported networks, named by the hash of everything they depend on.
 
-Exports of other weights lie beside them under other names, so whoever serves some keeps them,
+Exports of other weights have other names and lie beside them. A server therefore keeps its files,
 whatever is exported later.
 """
 
@@ -23,7 +23,7 @@ from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats,
 from orchestrator.server.repository import REPOSITORY, check_models
 
 DIGITS = 16
-"""Of a hash in a file's name: two of them never meet by chance."""
+"""Hex digits of the hash in a file's name: enough that two hashes never collide by chance."""
 _CODE = Path(__file__).resolve().parents[1] / "networks"
 
 logger = logging.getLogger(__name__)
@@ -31,14 +31,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ModelSource:
-    """What the models of a service are made of.
+    """The inputs from which a service's models are made.
 
     Attributes:
-        repository: Their configurations and code, and the networks that were exported before.
+        repository: The models' configurations and code, and earlier exports of networks.
         weights: Folder of the weights.
-        engine: What runs the networks; not `auto`.
-        formats: File of what the plates may say, in the alphabet of the weights; that of the
-            weights when None.
+        engine: The engine of the networks; not `auto`.
+        formats: File of the plate formats, in the alphabet of the weights; None means the file of
+            the weights.
     """
 
     repository: Path = REPOSITORY
@@ -47,24 +47,24 @@ class ModelSource:
     formats: Path | None = None
 
     def choose_formats(self) -> Path:
-        """Return the file of what the plates may say.
+        """Return the file of the plate formats.
 
         Raises:
-            SettingsError: It does not say that.
-            WeightsError: The weights have none, or read another alphabet.
+            SettingsError: The file cannot be read, or has no valid formats.
+            WeightsError: The weights have no such file, or read another alphabet.
         """
         return choose_formats(self.weights, self.formats)
 
     def read_formats(self) -> Formats:
-        """Return what the plates may say; the errors are those of `choose_formats`."""
+        """Return the plate formats; raises the errors of `choose_formats`."""
         return read_formats(self.choose_formats())
 
     def choose_engine(self, name: str) -> Engine:
-        """Return what runs one of the models."""
+        """Return the engine of one of the models."""
         return choose_engine(name, self.weights, self.engine)
 
     def hash(self, name: str) -> str:
-        """Return what an exported file depends on as one SHA-256: weights, code, libraries, engine.
+        """Return the SHA-256 of an export's inputs: weights, code, libraries and engine.
 
         Raises:
             WeightsError: The weight file is missing or not the listed one.
@@ -72,7 +72,7 @@ class ModelSource:
         network, engine = EXPORTED[name], self.choose_engine(name)
         parts = [engine.value, self.read_formats().alphabet]
         parts += [check_listed(self.weights / network.weights)] if network.weights else []
-        # Beside a Triton with a PyTorch backend OpenVINO need not be installed.
+        # OpenVINO need not be installed beside a Triton with a PyTorch backend.
         libraries = ("torch", "openvino") if engine.is_openvino else ("torch",)
         parts += [metadata.version(library) for library in libraries]
         parts += [sha256(path) for path in sorted(self.weights.glob(f"{name}.int8.*"))]
@@ -81,7 +81,7 @@ class ModelSource:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
     def exported_file(self, name: str) -> Path:
-        """Return where a network's exported file belongs in the repository."""
+        """Return the path of a network's exported file in the repository."""
         kind = "xml" if self.choose_engine(name).is_openvino else "pt"
         return self.repository / name / "1" / f"model.{self.hash(name)[:DIGITS]}.{kind}"
 
@@ -89,19 +89,20 @@ class ModelSource:
 def export_networks(
     source: ModelSource, *, spare: Path | None = None, force: bool = False
 ) -> list[Path]:
-    """Write the file of each network and step that is not there.
+    """Write the file of each network and step that is missing.
 
     Args:
-        source: What from, and where to.
-        spare: A folder for what the repository's cannot take; without one that is an error.
-        force: Write those that are there, too.
+        source: The inputs and the repository.
+        spare: A folder for files that cannot be written to the repository; without it that is an
+            error.
+        force: Also write files that exist already.
 
     Returns:
         The files written.
 
     Raises:
-        SettingsError: The repository is none of our models, or cannot be written.
-        WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
+        SettingsError: The repository has none of our models, or cannot be written.
+        WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
     check_models(source.repository)
     files = {name: source.exported_file(name) for name in EXPORTED}
@@ -122,7 +123,7 @@ def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> 
     """Return a network's exported file.
 
     Raises:
-        SettingsError: There is none.
+        SettingsError: The file is missing.
         WeightsError: The weights cannot be used.
     """
     file = source.exported_file(name)
@@ -136,7 +137,7 @@ def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> 
 
 
 def files_of(exported: Path) -> tuple[Path, ...]:
-    """Return all files that belong to an exported one: numbers lie beside an .xml."""
+    """Return all files of one export: numbers lie beside an .xml file."""
     return (exported, exported.with_suffix(".bin")) if exported.suffix == ".xml" else (exported,)
 
 
@@ -146,7 +147,7 @@ def _find(file: Path, spare: Path | None) -> Path | None:
 
 
 def _choose_place(file: Path, spare: Path | None) -> Path:
-    """Return where to write a file; see that it can be, before the work of making it."""
+    """Return a writable path for a file; check that before the work of making the file."""
     if spare and not os.access(file.parent, os.W_OK):
         return spare / file.name
     try:

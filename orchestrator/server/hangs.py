@@ -1,4 +1,4 @@
-"""Which workers do not get on with their work: they are stopped, wait for nothing, or loop."""
+"""Finds hung workers: they are stopped, wait for nothing, or loop."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from orchestrator.heartbeat import Beat, State
 from orchestrator.server.workers import Worker
 
 STOPPED_S = 0.6
-"""More than one long look: whoever stops all of a service and lets it go on loses nothing."""
+"""Time after which a stopped worker hangs. It is longer than one long check: a whole service may be
+stopped and continued without any loss."""
 LONGEST_LOOK_S = 0.5
-"""Time between two looks that counts: where it was longer, this process did not run either."""
+"""Longest time between two checks that counts. After a longer time, this process was stopped,
+too."""
 LOOPS, WAITS = 0.35, 0.02
-"""Of its limit, what a worker had of the cores: it loops, or it waits for what does not come. One
-between wants cores that others have."""
+"""Share of its limit that a hung worker had of the cores. At least the first: it loops. At most the
+second: it waits for nothing. A worker between the two lacks CPU time, which others use."""
 STARVED = 10.0
-"""Times its limit after which any worker hangs, one that waits for another model, too."""
+"""After this many times its limit, any worker counts as hung, also one that waits for another
+model."""
 
 
 @dataclass
 class _Step:
-    """One step of a worker's work, as long as it lasts."""
+    """One step of a worker's work, until the worker starts the next."""
 
     beat: Beat
     is_stopped: bool
@@ -30,11 +33,11 @@ class _Step:
 
 
 class Hangs:
-    """Compares what workers wrote down with the clock, from look to look.
+    """Compares the heartbeats of workers with the clock, from check to check.
 
     Args:
-        read: Returns what a worker wrote down last, by its process.
-        clock: Seconds.
+        read: Returns the last heartbeat of a process.
+        clock: Returns the time in seconds.
     """
 
     def __init__(self, read: Callable[[int], Beat], clock: Callable[[], float]) -> None:
@@ -43,7 +46,7 @@ class Hangs:
         self._steps: dict[int, _Step] = {}
 
     def find(self, workers: Iterable[Worker]) -> list[tuple[Worker, Beat, str]]:
-        """Return the workers that hang, with what they were doing, and how in words."""
+        """Return the hung workers, each with its heartbeat and the manner in words."""
         now = self._clock()
         passed_s = min(now - self._looked, LONGEST_LOOK_S)
         self._looked = now
@@ -64,7 +67,7 @@ class Hangs:
 
 
 def _manner(worker: Worker, step: _Step) -> str:
-    """Say how a worker hangs; nothing when it does not."""
+    """Say how a worker hangs; return an empty text when it does not."""
     if worker.is_stopped:
         return "stopped" if step.seconds >= STOPPED_S else ""
     limit_s = step.beat.limit_s

@@ -1,6 +1,6 @@
-"""Triton's keys, which it takes on its command line alone, are kept from who can read it.
+"""Hides Triton's keys, which it takes only on its command line.
 
-Everybody on a machine may read every process's command line.
+Every user of a machine can read the command lines of all processes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 PROC = Path("/proc")
-ARGUMENTS = slice(45, 47)  # of the fields after a process's name: where its arguments lie
+ARGUMENTS = slice(45, 47)  # fields after a process's name: where its arguments are
 PARSED_WITHIN_S = 30.0
 PAUSE_S = 0.002
 
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 def hide(process: subprocess.Popen[str], keys: Iterable[str]) -> None:
-    """Overwrite keys on a server's command line, in its memory, once they have been read there.
+    """Overwrite keys on a server's command line, in its memory, after the server has read them.
 
-    Triton has read them before it starts its first thread. Until then, for some 10 ms after the
-    start, and longer where the program is read from a slow disk, a key can be seen by who looks
-    at that very moment. Where the kernel allows no such write they stay: a warning says so.
+    Triton reads them before it starts its first thread. Until then, another user can see a key.
+    This takes about 10 ms after the start, and longer when the program is read from a slow disk. If
+    the kernel forbids the write, the keys stay visible, and a warning says so.
     """
     deadline = time.monotonic() + PARSED_WITHIN_S
     try:
@@ -57,7 +57,7 @@ def _overwrite(process: Path, keys: Iterable[bytes]) -> None:
         memory.seek(begin)
         line = memory.read(end - begin)
         for key in keys:
-            # No constant: were it read only now, against all we know, everybody would know the key.
+            # Not a constant: if Triton read the line only now, the constant would be a known key.
             line = line.replace(key, secrets.token_hex(len(key))[: len(key)].encode())
         memory.seek(begin)
         memory.write(line)

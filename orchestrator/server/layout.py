@@ -1,4 +1,4 @@
-"""The model repository that a server gets: configurations, exported files, and whose plates."""
+"""Writes the model repository of a server: configurations, exported files and plate formats."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from orchestrator.server.repository import (
 )
 
 HANG_ON_A_GPU = "30"
-"""Seconds: there a network's code is compiled while it sees its first pictures of a shape."""
+"""Limit in seconds: on a GPU, a network's code is compiled with the first pictures of a shape."""
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
-"""Settings of `plate_recognition` that `plate_reader` has, too."""
+"""Settings that `plate_reader` has in common with `plate_recognition`."""
 
 
 def lay_out(
@@ -36,22 +36,22 @@ def lay_out(
     *,
     spare: Path | None = None,
 ) -> Path:
-    """Write a repository of one engine, which Triton's own backends of these names take, too.
+    """Write a repository for one engine; Triton's own backends of these names accept it, too.
 
     Args:
-        source: What from; its networks are exported.
-        target: The folder to write: a new or an empty one, or one that was written so before and
-            has no other versions yet.
-        capacity: How many instances of each model on a CPU. None is for GPUs alone: as many as
-            config.pbtxt says, and without a GPU the server does not start.
-        spare: Where exported networks may lie beside the repository.
+        source: The inputs; their networks are exported.
+        target: The folder to write. It must be new, empty, or written by this function before,
+            without added versions.
+        capacity: The number of instances of each model on a CPU. None is for GPUs only:
+            config.pbtxt sets the number, and the server does not start without a GPU.
+        spare: Folder for exported networks that are not in the repository.
 
     Returns:
         The target.
 
     Raises:
-        SettingsError: The source is no repository of our models, a network is not exported, the
-            formats cannot be read, the target has something else in it, or cannot be written.
+        SettingsError: The source is no repository of our models, or a network is not exported. The
+            formats cannot be read. The target has other files in it, or cannot be written.
         WeightsError: The weights cannot be used.
     """
     check_models(source.repository)
@@ -70,7 +70,7 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
 
     Raises:
         SettingsError: The file in the repository does not parse.
-        WeightsError: The weights do not say whose plates they read.
+        WeightsError: The weights do not say which plates they read.
     """
     from google.protobuf import text_format
     from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
@@ -84,7 +84,7 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
         if source.engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU
         elif capacity is None and group.kind == ModelInstanceGroup.KIND_AUTO:
-            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO falls back to the CPU without a word
+            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
         if capacity:
             group.count = count_instances(name, capacity)
     if name == READER:
@@ -96,15 +96,15 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
 
 
 def canary_folder(repository: Path) -> Path:
-    """Return where a repository of our models keeps the picture that it must read."""
+    """Return the folder of the canary picture in a repository of our models."""
     return repository / MODEL / "1"
 
 
 def _check_target(source: ModelSource, target: Path) -> None:
-    """See that nothing is lost in a folder that is about to be written.
+    """Check that writing a folder would destroy nothing.
 
     Raises:
-        SettingsError: It is the source itself, or there is what nobody wrote so before.
+        SettingsError: It is the source itself, or has files that `lay_out` did not write.
     """
     if not target.is_dir() or not any(target.iterdir()):
         return
@@ -117,7 +117,7 @@ def _check_target(source: ModelSource, target: Path) -> None:
 
 
 def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:
-    """Return what belongs into a model's version folder, by the names it has there."""
+    """Return the files of a model's version folder, by their names there."""
     if name in EXPORTED:
         exported = files_of(find_exported(source, name, spare))
         return {f"model{file.suffix}": file for file in exported}
@@ -139,7 +139,7 @@ def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
 
 
 def _copy_settings(source: Any, target: Any) -> None:
-    """Give a model the settings of another, which an operator sets in one place."""
+    """Copy the settings of one model to another, so that an operator sets them in one place."""
     for name in SETTINGS_OF_READINGS:
         if name in source.parameters:
             target.parameters[name].CopyFrom(source.parameters[name])

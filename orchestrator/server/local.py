@@ -1,4 +1,4 @@
-"""What a server needs before it starts: exported networks, free ports; and one of one's own."""
+"""Prepares a server's start: exported networks, free ports; also runs a temporary server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from orchestrator.server.runtime import writing
 def prepare(options: ServerOptions) -> ServerOptions:
     """Export the networks that are missing; return the options.
 
-    A repository that is served as it lies, explicitly or because it is not ours, is left alone.
+    A repository that is served as it lies is not changed: it is not ours, or the caller asked for
+    it.
 
     Raises:
         SettingsError: The folder is no repository of our models, or cannot be written.
@@ -32,14 +33,14 @@ def prepare(options: ServerOptions) -> ServerOptions:
 
 @contextmanager
 def keep_models(options: ServerOptions) -> Iterator[Path]:
-    """Give the repository to serve; it stays as it is for the length of a `with` block.
+    """Give the repository to serve; it does not change for the length of a `with` block.
 
-    A server that is started again there serves what it served before, whatever has been exported
-    or edited meanwhile. A repository that is served as it lies is given itself.
+    A server that is restarted there serves the same models as before, even if somebody has exported
+    or edited some since then. A repository that is served as it lies is returned itself.
 
     Raises:
         ServerError: There is no room for a folder.
-        SettingsError: The repository is none of our models, or cannot be copied.
+        SettingsError: The repository has none of our models, or cannot be copied.
         WeightsError: The weights cannot be used.
     """
     if not options.is_made_here:
@@ -62,12 +63,12 @@ def on_free_ports(options: ServerOptions) -> ServerOptions:
 
 @contextmanager
 def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
-    """Run a server on free ports for the length of a `with` block; gives what it was started with.
+    """Run a server on free ports for the length of a `with` block; gives its options.
 
     Raises:
         PlateError: It cannot be started; the message says why.
     """
-    check(on_free_ports(options))  # before an export, which takes its time
+    check(on_free_ports(options))  # before an export, which takes long
     with keep_models(options) as models:
         options = on_free_ports(options)
         with run_server(options, lambda *_: models) as server:

@@ -1,4 +1,4 @@
-"""What a server and its workers say, and which part of it tells why they are in trouble."""
+"""The output of a server and its workers, and the lines in it that explain a failure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import textwrap
 from collections import deque
 from collections.abc import Iterable, Iterator
 
-TELLING = ("E", "{")  # Triton's errors and our failed requests
+TELLING = ("E", "{")  # prefixes of Triton's errors and of our failed requests
 NOISE = ("CudaDriverHelper", "NVML", "DCGM", "unable to create stream for")
-"""What Triton says where there is no GPU."""
+"""Texts that Triton writes on a machine without a GPU."""
 TRITONS = re.compile(r"[IWEF]\d{4} |error: ")
-"""How lines begin that no worker wrote."""
+"""Prefixes of the lines that no worker wrote."""
 EMPTY = ("terminate called", "Non-graceful termination", *NOISE)
-"""What lines hold that do not say why a worker died."""
+"""Texts in lines that do not explain why a worker died."""
 NOT_LOADED = re.compile(r"""failed to load '([^']+)' version \d+: [A-Za-z ]+: (.*?)"?$""")
 NOT_READ = re.compile(r"""Poll failed for model directory '([^']+)': (.*?)"?$""")
 NOT_STARTED = re.compile(r'(failed to start .*?|(?<=error: ).*?)\s*"?$')
@@ -25,7 +25,7 @@ LAST_WORDS = (
     re.compile(r"^((?:\w+\.)*(?:\w+(?:Error|Exit)|\w*Exception)\b.*)"),  # the end of a traceback
 )
 ELSEWHERE = re.compile(r"Exception from \S+:\d+:\s*|Check '.*' failed at \S+:\d+:\s*")
-"""Where in OpenVINO's source it happened."""
+"""The place in OpenVINO's source, which is cut out of a reason."""
 UNHEALTHY = "is not healthy"
 LONGEST = 240  # characters of a reason
 
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class Log:
-    """The end of what a server and its workers wrote."""
+    """The last lines that a server and its workers wrote."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=200)
@@ -46,7 +46,7 @@ class Log:
         self._lines.clear()
 
     def follow(self, lines: Iterable[str]) -> None:
-        """Keep lines until there are no more, and pass them on."""
+        """Keep lines until there are no more, and forward them."""
         for line in lines:
             self._lines.append(line)
             is_error = line.startswith(TELLING) and not any(part in line for part in NOISE)
@@ -56,19 +56,19 @@ class Log:
             logger.log(logging.ERROR if is_shown else logging.DEBUG, "%s", line.rstrip())
 
     def release(self) -> None:
-        """Show errors from now on, and those so far: they did not end the start, which says why."""
+        """Show errors from now on, and the earlier ones: they did not end the start."""
         held, self._held = self._held or [], None
         for line in held:
             logger.error("%s", line.rstrip())
 
     def theirs(self) -> list[str]:
-        """Return the lines that workers wrote, without Triton's own and without failed requests."""
+        """Return the lines of workers, without Triton's own and without failed requests."""
         return [line.rstrip() for line in self if _is_theirs(line)]
 
     def find_unloaded(self) -> tuple[str, str] | None:
-        """Return the first model that could not be loaded and why, on one line.
+        """Return the first model that could not be loaded, and the reason on one line.
 
-        The reason is empty where Triton knows none but that its worker died.
+        The reason is empty when Triton says only that the worker died.
         """
         for mark in (NOT_LOADED, NOT_READ):
             for found in self._found(mark):
@@ -77,14 +77,14 @@ class Log:
         return None
 
     def last_words(self) -> str:
-        """Return what a worker said before it died, on one line; empty when nothing."""
+        """Return the last message of a worker that died, on one line; empty when it has none."""
         for mark in LAST_WORDS:
             for found in self._found(mark):
                 return on_one_line(found[1])
         return on_one_line(next(filter(_is_telling, reversed([*self])), ""))
 
     def reason(self) -> str:
-        """Return on one line what tells best why the server is in trouble."""
+        """Return, on one line, the best explanation of the server's failure."""
         if unloaded := self.find_unloaded():
             model, why = unloaded
             return f"{model}: {why or self.last_words() or 'its worker died'}"
@@ -102,12 +102,12 @@ def _is_theirs(line: str) -> bool:
 
 
 def _is_telling(line: str) -> bool:
-    """Tell whether a worker may have written a line to say what is wrong: no stack, no dump."""
+    """Tell whether a line can be a worker's error message: no stack, no dump."""
     is_theirs = line[:1].isalpha() and not TRITONS.match(line)
     return is_theirs and not any(part in line for part in EMPTY)
 
 
 def on_one_line(message: str) -> str:
-    """Return what a message of several lines comes to, without its Python stack."""
+    """Return a message of several lines as one line, without its Python stack."""
     said = message.replace("\\n", "\n").replace('\\"', '"').partition("\n\nAt:")[0]
     return textwrap.shorten(ELSEWHERE.sub("", said), LONGEST, placeholder=" ...")

@@ -1,4 +1,4 @@
-"""Model repositories of anybody: which models lie there, and how many workers they take."""
+"""Model repositories of any project: their models, and the number of their workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIG = "config.pbtxt"
 
 
 def list_models(repository: Path) -> tuple[str, ...]:
-    """Return the names of a repository's models: of its folders with a config.pbtxt.
+    """Return the names of a repository's models, which are its folders with a config.pbtxt.
 
     Raises:
         SettingsError: There are none.
@@ -28,10 +28,10 @@ def list_models(repository: Path) -> tuple[str, ...]:
 
 
 def check_distinct(repositories: Sequence[Path]) -> None:
-    """See that no name stands for two models; Triton would load neither.
+    """Check that no two models have the same name; Triton would load neither.
 
     Raises:
-        SettingsError: One does, or a repository has no models.
+        SettingsError: Two have, or a repository has no models.
     """
     names = Counter(name for folder in repositories for name in list_models(folder))
     twice = [name for name, times in names.items() if times > 1]
@@ -46,7 +46,7 @@ def read_config(path: Path) -> Any:
     """Return a config.pbtxt as Triton's own `ModelConfig` message.
 
     Raises:
-        SettingsError: It cannot be read, or is none.
+        SettingsError: The file cannot be read, or is no such message.
     """
     from google.protobuf import text_format
     from tritonclient.grpc.model_config_pb2 import ModelConfig

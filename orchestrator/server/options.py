@@ -1,4 +1,4 @@
-"""How the server is to be started, and whether it can be on this machine."""
+"""The options for the start of a server, and the choice of what fits this machine."""
 
 from __future__ import annotations
 
@@ -20,43 +20,46 @@ from orchestrator.server.repository import REPOSITORY, holds_plates, is_laid_out
 
 PORTS = ("http_port", "grpc_port", "metrics_port")
 ADMIN_HEADER = "plates-admin-key"
-"""Header of an administrator's request over HTTP."""
+"""Header of an administrator's request, over HTTP."""
 ADMIN_METADATA = f"triton-grpc-protocol-{ADMIN_HEADER}"
-"""The same over gRPC."""
+"""Header of an administrator's request, over gRPC."""
 CALLER_HEADER = "plates-caller-key"
-"""Header of a call from the gateway."""
+"""Header of a call from the gateway, over HTTP."""
 CALLER_METADATA = f"triton-grpc-protocol-{CALLER_HEADER}"
-"""The same over gRPC."""
+"""Header of a call from the gateway, over gRPC."""
 
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """How to start the server.
+    """The options of a server.
 
     Attributes:
-        repository: The model repository. Into ours the networks are exported; any other is served
-            as it lies.
+        repository: The model repository. Networks are exported into ours; any other repository is
+            served as it lies.
         beside: Further repositories, whose models are served as they lie.
         weights: Folder of the networks' weights.
-        formats: File of what the plates may say; that of the weights when None.
+        formats: File of the plate formats; None means the file of the weights.
         host: Address to listen on.
         http_port: HTTP port.
         grpc_port: gRPC port.
         metrics_port: Port of the Prometheus metrics.
-        device: `auto` uses GPUs where there are any, `cpu` hides them, `gpu` insists on one.
-        engine: What runs the networks; `auto` fits the machine.
-        threads: CPU threads of one inference; as many as fit the machine when 0.
-        pictures: Pictures in work at once; as many as fit the machine when 0.
+        device: `auto` uses GPUs if there are any, `cpu` hides them, `gpu` requires one.
+        engine: The engine of the networks; `auto` chooses the one that fits the machine.
+        threads: CPU threads of one inference; 0 means as many as fit the machine.
+        pictures: Pictures processed at once; 0 means as many as fit the machine.
         start_timeout_s: How long the models may take to load.
-        explicit: Serve the repository as it lies, and load and unload models when asked to. Ours
-            are loaded at the start, those of others are not.
-        admin_key: Who sends it may load models and change settings; a random one unless named.
-        caller_key: Every call must send it; calls need none when empty. The gateway alone has it.
-        traces: URL of an OpenTelemetry collector, OTLP over HTTP; no traces when empty.
-        trace_rate: Of so many requests one is traced, and each whose caller traces it.
-        flags: Further ones of tritonserver, as they stand.
-        tritonserver: Program of an installed Triton to run; the embedded one when None.
-        trust_network: Listen to others, too, who could end the server with one request.
+        explicit: Serve the repository as it lies, and load and unload models on request. Our models
+            are loaded at the start, other models are not.
+        admin_key: Key of administrators, who may load models and change settings; random unless
+            given.
+        caller_key: Key that every call must send; empty means that calls need none. Only the
+            gateway has it.
+        traces: URL of an OpenTelemetry collector, OTLP over HTTP; empty means no traces.
+        trace_rate: One of this many requests is traced, and also each request whose client traces
+            it.
+        flags: Further options of tritonserver, unchanged.
+        tritonserver: Program of an installed Triton to run; None means the embedded one.
+        trust_network: Also listen to other machines, which could end the server with one request.
     """
 
     repository: Path = REPOSITORY
@@ -87,12 +90,12 @@ class ServerOptions:
         return cls(**{name: value for name, value in values.items() if value is not None})
 
     def choose_engine(self) -> Engine:
-        """Return what runs the networks on this machine.
+        """Return the engine that runs the networks on this machine.
 
-        An installed Triton's own PyTorch backend is taken where it has one.
+        The choice is an installed Triton's own PyTorch backend, if it has one.
 
         Raises:
-            ServerError: There is no such installed Triton.
+            ServerError: The installed Triton is not there.
         """
         own = self.tritonserver and find_distribution(self.tritonserver)
         if self.engine is Engine.AUTO and own and own.is_native(Engine.TORCHSCRIPT):
@@ -100,18 +103,18 @@ class ServerOptions:
         return choose(self.engine, on_gpu=self.on_gpu())
 
     def source(self) -> ModelSource:
-        """Return what our models are made of."""
+        """Return the inputs from which our models are made."""
         return ModelSource(self.repository, self.weights, self.choose_engine(), self.formats)
 
     def capacity(self) -> Capacity | None:
-        """Return what fits this machine's cores; None on a GPU, where config.pbtxt says it."""
+        """Return the capacity of this machine's cores; None on a GPU: config.pbtxt sets it."""
         if self.on_gpu() and not self.choose_engine().is_openvino:
             return None
         return fitting(threads=self.threads, pictures=self.pictures)
 
     @property
     def is_made_here(self) -> bool:
-        """What is served is made of the repository and weights; else it is served as it lies."""
+        """The models are made from the repository and the weights, not served as they lie."""
         ours = holds_plates(self.repository) and not is_laid_out(self.repository)
         return ours and not self.explicit
 
@@ -120,7 +123,7 @@ class ServerOptions:
 
     @property
     def repositories(self) -> tuple[Path, ...]:
-        """All that are served."""
+        """All repositories that are served."""
         return (self.repository, *self.beside)
 
     @property
@@ -148,7 +151,7 @@ class ServerOptions:
 
     @property
     def listening(self) -> tuple[Listening, ...]:
-        """Where the server is to listen."""
+        """The addresses and ports on which the server shall listen."""
         http = "admin_port" if self.caller_key else "http_port"
         names = (http, "grpc_port", "metrics_port")
         return tuple(
@@ -177,8 +180,8 @@ def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptio
     """Return the options with a free port for each that is 0.
 
     Args:
-        options: Where some or no ports are 0.
-        taken: Ports that something else is about to listen on.
+        options: Options with any number of ports that are 0.
+        taken: Ports that another service will soon use.
     """
     unset = [name for name in PORTS if getattr(options, name) == 0]
     taken = [*taken, *(one.port for one in options.listening)]
@@ -188,6 +191,6 @@ def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptio
 
 
 def has_gpu() -> bool:
-    """Tell whether there is a GPU that PyTorch was built for; asking it would take a second."""
+    """Tell whether there is a GPU that PyTorch can use; asking PyTorch itself takes a second."""
     is_cpu_build = metadata.version("torch").endswith("+cpu")
     return not is_cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))

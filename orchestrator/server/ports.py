@@ -1,4 +1,4 @@
-"""TCP ports of this machine, and whether one can be listened on."""
+"""TCP ports of this machine: finds free ones and checks wanted ones."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from orchestrator.loopback import reach
 from orchestrator.toml_files import check_range
 
 ASSIGNABLE = range(10_000, 32_768)
-"""Where to look for a free port: Linux gives those above to whoever opens a connection, also in the
-seconds until a server that was told a port listens on it."""
+"""Range that is searched for a free port. Linux gives the ports above it to any program that opens
+a connection, even in the seconds until the server listens on its port."""
 
 
 @dataclass(frozen=True)
 class Listening:
-    """Where something is to listen.
+    """An address and port to listen on.
 
     Attributes:
-        name: The option that says so, with `_` for its dashes.
+        name: The option that sets the port, with `_` for its dashes.
         host: An IP address.
         port: TCP port.
-        host_option: The option that says which host.
+        host_option: The option that sets the host.
     """
 
     name: str
@@ -42,36 +42,36 @@ class Listening:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports that are free at the moment, to start a server on."""
+    """Return ports that are free at this moment, for a server to start on."""
     with ExitStack() as held:
         ports: list[int] = []
         for port in _shuffled():
             if len(ports) == count:
                 break
-            if _is_taken("::1", port):  # where callers of localhost may look first
+            if _is_taken("::1", port):  # clients of localhost may look there first
                 continue
-            with suppress(OSError):  # somebody has it
+            with suppress(OSError):  # the port is in use
                 held.enter_context(socket.create_server(("127.0.0.1", port)))
                 ports.append(port)
         return ports
 
 
 def _shuffled() -> Iterator[int]:
-    """Give every port once, in another order each time: others may be looking, too."""
+    """Give every port once, each time in another order: other programs may search, too."""
     yield from random.SystemRandom().sample(ASSIGNABLE, len(ASSIGNABLE))
 
 
 def address_of(host: str, name: str = "host") -> str:
-    """Return a host's address, of a name the IPv4 one.
+    """Return a host's address; for a name, its IPv4 address.
 
-    Triton's HTTP would take a name for 255.255.255.255.
+    Triton's HTTP server takes a name for 255.255.255.255.
 
     Args:
         host: A name or an address.
-        name: The option that says so.
+        name: The option that sets the host.
 
     Raises:
-        ServerError: It has none.
+        ServerError: The host has no such address.
     """
     with suppress(ValueError):
         return str(ipaddress.ip_address(host))
@@ -85,10 +85,11 @@ def address_of(host: str, name: str = "host") -> str:
 
 
 def check_listening(wanted: Sequence[Listening]) -> None:
-    """See that ports can be listened on, each by one.
+    """Check that this machine can listen on each of the ports.
 
     Raises:
-        ServerError: One of them is no port, the same as another, in use, or not to be had.
+        ServerError: One of them is no valid port, is the same as another, is in use, or is not
+            allowed.
     """
     for one in wanted:
         check_range(one.name, one.port, 1, 65535, ServerError)

@@ -1,4 +1,4 @@
-"""Whether the server can be started so on this machine, asked before the work of starting it."""
+"""Checks that this machine can start the server, before the work of starting it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from orchestrator.server.repository import REPOSITORY, count_ours, holds_plates
 from orchestrator.server.runtime import remove_leftovers
 
 SHM_PER_WORKER = 16 * 1024 * 1024
-"""Bytes: half of it is taken at the start, the other half is for a picture of two megapixels."""
+"""Bytes of shared memory for each worker. The start takes half of them; the other half is for a
+picture of two megapixels."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
 def check(options: ServerOptions) -> ServerOptions:
-    """See that this machine can serve so; return the options with the host as an address.
+    """Check that this machine can serve so; return the options with the host as an address.
 
-    What services left that were killed is removed: it would be in the way.
+    First it removes what killed services left behind, such as processes that still hold ports.
 
     Raises:
-        ServerError: It cannot; the message says why.
-        SettingsError: No repository was named that could be served as it lies.
+        ServerError: The machine cannot; the message gives the reason.
+        SettingsError: A repository that is served as it lies was not named.
     """
     if options.explicit and options.repository == REPOSITORY:
         raise SettingsError(
@@ -45,7 +46,7 @@ def check(options: ServerOptions) -> ServerOptions:
     options = replace(options, host=address_of(options.host))
     check_network(options)
     check_localhost(options)
-    remove_leftovers()  # which have ports and memory
+    remove_leftovers()  # which hold ports and memory
     check_ports(options)
     check_memory(options, usable_memory())
     check_shared_memory(options)
@@ -53,10 +54,10 @@ def check(options: ServerOptions) -> ServerOptions:
 
 
 def check_as_it_lies(options: ServerOptions) -> None:
-    """See that no weights are named for a repository that has its networks in it.
+    """Check that no weights are given for a repository that already has its networks.
 
     Raises:
-        SettingsError: Some are.
+        SettingsError: Weights are given.
     """
     named = options.formats or (options.weights if options.weights != WEIGHTS else None)
     if named and not options.is_made_here:
@@ -67,10 +68,10 @@ def check_as_it_lies(options: ServerOptions) -> None:
 
 
 def check_network(options: ServerOptions) -> None:
-    """See that nobody but this machine is listened to, unless that was asked for.
+    """Check that the server listens only to this machine, unless more was asked for.
 
     Raises:
-        SettingsError: Others are.
+        SettingsError: It listens to other machines, too.
     """
     if not options.is_local and not options.trust_network:
         raise SettingsError(
@@ -81,10 +82,12 @@ def check_network(options: ServerOptions) -> None:
 
 
 def check_localhost(options: ServerOptions) -> None:
-    """See that this machine knows the name that its own callers use; a bare container may not.
+    """Check that this machine resolves the name that its own clients use.
+
+    A bare container may not resolve it.
 
     Raises:
-        ServerError: It does not.
+        ServerError: The name does not resolve.
     """
     host = reach(options.host)
     try:
@@ -97,25 +100,26 @@ def check_localhost(options: ServerOptions) -> None:
 
 
 def check_ports(options: ServerOptions) -> None:
-    """See that the three ports are free.
+    """Check that the three ports are free.
 
     Raises:
-        ServerError: One of them is no port, the same as another, in use, or not to be had.
+        ServerError: One of them is no valid port, is the same as another, is in use, or is not
+            allowed.
     """
     check_listening(options.listening)
 
 
 def check_memory(options: ServerOptions, memory_bytes: int) -> None:
-    """See that the workers of our models, and a picture, have enough memory.
+    """Check that there is enough memory for the workers of our models, and for a picture.
 
-    How much models of others and networks on a GPU take is not known.
+    The memory of other models, and of networks on a GPU, is not known.
 
     Args:
-        options: How the server is to be started.
+        options: Options of the server.
         memory_bytes: Memory of the container or machine.
 
     Raises:
-        ServerError: They have not: the kernel would kill some of them.
+        ServerError: There is too little: the kernel would kill some of them.
     """
     capacity = options.capacity()
     if capacity is None or not holds_plates(options.repository):
@@ -131,10 +135,12 @@ def check_memory(options: ServerOptions, memory_bytes: int) -> None:
 
 
 def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
-    """See that the workers have room to exchange tensors; a container gets 64 MB unless told.
+    """Check that there is enough shared memory for the workers' tensors.
+
+    A container has 64 MB unless configured.
 
     Raises:
-        ServerError: They have not.
+        ServerError: There is too little.
     """
     workers = sum(map(count_workers, options.served_as_they_lie))
     if holds_plates(options.repository):
@@ -161,10 +167,10 @@ def _free_bytes(folder: Path) -> int:
 
 
 def check_texts(options: ServerOptions) -> None:
-    """See that Triton can be told the texts among the options on its command line.
+    """Check that Triton's command line can carry the texts among the options.
 
     Raises:
-        ServerError: It would misunderstand one.
+        ServerError: Triton would misunderstand one.
     """
     if options.traces and not re.fullmatch(r"https?://[^\s,]+", options.traces):
         raise ServerError(f"traces: wanted http://host:port/v1/traces, got {options.traces}")
@@ -173,10 +179,10 @@ def check_texts(options: ServerOptions) -> None:
 
 
 def check_device(device: str) -> None:
-    """See that the device can be had.
+    """Check that the device is available.
 
     Raises:
-        ServerError: Not a known device, or a GPU where there is none.
+        ServerError: The device is unknown, or is a GPU on a machine without one.
     """
     if device not in DEVICES:
         raise ServerError(f"device: wanted one of {', '.join(DEVICES)}, got {device}")

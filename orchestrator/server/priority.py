@@ -1,4 +1,4 @@
-"""How much of the cores a server gets that starts while another one serves."""
+"""The CPU priority of a server that starts while another one serves."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from orchestrator.children import begin_child
 
 LOW, USUAL = 5, 0
-"""Niceness. The warming server gets a quarter of cores that the other would keep busy: with much
-less it would never be ready."""
+"""Niceness of a starting and of a serving server. The starting one gets a quarter of the cores that
+the other keeps busy. With much less it would never become ready."""
 CAP_SYS_NICE = 23
 STATUS = Path("/proc/self/status")
 
 
 def begin_slowly() -> None:
-    """Prepare a process that is about to become a child, which leaves the cores to others.
+    """Prepare a process that will become a child and must leave the cores to others.
 
-    Niceness that nobody could take back later on it does not get. Where the kernel shares the cores
-    among sessions, niceness counts within one alone, and the session, which is the child's own,
-    has another, which everybody may take back.
+    It gets no niceness that nobody could take back later. Some kernels share the cores among
+    sessions: there, niceness counts only within one session. The child has its own session, whose
+    niceness anybody may take back.
 
     Source: Linux, "capabilities(7)", CAP_SYS_NICE; "getrlimit(2)", RLIMIT_NICE; "sched(7)", the
     autogroup feature.
@@ -33,14 +33,14 @@ def begin_slowly() -> None:
 
 
 def hurry(group: int) -> None:
-    """Give all processes of a group, which is a session, too, the usual share of the cores."""
+    """Give all processes of a group, which is also a session, the usual share of the cores."""
     _set_session(group, USUAL)
     with suppress(OSError):
         os.setpriority(os.PRIO_PGRP, group, USUAL)
 
 
 def _set_session(process: int | str, niceness: int) -> None:
-    with suppress(OSError):  # not every kernel does so
+    with suppress(OSError):  # not every kernel has this file
         Path(f"/proc/{process}/autogroup").write_text(str(niceness))
 
 

@@ -1,4 +1,4 @@
-"""The process of a local Triton: start it, see that it answers, stop it without a trace."""
+"""The process of a local Triton: starts it, waits until it is ready, and stops it completely."""
 
 from __future__ import annotations
 
@@ -34,15 +34,16 @@ from orchestrator.server.runtime import Runtime, writing
 from orchestrator.server.workers import Workers, manner
 
 IDLE_S = 0.5
-"""Without a call in any worker: none is left in Triton's queues."""
+"""Time without a call in any worker after which Triton's queues are empty, too."""
 
 LOOK_S = 0.05
-"""Between looks at whether it is idle or has ended."""
+"""Time between two checks whether the server is idle or has ended."""
 STOP_S = 20.0
-"""For the calls in work when it is told to end."""
+"""Longest wait for the calls in progress when the server is stopped."""
 
 LIST_EVERY_S = 0.5
-"""While it serves, workers are new only where others were lost."""
+"""Longest age of the list of workers. A serving server gets new workers only to replace lost
+ones."""
 
 Tell = Callable[[Death | Renewal], None]
 
@@ -50,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 
 def ignore(_event: Death | Renewal) -> None:
-    """Tell nobody but the log."""
+    """Ignore the event; it is in the log already."""
 
 
 @dataclass
@@ -58,13 +59,13 @@ class Server:
     """A running server; use `start` or `run_server`.
 
     Attributes:
-        options: It was started with.
-        process: Of tritonserver.
-        runtime: What it keeps on disk and in shared memory.
-        models: That it loads at its start.
-        ours: The repository, where nobody but this process writes to it.
-        tell: Is told of each worker that dies, and of each model that has new ones.
-        log: What it and its workers write.
+        options: The options of its start.
+        process: The process of tritonserver.
+        runtime: Its files on disk and in shared memory.
+        models: The models that it loads at its start.
+        ours: The repository, if only this process writes to it.
+        tell: Called for each worker that dies, and for each model that has new workers.
+        log: The output of the server and its workers.
     """
 
     options: ServerOptions
@@ -95,9 +96,9 @@ class Server:
         return self.process.poll() is None
 
     def tend(self) -> bool:
-        """Replace the workers that died or hang; False when the server must be started again.
+        """Replace dead and hung workers; return False when the server must be restarted.
 
-        Whoever asks now and then sees to it that no region of a new worker stays open to others.
+        Regular calls also close the shared memory of each new worker to other users.
         """
         self.runtime.close_shared_memory()
         if not self.is_running():
@@ -110,11 +111,11 @@ class Server:
         return self._care.is_worn()
 
     def wait_until_ready(self, meanwhile: Callable[[], None]) -> None:
-        """Return when every model answers; do something else again and again meanwhile.
+        """Return when every model answers; call `meanwhile` again and again until then.
 
         Raises:
             ServerError: The server or a worker ended, a model could not be loaded, or the server
-                did not become ready in time.
+                was not ready in time.
         """
         deadline = time.monotonic() + self.options.start_timeout_s
         while not is_ready(self.options, self.models):
@@ -132,18 +133,18 @@ class Server:
         self.log.release()
 
     def reason(self) -> str:
-        """Return on one line what tells best why the server is in trouble."""
+        """Return, on one line, the best explanation of the server's failure."""
         return self.log.reason()
 
     def _trouble(self) -> str:
-        """Return why the server will never be ready; empty as long as it may."""
+        """Return why the server will never be ready; empty while it still may be."""
         if dead := self._workers.dead():
             words = self.log.last_words()
             whose, how = dead[0].model or "a model", dead[0].end
             return f"the worker of {whose} died while starting ({how}){words and f': {words}'}"
         is_running = self.is_running()
         if not is_running:
-            self._listener.join(1)  # what it said last may be on the way still
+            self._listener.join(1)  # its last lines may still be on the way
         if unloaded := self.log.find_unloaded():
             model, why = unloaded
             return f"{model}: cannot be loaded: {why or self._worker_died()}"
@@ -164,15 +165,15 @@ class Server:
             self.log.follow(lines)
 
     def retire(self, timeout_s: float = 10.0, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Stop a server whose callers have another by now, once their last calls are answered.
+        """Stop a server when its clients have a new one, after their last calls are answered.
 
-        A Triton that is told to end while calls still come refuses what the models of those in work
-        ask of each other.
+        A Triton that is told to stop while calls still come rejects the calls that models make to
+        each other for requests in progress.
 
         Args:
-            timeout_s: Longest wait; who calls this very server may never let it be idle.
-            meanwhile: Looks after others; called again and again. What it raises comes after the
-                server's end.
+            timeout_s: Longest wait; clients that call this very server may never let it be idle.
+            meanwhile: Looks after other services; called again and again. Its errors are raised
+                after the server's end.
         """
         try:
             self._wait_until_idle(timeout_s, meanwhile)
@@ -184,7 +185,7 @@ class Server:
             self._remove()
 
     def stop(self, timeout_s: float = STOP_S) -> None:
-        """End the server and its workers and remove what they leave behind."""
+        """Stop the server and its workers, and remove what they leave behind."""
         with ignore_stops():
             self._ask_to_end(timeout_s)
             self._remove()
@@ -205,10 +206,10 @@ class Server:
         self.runtime.remove()
 
     def _wait_for_end(self, timeout_s: float, meanwhile: Callable[[], None]) -> bool:
-        """Return when it ended or may be killed; False where calls were in work to the last.
+        """Return when it ended or may be killed; False if calls were in progress until the end.
 
-        Triton waits ten seconds for callers who keep an idle connection. It need not once every
-        call is answered, unless it has traces to deliver.
+        Triton waits ten seconds for clients that keep an idle connection. This is not needed once
+        every call is answered, unless Triton has traces to send.
         """
         if not self.options.traces:
             return self._wait_until_idle(timeout_s, meanwhile)
@@ -219,7 +220,7 @@ class Server:
         return not self.is_running()
 
     def _wait_until_idle(self, timeout_s: float, meanwhile: Callable[[], None]) -> bool:
-        """Return when no worker has had a call for a while, or all have ended; False before."""
+        """Return True when no worker has had a call for a while, or all ended; False before."""
         now = time.monotonic()
         deadline, busy = now + timeout_s, now
         while now < deadline and self.is_running():
@@ -234,7 +235,7 @@ class Server:
 
 
 LayOut = Callable[[ServerOptions, Path], Path]
-"""Writes the model repository that a server is to read into a folder, and returns it."""
+"""A function that writes the model repository of a server into a folder, and returns it."""
 
 
 def lay_out_ours(options: ServerOptions, target: Path) -> Path:
@@ -243,7 +244,7 @@ def lay_out_ours(options: ServerOptions, target: Path) -> Path:
 
 
 def leave_as_it_lies(options: ServerOptions, target: Path) -> Path:
-    """Leave the repository where it is: its owner adds versions to it while it is served."""
+    """Leave the repository in its place: its owner adds versions while it is served."""
     if holds_plates(options.repository):
         check_models(options.repository)
     return options.repository
@@ -259,14 +260,16 @@ def start(
     """Start the server and wait until every model is ready.
 
     Args:
-        options: How to start it.
-        models: What it serves; ours when None.
-        tell: Is told of each worker that dies once it serves, and of each model that has new ones.
-        meanwhile: Looks after another that serves until this one is ready, to which the cores are
-            left; called again and again, and what it raises ends the start.
+        options: Options of the server.
+        models: Writes the repository to serve; None means ours.
+        tell: Called for each worker that dies once the server serves, and for each model that has
+            new workers.
+        meanwhile: Looks after the server that still serves; called again and again until the new
+            one is ready. The cores are left to the old one. An error of this function ends the
+            start.
 
     Raises:
-        ServerError: It cannot be started; the message says why.
+        ServerError: The server cannot be started; the message gives the reason.
     """
     distribution = find_distribution(options.tritonserver)
     options = check(options)
@@ -289,7 +292,7 @@ def start(
         )
         begin = begin_slowly if is_beside else begin_child
         process = _launch(line, variables, runtime, begin)
-        raise_score(process.pid)  # long before it starts a worker, which inherits it
+        raise_score(process.pid)  # long before it starts a worker, which inherits the score
         loaded = _loaded_models(options, repositories)
         mine = ours if options.is_made_here else None
         server = Server(options, process, runtime, loaded, mine, tell)
@@ -300,7 +303,7 @@ def start(
         hide(process, [options.admin_key, options.caller_key])
         server.wait_until_ready(meanwhile or (lambda: None))
     except BaseException:
-        server.stop(timeout_s=1)  # nobody's request is in work yet
+        server.stop(timeout_s=1)  # no request is in progress yet
         raise
     hurry(process.pid)
     return server
@@ -324,14 +327,14 @@ def _launch(
         return subprocess.Popen(
             line,
             env=variables,
-            cwd=runtime.folder,  # in which workers look for modules first
+            cwd=runtime.folder,  # workers look for modules there first
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
             pass_fds=runtime.inherited,
-            start_new_session=True,  # Ctrl-C is ours to handle
+            start_new_session=True,  # this process handles Ctrl-C
             preexec_fn=begin,
         )
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whether a Triton answers, as it says itself."""
+"""Asks a Triton whether it is ready."""
 
 from __future__ import annotations
 

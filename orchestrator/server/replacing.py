@@ -1,4 +1,4 @@
-"""One model's workers replaced by new ones, while the other models go on."""
+"""Replaces the workers of one model, while the other models continue."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from orchestrator.errors import ServerError
 from orchestrator.loopback import open_url
 from orchestrator.server.options import ServerOptions
 
-AT_ONCE = 8  # models
+AT_ONCE = 8  # models that are loaded at the same time
 
 
 class Replacing:
-    """Loads models anew, each at its own pace.
+    """Loads models again, each at its own pace.
 
     Args:
-        options: Of the server.
-        ours: The repository that nobody but this process writes to; None where somebody may.
+        options: Options of the server.
+        ours: The repository, if only this process writes to it; else None.
     """
 
     def __init__(self, options: ServerOptions, ours: Path | None) -> None:
@@ -32,19 +32,19 @@ class Replacing:
         self._under_way: dict[str, Future[None]] = {}
 
     def begin(self, model: str, *, has_others: bool) -> None:
-        """Replace a model's workers, which are not being replaced already.
+        """Start to replace a model's workers, which must not be in replacement already.
 
         Args:
             model: Its name.
-            has_others: Some of its workers live, which answer until the new ones do.
+            has_others: Some of its workers live, and answer until the new ones do.
         """
         self._under_way[model] = self._pool.submit(self._replace, model, has_others)
 
     def finish(self) -> list[str]:
-        """Return the models that were replaced since the last time.
+        """Return the models that were replaced since the last call.
 
         Raises:
-            ServerError: One could not be.
+            ServerError: A model could not be replaced.
         """
         done = [model for model, future in self._under_way.items() if future.done()]
         for model in done:
@@ -58,17 +58,17 @@ class Replacing:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _replace(self, model: str, has_others: bool) -> None:
-        """Load a model again: it is the same, so Triton has to be given a reason.
+        """Load a model again. It is unchanged, so Triton needs a reason.
 
-        That its files are newer is one, and the old workers answer until the new ones do. Where
-        none answers, or the files are not ours to touch, it is unloaded before.
+        Newer files are a reason, and then the old workers answer until the new ones do. If none
+        answers, or the files are not ours to change, the model is unloaded first.
         """
         if not (has_others and self._touch(model)):
             self._post(f"{model}/unload")
         self._post(f"{model}/load")
 
     def _touch(self, model: str) -> bool:
-        """Make a model's files newer; return False where they are not ours to touch."""
+        """Make a model's files newer; return False if they are not ours to change."""
         with suppress(OSError):  # a model of another repository has no folder in ours
             files = [*(self._ours / model / "1").iterdir()] if self._ours else []
             for file in files:

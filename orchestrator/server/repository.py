@@ -1,4 +1,4 @@
-"""The model repository: which models are ours, and how many workers they take."""
+"""The repository of our models, and the number of their workers."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ WORKERS = (MODEL, DECODE)  # Python models
 
 
 def holds_plates(repository: Path) -> bool:
-    """Tell whether a repository is one of our models; any other is served as it lies."""
+    """Tell whether a repository holds our models; any other is served as it lies."""
     return repository == REPOSITORY or (repository / MODEL).is_dir()
 
 
 def is_laid_out(repository: Path) -> bool:
-    """Tell whether `plates export --out` wrote a repository of our models, networks and all."""
+    """Tell whether `plates export --out` wrote a repository of our models, with all networks."""
     return repository != REPOSITORY and (repository / MODEL / "1" / FORMATS_FILE).is_file()
 
 
 def check_models(repository: Path) -> None:
-    """See that a folder is a repository of our models.
+    """Check that a folder is a repository of our models.
 
     Raises:
         SettingsError: A model has no config.pbtxt there.

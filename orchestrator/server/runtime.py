@@ -1,4 +1,4 @@
-"""What a running server keeps on disk and in shared memory, and paths that its workers can read."""
+"""A running server's files on disk and in shared memory, with paths that its workers can read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from orchestrator.owned import OwnedFolder, remove_left_folders
 from orchestrator.server.shared_memory import Regions, remove_left_regions
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
-"""Paths that need no link: no other separates or expands anything in a list of folders."""
+"""Paths that need no link: no character in them separates or expands parts of a list of folders."""
 
 UNRESOLVED = Path(__file__).with_name("unresolved.py")
 
@@ -25,12 +25,12 @@ UNRESOLVED = Path(__file__).with_name("unresolved.py")
 class Runtime:
     """The folder of one server.
 
-    Workers start Python without a locale: it takes each path for ASCII and fails at others, and
-    the lists of folders in the environment are separated by colons. Whatever lies under another
-    path is reached through a link.
+    Workers start Python without a locale, which takes each path for ASCII and fails at others. In
+    the environment, colons separate the lists of folders. Any other path is therefore reached
+    through a link.
 
     Attributes:
-        folder: Where it is, as a plain path.
+        folder: Its path, which is plain.
     """
 
     folder: Path
@@ -39,10 +39,10 @@ class Runtime:
 
     @classmethod
     def make(cls) -> Runtime:
-        """Make the folder where TMPDIR says.
+        """Make the folder in TMPDIR.
 
         Raises:
-            ServerError: There is no room for it.
+            ServerError: There is no space for it.
         """
         with writing():
             owned = OwnedFolder.make()
@@ -57,29 +57,30 @@ class Runtime:
 
     @property
     def shm_prefix(self) -> str:
-        """How the names of the server's shared memory begin."""
+        """The prefix of the names of the server's shared memory."""
         return self._regions.prefix
 
     @property
     def inherited(self) -> tuple[int, int]:
         """Descriptors for the server and its workers to inherit.
 
-        They tell whoever starts next, when this process was killed, that those are there still.
+        They tell a later service that the server and its workers still run after this process was
+        killed.
         """
         return self._owned.children, self._regions.lock
 
     @property
     def links(self) -> Path:
-        """The folder of links to what lies under paths that are not plain."""
+        """The folder of links to paths that are not plain."""
         return self.folder / "links"
 
     @property
     def heartbeats(self) -> str:
-        """How the paths begin of what the workers write down, see `orchestrator.heartbeat`."""
+        """The prefix of the paths of the workers' heartbeats, see `orchestrator.heartbeat`."""
         return str(SHM / f"{self.shm_prefix}beat_")
 
     def plain(self, path: Path) -> Path:
-        """Return an absolute path to the same, which a worker can read."""
+        """Return an absolute path to the same file that a worker can read."""
         path = path.absolute()
         if is_plain(path):
             return path
@@ -88,11 +89,11 @@ class Runtime:
         return link
 
     def lay_out_python(self, packages: Iterable[Path]) -> Path:
-        """Make a virtual environment with other folders' packages; return where its programs are.
+        """Make a virtual environment with other folders' packages; return its programs' folder.
 
-        A worker's Python finds its standard library and all else through it, for it is isolated
-        and heeds no PYTHONPATH. In an environment elsewhere it would read .pth files that name
-        paths which are not ASCII.
+        A worker's Python finds its standard library and all packages through it, because it is
+        isolated and ignores PYTHONPATH. In an environment elsewhere it would read .pth files that
+        contain paths which are not ASCII.
         """
         root = self.folder / "python"
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -101,7 +102,7 @@ class Runtime:
         lines = [str(self.plain(folder)) for folder in packages]
         if any(self.links.iterdir()):
             shutil.copy(UNRESOLVED, site)
-            lines.insert(0, f"import {UNRESOLVED.stem}")  # which a .pth file may hold
+            lines.insert(0, f"import {UNRESOLVED.stem}")  # a .pth file may contain this
         (site / "plates.pth").write_text("\n".join([*lines, ""]), encoding="ascii")
         (root / "bin").mkdir()
         (root / "bin" / "python3").symlink_to(Path(sys.executable).resolve())
@@ -111,21 +112,21 @@ class Runtime:
         return root / "bin"
 
     def close_shared_memory(self) -> None:
-        """Let this user alone read what lies in shared memory; Triton lets everybody."""
+        """Let only this user read the server's shared memory; Triton lets everybody."""
         self._regions.close_to_others()
 
     def remove(self) -> None:
-        """Remove it, and what the server and its workers left in shared memory."""
+        """Remove the folder, and what the server and its workers left in shared memory."""
         self._regions.remove()
         self._owned.remove()
 
 
 def remove_leftovers() -> None:
-    """Remove what services left that were killed, and end what of their processes is there still.
+    """Remove the files of killed services, and end those of their processes that still run.
 
-    What belongs to a service that runs is left alone, in whatever container that is.
+    A running service keeps its files, in whatever container it is.
     """
-    remove_left_folders()  # first: what they end has regions
+    remove_left_folders()  # first: the processes that this ends still have regions
     remove_left_regions()
 
 
@@ -144,7 +145,7 @@ def is_plain(path: Path) -> bool:
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Turn an OSError into one sentence.
+    """Turn an OSError into a ServerError of one sentence.
 
     Raises:
         ServerError: A file could not be written.
@@ -152,7 +153,7 @@ def writing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = error.filename2 or error.filename or "TMPDIR"  # none where it has no candidate
+        where = error.filename2 or error.filename or "TMPDIR"  # both None: no folder to try
         elsewhere = "" if str(where).startswith(str(SHM)) else "; TMPDIR says where there is more"
         raise ServerError(
             f"{where}: no room to write to: {error.strerror or error}{elsewhere}"

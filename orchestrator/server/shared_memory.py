@@ -1,4 +1,4 @@
-"""The regions of one server in shared memory, and the end of those whose owner died."""
+"""The regions of one server in shared memory; removes regions whose owner died."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from orchestrator.contract import SHM
 from orchestrator.owned import hold, is_same
 
 OWNER = "owner"
-"""How the name of the file ends that is locked as long as the others are needed."""
+"""Suffix of the lock file: it is locked as long as the other files are needed."""
 
 
 @dataclass(frozen=True)
 class Regions:
-    """Files in shared memory whose names begin alike.
+    """Files in shared memory with the same prefix.
 
-    Others may share the memory without sharing /tmp: a container keeps it when it starts again.
-    So these have a lock of their own.
+    Services can share this memory without sharing /tmp: a container keeps it when it restarts. So
+    these files have a lock of their own.
 
     Attributes:
-        prefix: How their names begin.
-        lock: A descriptor for child processes to inherit, so that it is held as long as they live.
+        prefix: The prefix of their names.
+        lock: A descriptor that child processes inherit, so that the lock is held as long as they
+            live.
     """
 
     prefix: str
@@ -33,16 +34,16 @@ class Regions:
 
     @classmethod
     def make(cls) -> Regions:
-        """Choose a prefix that nobody else has.
+        """Choose a prefix that no other service has.
 
         Raises:
-            OSError: Nothing can be written there.
+            OSError: The folder cannot be written.
         """
         prefix = f"plates_{os.getpid()}_{secrets.token_hex(6)}_"
         new, held = SHM / f"{prefix}new", ExitStack()
         try:
             lock = hold(held, os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            new.rename(SHM / f"{prefix}{OWNER}")  # none of this name was ever without a lock
+            new.rename(SHM / f"{prefix}{OWNER}")  # this name never exists without a lock
         except BaseException:
             new.unlink(missing_ok=True)
             held.close()
@@ -50,21 +51,21 @@ class Regions:
         return cls(prefix, lock, held)
 
     def close_to_others(self) -> None:
-        """Let this user alone read them; Triton lets everybody."""
+        """Let only this user read the files; Triton lets everybody."""
         for region in SHM.glob(f"{self.prefix}*"):
-            with suppress(OSError):  # it may go while we look
+            with suppress(OSError):  # the file may be removed at this moment
                 region.chmod(0o600)
 
     def remove(self) -> None:
-        """Remove them."""
+        """Remove the files."""
         _clear(self.prefix)
         self._held.close()
 
 
 def remove_left_regions() -> None:
-    """Remove those whose owner is gone, with its child processes."""
+    """Remove the regions whose owner and its child processes have ended."""
     for owner in SHM.glob(f"plates_*_{OWNER}"):
-        with suppress(OSError), ExitStack() as held:  # an owner has it, or it goes just now
+        with suppress(OSError), ExitStack() as held:  # its owner lives, or it goes just now
             opened = os.open(owner, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             hold(held, opened, fcntl.LOCK_NB)
             if is_same(owner, opened):
@@ -72,7 +73,7 @@ def remove_left_regions() -> None:
 
 
 def _clear(prefix: str) -> None:
-    """Remove what begins so, the owner's file last: it tells that the others may go."""
+    """Remove the files with a prefix; the lock file last, as it marks the others for removal."""
     owner = SHM / f"{prefix}{OWNER}"
     for region in {*SHM.glob(f"{prefix}*")} - {owner}:
         with suppress(OSError):

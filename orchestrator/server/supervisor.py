@@ -1,4 +1,4 @@
-"""Watches services, replaces the one that cannot be mended, and restarts them when asked to."""
+"""The supervisor of services: replaces those that cannot be repaired, and restarts on request."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from orchestrator.retries import Retries
 from orchestrator.server.backoff import Backoff
 
 AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
-"""A start may fail for want of memory or a port, which what died has not given back yet."""
+"""Retries of a start. It may lack memory or a port that the dead service has not yet released."""
 PAUSES_S = (1.0, 60.0)
-"""First and longest, before a service is started again that failed in a way nobody expected."""
+"""First and longest pause before a service is restarted after an unexpected error."""
 RENEWALS_S = (60.0, 3600.0)
-"""First and longest, before a worn service is renewed that could not be: two need much memory."""
+"""First and longest pause after a failed renewal of a worn service: two services need much
+memory."""
 EVERY_S = 0.2
 TERMINAL = Path("/dev/tty")
 
@@ -31,26 +32,26 @@ logger = logging.getLogger(__name__)
 
 
 class Service(Protocol):
-    """What runs and can die."""
+    """A service that can run and die."""
 
     def tend(self) -> bool:
-        """Mend what can be mended while it runs; False when it must be started again."""
+        """Repair what can be repaired while it runs; return False when it must be restarted."""
 
     def stop(self, timeout_s: float = 20.0) -> None:
-        """End it; calls in work have so long."""
+        """Stop it; calls in progress get this much time."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A service that is to run.
+    """A service to keep running, and how to start it.
 
     Attributes:
-        name: What it is called in messages.
+        name: The name of the service in messages.
         start: Starts it, or its successor, and waits until it is ready.
-        renew: Starts a successor, lets it take over, and stops the service; the successor is
-            given back, or the service itself where there can be none. It calls what it is given
-            again and again, which looks after the other services. Nobody renews it without.
-        is_worn: Says that a service should be renewed.
+        renew: Starts a successor, hands over to it, and stops the service. Returns the successor,
+            or the service itself if there can be no successor. Calls its argument again and again,
+            which looks after the other services. Without this function the service is not renewed.
+        is_worn: Tells whether the service should be renewed.
     """
 
     name: str
@@ -60,18 +61,17 @@ class Kept:
 
 
 def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) -> None:
-    """Start services and replace each that dies, until interrupted; the others are left alone.
+    """Start services and restart each one that dies, until interrupted; the others are not touched.
 
-    An unexpected error of one is logged, and that one alone is started again after a pause.
-    On SIGHUP those that can be renewed are: a restart that no caller notices.
+    An unexpected error of one service is logged, and only that service is restarted after a pause.
+    On SIGHUP, every service that can be renewed is renewed: clients do not notice this restart.
 
     Args:
-        kept: In the order in which they are started; they are stopped the other way round,
-            however the end comes.
-        tell: Says that all are there; whoever reads that may interrupt at once.
+        kept: The services in the order of their start; they are always stopped in reverse order.
+        tell: Called when all have started; a reader of its message may interrupt at once.
 
     Raises:
-        ServerError: One cannot be started, or not again.
+        ServerError: A service cannot be started, or cannot be restarted.
     """
     everybody = [_Watched(one) for one in kept]
     try:
@@ -94,9 +94,9 @@ def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) 
 
 @contextmanager
 def hear_restarts() -> Iterator[Callable[[], bool]]:
-    """Heed SIGHUP for the length of a `with` block: give what tells whether it came meanwhile.
+    """Handle SIGHUP for the length of a `with` block; gives a function that tells whether it came.
 
-    A process with a terminal gets it when that is closed: it ends then, as any other.
+    A process with a terminal gets SIGHUP when the terminal is closed: then it ends, as any other.
     """
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread() or _has_terminal():
@@ -133,7 +133,7 @@ class _Watched:
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept
-        self._service: Service | None = None  # None before its start, and while that has failed
+        self._service: Service | None = None  # None before its start, and while its start fails
         self._pause = Backoff(*PAUSES_S)
         self._renewals = Backoff(*RENEWALS_S)
 
@@ -141,10 +141,10 @@ class _Watched:
         self._service = self._kept.start()
 
     def tend(self) -> None:
-        """Look after it, and start it again where it died.
+        """Look after the service, and restart it if it died.
 
         Raises:
-            ServerError: It cannot be started again.
+            ServerError: It cannot be restarted.
         """
         if self._is_well() or not self._pause.is_over():
             return
@@ -159,13 +159,13 @@ class _Watched:
             logger.warning("%s is ready again", self._kept.name)
 
     def renew(self, others: Callable[[], None], *, is_asked: bool) -> None:
-        """Put a successor in its place where it is worn, or somebody asked for that.
+        """Replace the service by a successor if it is worn, or if that was asked for.
 
-        A worn service that could not be renewed is not renewed before a pause, unless asked to.
+        After a failed renewal, a worn service is renewed only after a pause, unless asked for.
 
         Args:
             others: Looks after the other services.
-            is_asked: Somebody did.
+            is_asked: The renewal was asked for.
         """
         kept, service = self._kept, self._service
         if service is None or not kept.renew:
@@ -175,7 +175,7 @@ class _Watched:
                 self._service = kept.renew(service, others)
             else:
                 return
-        except Exception:  # whether it runs still is seen when it is looked after
+        except Exception:  # the next `tend` finds out whether the service still runs
             logger.exception("%s could not be renewed", kept.name)
         if self._service is service:
             pause_s = self._renewals.fail()
@@ -183,7 +183,7 @@ class _Watched:
             logger.error(message, kept.name, pause_s)
 
     def stop(self, timeout_s: float = 20.0) -> None:
-        """End it, if it runs; its error does not keep the others from being ended."""
+        """Stop it, if it runs; its error does not keep the others from being stopped."""
         service, self._service = self._service, None
         try:
             if service:

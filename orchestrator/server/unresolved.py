@@ -1,8 +1,8 @@
-"""For a worker's Python, whose paths have to be ASCII: a link stays unresolved where it leads away.
+"""Keeps links unresolved in a worker's Python when they lead to a path that is not ASCII.
 
-A package that resolves its own `__file__` would be at a path that is not ASCII again, from which
-Python 3.12 loads no extension module (cv2). Each worker imports this at its start if its server
-has such links; nothing else may.
+A package that resolves its own `__file__` would get a path that is not ASCII again. Python 3.12
+loads no extension module (cv2) from such a path. Each worker imports this module at its start if
+its server has such links; no other code may import it.
 """
 
 import os.path
@@ -13,7 +13,7 @@ resolve: Callable[..., Any] = os.path.realpath
 
 
 def realpath(path: Any, **options: Any) -> Any:
-    """Resolve links as `os.path.realpath` does, unless the outcome is not ASCII."""
+    """Resolve links as `os.path.realpath` does, unless the result is not ASCII."""
     found = resolve(path, **options)
     return found if found.isascii() else os.path.abspath(path)  # noqa: PTH100
 

@@ -1,4 +1,4 @@
-"""New versions of a network beside the old ones, in a repository that a server is reading."""
+"""Adds a new version of a network to a repository that a server is reading."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from orchestrator.server.repository import check_models
 
 @dataclass(frozen=True)
 class NewVersion:
-    """What is to be added.
+    """A version of a network to add.
 
     Attributes:
         name: `yolo`, `stn` or `lprnet`.
         weights: Folder with the network's weights and their SHA256SUMS.
-        engine: Of the backend that the repository was written for; `auto`: the one of it that fits
-            this machine.
+        engine: An engine of the backend that the repository was written for; `auto` chooses the one
+            of that backend that fits this machine.
     """
 
     name: str
@@ -35,20 +35,20 @@ class NewVersion:
 def add_version(repository: Path, new: NewVersion) -> Path:
     """Export a network from other weights as the next version of its model.
 
-    The folder appears whole: a server that looks at this moment sees all of it or nothing.
+    The folder appears at once: a server that looks at this moment sees all of it or nothing.
 
     Args:
         repository: A repository that `plates export --out` wrote.
-        new: Which network.
+        new: The network and its weights.
 
     Returns:
         The version's folder.
 
     Raises:
-        SettingsError: No such model, a model for another backend, or a folder that cannot be
+        SettingsError: The model is missing, is for another backend, or its folder cannot be
             written.
-        WeightsError: The weight file is missing or not the listed one, or reads another alphabet
-            than the repository's texts are written in.
+        WeightsError: The weight file is missing, is not the listed one, or reads another alphabet
+            than the repository's texts.
     """
     check_models(repository)
     engine = _choose_engine(repository, new)

@@ -1,1 +1,1 @@
-"""What runs inside a Triton worker."""
+"""The code that runs inside a Triton worker."""

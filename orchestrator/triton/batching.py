@@ -1,4 +1,4 @@
-"""What Python-based backends share: a list of requests becomes one batch and is split again."""
+"""The base of Python-based backends: joins requests into one batch and splits the answer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from orchestrator.heartbeat import Heartbeat
 
 
 class Batch(Protocol):
-    """An array of whichever library; rows along the first axis."""
+    """An array of any library, with the rows along the first axis."""
 
     shape: Any
 
@@ -24,35 +24,36 @@ class Batch(Protocol):
 
 ArrayT = TypeVar("ArrayT", bound=Batch)
 Shapes = tuple[tuple[int, ...], ...]
-"""Of one row of each input, or of each whole input where the model never batches."""
+"""Shapes of one row of each input, or of each whole input if the model never batches."""
 
 MOST_SHAPES = 1000
-"""That are remembered; few pictures' sizes become other multiples of 32."""
+"""Most shapes that are remembered; few sizes of pictures become other multiples of 32."""
 
 RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
-"""Before the message of a module that refuses its input."""
+"""Prefix of the message of a module that rejects its input."""
 OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
-"""Words of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
+"""Texts in errors of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
 
 class BatchingModel(ABC, Generic[ArrayT]):
-    """One instance of a served network: one call at a time, each a list of requests.
+    """One instance of a served network. It handles one call, a list of requests, at a time.
 
-    A backend says how its library takes, joins, runs and gives arrays. A request that cannot be
-    inferred gets an error of its own; the others are answered.
+    A backend says how its library takes, joins, runs and gives arrays. A request that fails gets
+    its own error; the others are answered.
 
-    Whose fault it is: Triton has compared types and fixed dimensions with config.pbtxt before it
-    calls, so a request can be wrong only in a dimension that config.pbtxt leaves open (-1).
-    INVALID_ARG is the answer where there is one, nothing of that shape was ever answered, and
-    memory has not run out; INTERNAL, the network's own fault, is the answer to all else.
+    An error is either the client's or the network's own. Triton compares types and fixed dimensions
+    with config.pbtxt before it calls. So a request can be wrong only in a dimension that
+    config.pbtxt leaves open (-1). The error is INVALID_ARG if there is such a dimension, no input
+    of that shape was ever answered, and memory has not run out. All other errors are INTERNAL: the
+    network's own fault.
     """
 
     def configure(self, args: Mapping[str, str], default_file: str) -> Path:
-        """Note the tensors' names; return the file to load.
+        """Store the tensors' names; return the file to load.
 
         Args:
-            args: What Triton gives to `initialize`.
-            default_file: Name of the model's file where config.pbtxt names none.
+            args: The arguments that Triton passes to `initialize`.
+            default_file: Name of the model's file if config.pbtxt names none.
         """
         config = json.loads(args["model_config"])
         self.inputs = in_order([entry["name"] for entry in config["input"]])
@@ -70,7 +71,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     @abstractmethod
     def join(self, parts: Sequence[ArrayT]) -> ArrayT:
-        """Concatenate along the first axis."""
+        """Concatenate arrays along the first axis."""
 
     @abstractmethod
     def infer(self, inputs: Sequence[ArrayT]) -> tuple[ArrayT, ...]:
@@ -87,7 +88,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
                 rows = [self._row(request) for request in requests]
                 self.heartbeat.take(calls, _told(rows))
                 return [self._response(answer) for answer in self._infer_batch(rows)]
-            except Exception:  # find the request that is to blame; the others are answered
+            except Exception:  # find the request at fault; the others are answered
                 return [self._respond_alone(request) for request in requests]
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
@@ -139,7 +140,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
 
 def in_order(names: Sequence[str]) -> list[str]:
-    """Return tensors in the order of a network: by number (`output__1`), else as config.pbtxt does.
+    """Return tensors in a network's order: by number (`output__1`), else as in config.pbtxt.
 
     Source: Triton Inference Server, "PyTorch Backend", naming convention.
     """
@@ -150,7 +151,7 @@ def in_order(names: Sequence[str]) -> list[str]:
 
 
 def _told(rows: Iterable[Sequence[Batch]]) -> str:
-    """Return the shapes of requests' inputs in words."""
+    """Return the shapes of requests' inputs as text."""
     return ", ".join(str(list(array.shape)) for row in rows for array in row)
 
 

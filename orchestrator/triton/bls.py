@@ -1,4 +1,4 @@
-"""The seam to Triton: torch tensors to Triton tensors and back through DLPack, without copies."""
+"""Calls other models: torch tensors to Triton tensors and back through DLPack, without copies."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from orchestrator.triton import placement
 from orchestrator.triton.placement import CALLER
 
 AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size", "memory")
-"""Words of Triton when it is stopping, has unloaded a model, has lost a worker, is full or has no
-memory: another server, or this one a moment later, would have answered. Of a child's error nothing
-but the words arrives: Triton 2.51 calls every one of them internal."""
+"""Texts of Triton's errors when it stops, has unloaded a model, has lost a worker, is full or has
+no memory. Another server, or this one a moment later, would have answered. Only the text of a
+called model's error arrives here: Triton 2.51 calls every one internal."""
 
 
 class Served(Protocol):
-    """What a caller says of a Triton model: an entry of the registry, or anybody's own."""
+    """A Triton model from its caller's view: an entry of the registry, or any other model."""
 
     @property
     def outputs(self) -> Collection[str]:
-        """Names of the outputs that are wanted."""
+        """Names of the requested outputs."""
 
     @property
     def answers_on_cpu(self) -> bool:
-        """The answers are worked on there: Triton writes them there at once."""
+        """The caller works on the answers on the CPU, so Triton writes them there."""
 
 
 @dataclass(frozen=True)
 class Callee:
-    """A model that can be called and is none of our networks."""
+    """A model that can be called, but is none of our networks."""
 
     outputs: tuple[str, ...]
     answers_on_cpu: bool = True
@@ -47,10 +47,10 @@ Parameters = Mapping[str, str | int | float | bool]
 
 
 class InferAsync(Protocol):
-    """Calls a model and waits without holding up the other calls of the worker.
+    """Calls a model and waits, while other calls of the worker continue.
 
-    The outputs are Triton's tensors, because torch has none of text: `as_numpy()`, `to_torch`, or
-    into a response as they are.
+    The outputs are Triton's tensors, because torch has no tensors of text. Use `as_numpy()` or
+    `to_torch`, or put them into a response unchanged.
     """
 
     def __call__(
@@ -59,34 +59,34 @@ class InferAsync(Protocol):
 
 
 def to_torch(tensor: Any) -> Tensor:
-    """Return a Triton tensor's memory as a torch tensor, where it lies."""
+    """Return a Triton tensor's memory as a torch tensor, on the same device."""
     return from_dlpack(tensor)
 
 
 def to_triton(name: str, tensor: Tensor) -> Any:
-    """Return a torch tensor's memory as a Triton tensor; copies only what is not contiguous."""
+    """Return a torch tensor's memory as a Triton tensor; copies it only if it is not contiguous."""
     return pb_utils.Tensor.from_dlpack(name, tensor.contiguous())
 
 
 def infer_for(
     request: Any, models: Mapping[str, Served] = NETWORKS, heartbeat: Heartbeat | None = None
 ) -> Infer:
-    """Return an `Infer` that calls other models on behalf of one request.
+    """Return an `Infer` that calls other models for one request.
 
-    The children inherit the request's id, deadline and trace. A request that its caller has
-    given up is not carried on.
+    The calls inherit the request's id, deadline and trace. A request that its client has cancelled
+    is not continued.
 
     Args:
-        request: Triton's, of the model that calls.
-        models: What may be called, by name.
-        heartbeat: Of the worker, which says so while it waits for another model.
+        request: Triton's request to the calling model.
+        models: The models that may be called, by name.
+        heartbeat: The worker's heartbeat, which is told when the worker waits for another model.
     """
     is_first = True
     heartbeat = heartbeat or Heartbeat()
 
     def infer(model: str, tensors: Tensors) -> Tensors:
         nonlocal is_first
-        if is_first:  # asking takes 0.2 ms: once is enough
+        if is_first:  # asking takes 0.2 ms, so it is done once
             _check_wanted(request)
         is_first = False
         child = _child(request, model, models[model], tensors)
@@ -103,13 +103,13 @@ def infer_for(
 
 
 def infer_async_for(request: Any, models: Mapping[str, Served]) -> InferAsync:
-    """Return what `infer_for` does for an `async def execute`, with any number of calls in work.
+    """Return an `infer_for` for an `async def execute`, with any number of calls at once.
 
-    Whether the caller still waits is asked before each call: such requests are long ones.
+    Such requests are long, so each call first checks that the client still waits.
 
     Args:
-        request: Triton's, of the model that calls.
-        models: What may be called, by name.
+        request: Triton's request to the calling model.
+        models: The models that may be called, by name.
     """
 
     async def infer(
@@ -153,7 +153,7 @@ def _child(
 
 
 def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
-    """Write fractions as text: Triton's workers can send no others."""
+    """Write fractions as text: Triton's workers cannot send floats."""
     return {
         name: repr(value) if isinstance(value, float) else value
         for name, value in parameters.items()
@@ -161,7 +161,7 @@ def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
 
 
 def _memory(model: Served) -> dict[str, Any]:
-    """Return where the outputs shall be; without a word they stay where the model leaves them."""
+    """Return where the outputs shall be; without this they stay where the model leaves them."""
     if not model.answers_on_cpu:
         return {}
     return {"preferred_memory": pb_utils.PreferredMemory(pb_utils.TRITONSERVER_MEMORY_CPU, 0)}

@@ -1,4 +1,4 @@
-"""Whose plates a worker reads."""
+"""The plate formats and the canary that lie beside a model's code."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ def formats_beside(args: Mapping[str, str]) -> Formats:
     """Return the plate formats that lie beside a model's code.
 
     Args:
-        args: What Triton gives to `initialize`.
+        args: The arguments that Triton passes to `initialize`.
 
     Raises:
-        SettingsError: There are none: what the reader says could be any country's.
+        SettingsError: The file is missing, so the country of the reader's texts is unknown.
     """
     return read_formats(_folder(args) / FORMATS_FILE)
 
 
 def canary_beside(args: Mapping[str, str]) -> CanaryPicture:
-    """Return the picture that lies beside a model's code, a grey one where none does."""
+    """Return the canary that lies beside a model's code; a grey picture if there is none."""
     return read_canary(_folder(args))
 
 

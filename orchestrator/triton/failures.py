@@ -1,4 +1,4 @@
-"""What a request's caller is told when it fails; needs neither PyTorch nor a network."""
+"""The error response of a failed request; needs neither PyTorch nor a network."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError
 
 
 def failed(error: PlateError) -> Any:
-    """Return the response that tells one caller what was wrong."""
+    """Return the response that tells one client the error."""
     return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error), _code_of(error)))
 
 
 def _code_of(error: PlateError) -> Any:
-    # Looked up when needed: Triton fills its module in after it has imported the model.
+    # Looked up here, not at import: Triton fills its module only after it has imported the model.
     codes = pb_utils.TritonError
     kinds = {
         RequestError: codes.INVALID_ARG,

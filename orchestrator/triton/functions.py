@@ -1,4 +1,4 @@
-"""A Python model that is one function: arrays in and out, in the order of config.pbtxt."""
+"""A Python model from one function: arrays in and out, in the order of config.pbtxt."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
 Function = Callable[..., Sequence[npt.NDArray[Any]]]
-"""Takes every input as an array, gives every output."""
+"""A function that takes every input as an array and returns every output."""
 
 
 class FunctionModel:
-    """One instance of a model that is a function; a request that fails fails alone."""
+    """One instance of a model that is a function; a failing request does not affect others."""
 
     prepare: Callable[[], Function]
 
@@ -41,7 +41,7 @@ class FunctionModel:
         with self.heartbeat.work([request.request_id()]):
             try:
                 return pb_utils.InferenceResponse(self._answer(request))
-            except Exception as reason:  # this request fails, the worker goes on
+            except Exception as reason:  # only this request fails; the worker continues
                 error = explain(reason)
                 log_failure(request.request_id(), error)
                 return failed(error)
@@ -54,16 +54,16 @@ class FunctionModel:
 
 
 def _check(name: str, array: npt.NDArray[Any], kind: Any) -> npt.NDArray[Any]:
-    """Return an output as it is; Triton itself would pass another type on under its name."""
+    """Return an output unchanged, if it has its type; Triton would not check the type itself."""
     if array.dtype != np.dtype(kind):
         raise ModelError(f"{name}: wanted {np.dtype(kind)} by config.pbtxt, got {array.dtype}")
     return array
 
 
 def model_of(prepare: Callable[[], Function]) -> type[FunctionModel]:
-    """Return what Triton looks for in a model.py under the name `TritonPythonModel`.
+    """Return the class `TritonPythonModel` that Triton expects in a model.py.
 
     Args:
-        prepare: Makes the function, once in each instance.
+        prepare: Makes the function; called once in each instance.
     """
     return type("TritonPythonModel", (FunctionModel,), {"prepare": staticmethod(prepare)})

@@ -1,6 +1,6 @@
-"""What `plate_recognition` counts, on Triton's metrics port beside what Triton counts itself.
+"""The metrics of `plate_recognition`, on Triton's metrics port beside Triton's own.
 
-Triton adds up what all workers of the model tell it. An update takes 20 us.
+Triton adds up the values of all workers of the model. An update takes 20 us.
 
 Source: Prometheus, "Metric and label naming"; Triton Inference Server, "Custom Metrics".
 """
@@ -39,14 +39,15 @@ WIDTHS_PX = (20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0, 130.0, 170.0, 220.0, 300
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics of one name, one for each value of the label.
+    """Metrics with one name, one for each value of the label.
 
     Attributes:
-        name: What it is called, with its unit.
+        name: The name of the metrics, with its unit.
         kind: Counter, gauge or histogram.
-        help: What it counts.
+        help: Description of the counts.
         label: The label's name; none when empty.
-        values: What the label can be; all are there from the start, so that a rate sees the first.
+        values: All values of the label; each exists from the start, so that a rate includes the
+            first event.
         buckets: Upper bounds of a histogram.
     """
 
@@ -86,7 +87,7 @@ FAMILIES = (
 
 
 class Metrics:
-    """Notes what became of each request."""
+    """Counts the outcome of each request."""
 
     def __init__(self, maker: Any) -> None:
         """Create every metric.
@@ -94,7 +95,7 @@ class Metrics:
         Args:
             maker: Triton's class `MetricFamily`.
         """
-        # Triton wants the families to outlive their metrics.
+        # Triton requires that the families outlive their metrics.
         self._made = {
             family: maker(family.name, family.help, getattr(maker, family.kind))
             for family in FAMILIES

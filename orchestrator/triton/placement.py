@@ -1,8 +1,8 @@
-"""Where the tensors between the models lie: told to the server's log when asked to, for a check.
+"""Logs the devices of the tensors between models, on request, for a check.
 
-With `PLATES_TRACE_PLACEMENT` in the environment of the server each tensor of each call to another
-model is told twice, by the caller and by the worker that runs the model: Triton may have moved it
-in between.
+This needs `PLATES_TRACE_PLACEMENT` in the environment of the server. Then each tensor of each call
+to another model is logged twice: by the caller, and by the worker that runs the model. Triton may
+have moved the tensor in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LINE = re.compile(r"^placement (\w+) (\w+) (\w+) (\S+)$", re.MULTILINE)
 
 
 class Placement(NamedTuple):
-    """Where one tensor was, as PyTorch names devices: `cpu`, `cuda:0`."""
+    """The device of one tensor, with its name in PyTorch: `cpu`, `cuda:0`."""
 
     model: str
     seen_by: str
@@ -28,10 +28,10 @@ class Placement(NamedTuple):
 
 
 def tell(model: str, seen_by: str, tensor: str, device: object) -> None:
-    """Write a line to the server's log, past its filter and in one piece."""
+    """Write a complete line to the server's log; Triton's log filter does not apply."""
     os.write(2, f"placement {model} {seen_by} {tensor} {device}\n".encode())
 
 
 def parse(log: Iterable[str]) -> list[Placement]:
-    """Find what was told among the lines of a log."""
+    """Return the placements in the lines of a log."""
     return [Placement(*found) for line in log for found in LINE.findall(line)]

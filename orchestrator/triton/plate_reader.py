@@ -1,4 +1,4 @@
-"""The last step of the ensemble `plate_reader`: logits become a text and its scores."""
+"""The last step of the ensemble `plate_reader`: turns logits into a text and its scores."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
 NOWHERE = Plate(xyxy=(0, 0, 0, 0))
-"""Where the crop comes from is its sender's to know."""
+"""A plate without a position: only the sender knows where the crop comes from."""
 
 
 class TritonPythonModel:
-    """One worker: one call at a time, none of its failures reaches another call."""
+    """One worker: it handles one call at a time; a failure does not affect another call."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
@@ -40,7 +40,7 @@ class TritonPythonModel:
         try:
             with self.heartbeat.work([request.request_id()]):
                 plates = self._read(request)
-        except Exception as reason:  # this request fails, the worker goes on
+        except Exception as reason:  # only this request fails; the worker continues
             error = explain(reason)
             log_failure(request.request_id(), error)
             return failed(error)

@@ -29,11 +29,11 @@ from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.warm_up import warm_up
 
 SLOWEST_FILE = 10e6
-"""Bytes of a picture file that are decoded in a second at least; 25 million were seen."""
+"""Least bytes of a picture file that are decoded in a second; 25 million were measured."""
 
 
 class TritonPythonModel:
-    """One worker: one call at a time, none of its failures reaches another call."""
+    """One worker: it handles one call at a time; a failure does not affect another call."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         config = json.loads(args["model_config"])
@@ -41,7 +41,7 @@ class TritonPythonModel:
         self.formats = formats_beside(args)
         on_gpu = args["model_instance_kind"] == "GPU"
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
-        torch.set_num_threads(1)  # the networks have the cores
+        torch.set_num_threads(1)  # the networks use the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
         warm_up(self.settings, self.formats, canary_beside(args).file)
@@ -64,7 +64,7 @@ class TritonPythonModel:
             of_plates = [name for name in names if name in contract.OUTPUTS]
             plates = self._recognize(request, of_plates, watch)
             arrays = contract.to_arrays(plates, of_plates)
-        except Exception as reason:  # this request fails, the worker goes on
+        except Exception as reason:  # only this request fails; the worker continues
             error = explain(reason)
             watch.finish()
             if is_counted:
@@ -97,7 +97,7 @@ class TritonPythonModel:
         return recognize(picture, infer, settings, formats=self.formats, outputs=outputs)
 
     def _picture_of(self, request: Any, sent: Mapping[str, Any], settings: Settings) -> Tensor:
-        """Return the request's picture, from whichever of the inputs it came in."""
+        """Return the request's picture, from any of the inputs that can carry it."""
         if len(sent) != 1:
             raise PictureError(
                 f"inputs: wanted exactly one of {contract.PICTURE} and {contract.ENCODED}, "

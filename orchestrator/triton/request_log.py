@@ -1,4 +1,4 @@
-"""The server's log of requests: a line for each that failed, none for one that was answered."""
+"""The server's log of requests: a line for each failed request, none for the others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from orchestrator.contract import unmark
 from orchestrator.errors import Overloaded, PlateError
 
 LONGEST = 2000
-"""Characters of a message or traceback that are kept: a line stays a line."""
+"""Most characters of a message or traceback, so that it stays one line of the log."""
 
 
 def explain(error: Exception) -> PlateError:
-    """Return our own errors as they are; any other is a fault of ours and becomes one of them.
+    """Return our own errors unchanged; turn any other into a PlateError, as a fault in our code.
 
-    That there is no memory is none: another worker may have some.
+    Lack of memory is not such a fault: another worker may have some.
     """
     if isinstance(error, PlateError):
         return error
@@ -29,11 +29,11 @@ def explain(error: Exception) -> PlateError:
 
 
 def log_failure(request_id: str, error: PlateError) -> None:
-    """Write one line of JSON to the server's standard error, past Triton's own format and filter.
+    """Write one line of JSON to the server's standard error, without Triton's format and filter.
 
     Args:
-        request_id: The client's; empty where it sent none.
-        error: Why the request failed; the traceback is told of a fault of ours alone.
+        request_id: The client's request id; empty if it sent none.
+        error: The reason; a traceback is included only for faults in our code.
     """
     line = {
         "time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),

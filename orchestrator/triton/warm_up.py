@@ -1,6 +1,6 @@
-"""A request that never was, so that the first real one finds everything imported and allocated.
+"""An artificial request, so that the first real one finds everything imported and allocated.
 
-Triton's own warm-up cannot do it: it would call the other models before they are loaded.
+Triton's own warm-up cannot do this: it would call the other models before they are loaded.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from orchestrator.settings import Settings
 
 
 def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
-    """Take a picture file through all that happens in the worker itself.
+    """Run all steps of the worker itself on a picture file.
 
     Returns:
-        Its plates: one, and a square one where plates may have two lines.
+        Its plates: one, and a square one if plates may have two lines.
     """
     picture = decode(file, max_pixels=settings.max_pixels)
     rows = [[8.0, 8, 88, 28, 1, 0], [8.0, 40, 48, 70, 1, 0]][: 2 if formats.layouts(2) else 1]
 
     def answer(model: str, tensors: Tensors) -> Tensors:
-        """Answer as the networks might: sure plates, straight, of which nothing can be read."""
+        """Answer as the networks might: straight plates, high scores, and no readable text."""
         sent = tensors[INPUT]
         if model == DETECTOR:
             return {OUTPUT: torch.tensor([rows])}

@@ -1,1 +1,1 @@
-"""Archives of any size: pictures of a disk or of object storage to Parquet, spread by Ray Data."""
+"""Recognises archives of any size: from a disk or object storage to Parquet, with Ray Data."""

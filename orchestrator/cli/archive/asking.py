@@ -1,4 +1,4 @@
-"""What an actor asks about pictures: the networks in its own process, or a server."""
+"""The recogniser of an actor: networks in its own process, or a server."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from orchestrator.triton.request_log import explain
 
 @dataclass(frozen=True)
 class Networks:
-    """The networks, to be loaded by each actor.
+    """The networks, which each actor loads.
 
     Attributes:
-        weights: Folder of the weights, ours when None.
-        formats: What the plates may say, what lies beside the weights when None.
-        engine: What runs them.
+        weights: Folder of the weights; None means ours.
+        formats: File of the plate formats; None means the file beside the weights.
+        engine: The engine of the networks.
         on_gpu: They run on the GPU that the actor was given.
         threads: CPU threads of one inference.
     """
@@ -34,7 +34,7 @@ class Networks:
     threads: int = 1
 
     def identify(self) -> str:
-        """Return what tells them from others: the digests of their files.
+        """Return an identifier of these networks: the digests of their files.
 
         Raises:
             WeightsError: The weights or their formats cannot be used.
@@ -47,7 +47,7 @@ class Networks:
 
     @contextmanager
     def open(self) -> Iterator[NetworksHere]:
-        """Load them.
+        """Load the networks.
 
         Raises:
             PlateError: They cannot be used.
@@ -62,13 +62,13 @@ class Networks:
 
 @dataclass(frozen=True)
 class Server:
-    """A server that runs.
+    """A running server.
 
     Attributes:
-        url: As `PlateClient` takes it.
-        key: API key; not told in logs.
-        timeout_s: Longest that a call may take.
-        retries: How often one is sent again.
+        url: The URL, in the form for `PlateClient`.
+        key: API key; not written to logs.
+        timeout_s: Longest time of a call.
+        retries: Most retries of a call.
     """
 
     url: str
@@ -77,7 +77,7 @@ class Server:
     retries: int = 8
 
     def identify(self) -> str:
-        """Return what tells its answers from another's: that a server gave them."""
+        """Return an identifier that says only that a server gave the answers."""
         return "server"
 
     @contextmanager
@@ -90,7 +90,7 @@ class Server:
 
 
 class NetworksHere:
-    """Recognises in this process what a server would, from any thread."""
+    """Recognises pictures in this process as a server would; any thread may call it."""
 
     def __init__(self, networks: Networks) -> None:
         """Load the networks.
@@ -112,7 +112,8 @@ class NetworksHere:
         """Return the plates of a picture file.
 
         Raises:
-            PlateError: It cannot be recognised; a fault of ours is one, too, and ends no other.
+            PlateError: It cannot be recognised. A fault in our code also raises this error, and
+                ends no other picture.
         """
         import torch
 
@@ -120,7 +121,7 @@ class NetworksHere:
         from orchestrator.pipeline import recognize
         from orchestrator.settings import Settings
 
-        torch.set_flush_denormal(True)  # of this thread
+        torch.set_flush_denormal(True)  # set for this thread
         settings = Settings().updated(parameters)
         try:
             bgr = decode(picture, max_pixels=settings.max_pixels).to(self._device)
@@ -131,5 +132,5 @@ class NetworksHere:
 
 
 def identify(asked: Networks | Server, parameters: Mapping[str, Any]) -> str:
-    """Return what decides the answers beside the pictures, as one text."""
+    """Return, as one text, everything beside the pictures that the answers depend on."""
     return f"{asked.identify()} {json.dumps(dict(parameters), sort_keys=True)}"

@@ -30,11 +30,11 @@ from orchestrator.cli.serving import (
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
-# Everything heavy is imported when the command runs, so that --help is quick.
+# Heavy modules are imported when the command runs, so that --help is quick.
 
 SPREAD_PANEL = "How the work is spread"
 IN_FLIGHT_HERE = 2
-"""Pictures that an actor with networks of its own has in work: one is unpacked or read while the
+"""Pictures that an actor with its own networks processes at once. One is unpacked or read while the
 other is in the detector."""
 EXAMPLES = """
 Recognise the number plates of a whole archive, to Parquet files.
@@ -163,7 +163,7 @@ def archive(
             calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
             job = Job(*places, Server(url, key, timeout, retries), parameters, calls)
         else:
-            Settings().updated(parameters)  # the limits of the networks here
+            Settings().updated(parameters)  # the limits of the networks in this process
             gpus = _count_gpus(device, address)
             spread = Spread.of_networks(actors, threads, gpus, address, is_told=verbose)
             networks = Networks(weights, formats, engine, bool(spread.gpus), spread.cpus)
@@ -176,10 +176,10 @@ archive.__doc__ = EXAMPLES
 
 
 def _count_gpus(device: Device, address: str) -> int:
-    """Return the graphics processors of this machine that may be used; of a cluster one an actor.
+    """Return the number of GPUs to use on this machine; on a cluster, one for each actor.
 
     Raises:
-        SettingsError: One was insisted on, and there is none here.
+        SettingsError: A GPU was required, and this machine has none.
     """
     if device is Device.CPU or (address and device is Device.AUTO):
         return 0

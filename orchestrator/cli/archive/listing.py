@@ -1,4 +1,4 @@
-"""The pictures of an archive: their names and sizes, in an order that is always the same."""
+"""Lists the pictures of an archive, their paths and sizes, always in the same order."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class Listed(NamedTuple):
 
 
 class Listing:
-    """Lists an archive folder by folder, so that memory holds the names of one folder at a time.
+    """Lists an archive folder by folder, so that memory holds the names of only one folder.
 
     Attributes:
         skipped: Files that are no pictures.
     """
 
     def __init__(self, archive: Place) -> None:
-        """Prepare to list.
+        """Prepare the list.
 
         Raises:
-            SettingsError: There is no such folder, or its storage cannot be reached.
+            SettingsError: The folder does not exist, or its storage cannot be reached.
         """
         self._archive = archive
         self._storage = archive.open()
@@ -47,7 +47,7 @@ class Listing:
             raise SettingsError(f"{archive.name}: no such folder")
 
     def pictures(self) -> Iterator[Listed]:
-        """Yield the pictures, ordered by their paths; hidden ones are left out.
+        """Yield the pictures, ordered by their paths, without hidden ones.
 
         Raises:
             SettingsError: A folder cannot be read.
@@ -55,13 +55,13 @@ class Listing:
         return self._on_disk() if self._archive.is_on_disk else self._below(self._archive.path)
 
     def _on_disk(self) -> Iterator[Listed]:
-        """List as `plates recognize` does: links are followed once, drawings are left out."""
+        """List as `plates recognize` does: follow each link once, and leave drawings out."""
         for source in self._finder.find([self._archive.path]):
             if not source.is_there:  # a folder that may not be read
                 raise SettingsError(f"{source.name}: cannot be listed")
             try:
                 size = os.stat(source.name).st_size  # noqa: PTH116 - a name may be no UTF-8
-            except OSError:  # gone since, or a link to nowhere: its reading says so
+            except OSError:  # removed since, or a broken link: reading it gives the error
                 size = 0
             yield Listed(str(source.below), size)
 

@@ -1,4 +1,4 @@
-"""The packages that an archive needs beside those of the networks or the client."""
+"""The packages that an archive needs, in addition to those of the networks or the client."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ BRINGS = "pip install -e '.[archive]'"
 
 
 def load(name: str) -> Any:
-    """Import a module of Ray or PyArrow: `pyarrow.fs`.
+    """Import a module of Ray or PyArrow, for example `pyarrow.fs`.
 
     Raises:
-        ExtraError: Its package is not installed, or does not go with the others that are.
+        ExtraError: Its package is missing, or does not fit the other packages.
     """
     try:
         return import_module(name)
@@ -28,12 +28,12 @@ def load(name: str) -> Any:
 
 
 def check_packages() -> None:
-    """See that what an archive needs is there, before anything is begun.
+    """Check that the packages for an archive are installed, before any work starts.
 
-    Ray is not imported yet: when it is, it reads its settings.
+    This does not import Ray yet: Ray reads its settings at import.
 
     Raises:
-        ExtraError: It is not.
+        ExtraError: A package is missing.
     """
     load("pyarrow.fs")
     if find_spec("ray") is None:

@@ -1,7 +1,7 @@
-"""An archive in partitions: each is one file of results, done or not, and named by what it holds.
+"""Partitions of an archive: each is one file of results, named by a digest of its pictures.
 
-That makes a run resumable without a list of what was done: a file that is there is done, and a file
-is there as a whole or not at all.
+A run can therefore be resumed without a list of finished work. A file that exists is done, and a
+file is written completely or not at all.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from orchestrator.cli.archive.listing import Listed
 
 LONGEST = 2
-"""A partition ends at so many times its usual size at the latest."""
+"""Most pictures of a partition, as a multiple of the usual number."""
 DIGEST_BYTES = 16
 PREFIX, SUFFIX = "part-", ".parquet"
 
 
 @dataclass(frozen=True)
 class Partition:
-    """Pictures whose results are one file.
+    """Pictures whose results are in one file.
 
     Attributes:
-        name: Of that file: a digest of what is asked, and of the names and sizes of the pictures.
-        pictures: In their order.
+        name: Name of that file: a digest of the question, and of the pictures' names and sizes.
+        pictures: The pictures in their order.
     """
 
     name: str
@@ -33,14 +33,14 @@ class Partition:
 
 
 def cut(pictures: Iterable[Listed], usual: int, asked: str) -> Iterator[Partition]:
-    """Cut a listing where the names themselves say so, after one picture of `usual` on average.
+    """Cut a listing into partitions of `usual` pictures on average; the names decide where.
 
-    A picture more or less in an archive changes one partition, not all that come after it.
+    One picture more or less in an archive then changes one partition, not all later ones.
 
     Args:
-        pictures: In an order that is always the same.
-        usual: Pictures of a partition; none has more than twice as many.
-        asked: What decides the answers beside the pictures: other settings, other partitions.
+        pictures: The pictures, always in the same order.
+        usual: Usual number of pictures of a partition; none has more than twice as many.
+        asked: All else that the answers depend on: other settings give other partitions.
 
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).
@@ -56,7 +56,7 @@ def cut(pictures: Iterable[Listed], usual: int, asked: str) -> Iterator[Partitio
 
 
 def is_part(name: str) -> bool:
-    """Tell whether a file is named like one of results."""
+    """Tell whether a file has the name of a file of results."""
     return name.startswith(PREFIX) and name.endswith(SUFFIX)
 
 
@@ -68,5 +68,5 @@ def _ends_partition(picture: Listed, usual: int) -> bool:
 def _to_partition(pictures: list[Listed], asked: str) -> Partition:
     digest = hashlib.blake2b(asked.encode(), digest_size=DIGEST_BYTES)
     for below, size in pictures:
-        digest.update(b"\0%s\0%d" % (os.fsencode(below), size))  # no name has a null byte
+        digest.update(b"\0%s\0%d" % (os.fsencode(below), size))  # names contain no null byte
     return Partition(f"{PREFIX}{digest.hexdigest()}{SUFFIX}", tuple(pictures))

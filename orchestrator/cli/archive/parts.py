@@ -1,4 +1,4 @@
-"""Files of results: one a partition, there as a whole or not at all."""
+"""Files of results: one for each partition, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from orchestrator.cli.recognition.entry import COLUMNS, Row
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 
 MORE = ("archive", "bytes")
-"""Columns beside those of `plates recognize --parquet`: the folder that was named, and the size of
+"""Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of
 the picture's file."""
 FAILED = ".failed"
-"""How an empty file ends, beside one of results, that says that pictures of it failed. Its name
-begins with a point: readers of Parquet pass over it."""
+"""Suffix of an empty file beside a file of results, some of whose pictures failed. Its name begins
+with a point, so that readers of Parquet ignore it."""
 
 
 class Parts:
-    """The folder that results go to."""
+    """The folder of the results."""
 
     def __init__(self, folder: Place) -> None:
-        """Prepare it.
+        """Prepare the folder.
 
         Raises:
             SettingsError: It cannot be reached.
@@ -35,7 +35,7 @@ class Parts:
         self._folder, self._storage = folder, folder.open()
 
     def find(self) -> set[str]:
-        """Return the names of the files that are there.
+        """Return the names of the files of results.
 
         Raises:
             SettingsError: The folder cannot be read.
@@ -43,7 +43,7 @@ class Parts:
         return set(filter(is_part, self._list()))
 
     def find_failed(self) -> set[str]:
-        """Return the names of the files that have pictures which failed.
+        """Return the names of the files that have failed pictures.
 
         Raises:
             SettingsError: The folder cannot be read.
@@ -52,7 +52,7 @@ class Parts:
         return {f"{found[1]}{SUFFIX}" for found in map(noted.fullmatch, self._list()) if found}
 
     def read_failed(self, name: str) -> list[Row]:
-        """Return the rows of a file that has pictures which failed; none of any other file.
+        """Return the rows of a file that has failed pictures; no rows for any other file.
 
         Raises:
             SettingsError: The folder cannot be read.
@@ -62,16 +62,16 @@ class Parts:
         try:
             with self._storage.open_input_file(self._folder.inside(name)) as file:
                 table = load("pyarrow.parquet").read_table(file)
-        except (OSError, ValueError):  # it is not there, or damaged: all is done again
+        except (OSError, ValueError):  # missing or damaged: all of it is done again
             return []
         is_ours = table.schema == _schema(load("pyarrow"))
         return cast("list[Row]", table.to_pylist()) if is_ours else []
 
     def check_writable(self) -> None:
-        """See that files can be written, before hours of work: one is, and is removed again.
+        """Check that files can be written, before hours of work, by writing and removing one.
 
         Raises:
-            SettingsError: They cannot.
+            SettingsError: They cannot be written.
         """
         name = self._folder.inside(f".plates-{uuid.uuid4().hex}")
         if self._folder.is_on_disk:
@@ -80,10 +80,10 @@ class Parts:
         ask(self._folder, lambda: self._storage.delete_file(name))
 
     def write(self, name: str, rows: Sequence[Row]) -> None:
-        """Write a file; it is seen when all of it is there, and replaces one of its name.
+        """Write a file; it appears when it is complete, and replaces a file of the same name.
 
-        That some of its pictures failed is noted beside it: before it is there, so that a run that
-        is killed in between does too much rather than too little.
+        The mark for failed pictures is written before the file itself. A run that is killed between
+        the two then repeats work, but loses none.
 
         Raises:
             SettingsError: It cannot be written.
@@ -100,7 +100,7 @@ class Parts:
         table = pyarrow.Table.from_pylist([*rows], schema=_schema(pyarrow))
         load("pyarrow.parquet").write_table(table, buffer, compression="zstd")
         content, path = buffer.getvalue(), self._folder.inside(name)
-        if not self._folder.is_on_disk:  # an object is there when its upload is complete
+        if not self._folder.is_on_disk:  # an object appears when its upload is complete
             ask(self._folder, partial(self._put, path, content))
             return
         aside = self._folder.inside(f".{name}-{uuid.uuid4().hex}")
@@ -108,11 +108,11 @@ class Parts:
             ask(self._folder, partial(self._put, aside, content))
             ask(self._folder, lambda: self._storage.move(aside, path))
         finally:
-            with suppress(OSError):  # it is gone where all went well
+            with suppress(OSError):  # the file is gone after a success
                 self._storage.delete_file(aside)
 
     def remove(self, name: str) -> None:
-        """Remove a file, and the note that some of its pictures failed.
+        """Remove a file, and the mark of its failed pictures.
 
         Raises:
             SettingsError: It cannot be removed.

@@ -1,4 +1,4 @@
-"""Where an archive and its results lie: folders of a disk, of S3-compatible storage, of GCS."""
+"""Folders of an archive and its results: on a disk, S3-compatible storage or GCS."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from orchestrator.cli.archive.packages import load
 from orchestrator.errors import SettingsError
 
 S3, GCS, DISK = "s3", "gs", ""
-"""How their URLs begin."""
+"""Schemes of the storages' URLs."""
 AnswerT = TypeVar("AnswerT")
 WANTED = "a folder, s3://bucket/folder or gs://bucket/folder"
 ENDPOINTS = {
     S3: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
     GCS: ("STORAGE_EMULATOR_HOST",),
 }
-"""Variables that name a storage of one's own, as the tools of AWS and Google have them."""
+"""Variables for the URL of a private storage, with the names that AWS and Google use."""
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-ANY_REGION = "us-east-1"  # what storage of one's own, MinIO say, expects to be called
+ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, expects
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder, on whichever storage; it can be sent to another process, which opens it anew.
+    """A folder on any storage; another process can receive it and open it again.
 
     Attributes:
-        name: As it was named, without a slash at the end.
+        name: Its name on the command line, without a slash at the end.
         scheme: `s3`, `gs`, or empty for a disk.
-        path: On its storage; absolute on a disk, from the bucket on elsewhere.
-        endpoint: URL of the storage where it is not AWS's or Google's own.
-        region: Of S3; empty where it is to be found out.
+        path: Its path on the storage: absolute on a disk, else beginning with the bucket.
+        endpoint: URL of the storage, if it is not AWS's or Google's own.
+        region: Region of S3; empty if it must be found out.
     """
 
     name: str
@@ -44,10 +44,10 @@ class Place:
 
     @classmethod
     def named(cls, name: str, environ: Mapping[str, str] = os.environ) -> Place:
-        """Return the folder that a command line names.
+        """Return the folder for a name on the command line.
 
         Raises:
-            SettingsError: It is on no storage that is known, or in no bucket.
+            SettingsError: The storage is unknown, or the bucket is missing.
         """
         scheme, sign, path = name.partition("://")
         if not sign:
@@ -64,14 +64,14 @@ class Place:
         return self.scheme == DISK
 
     def open(self) -> Any:
-        """Return the `pyarrow.fs.FileSystem` that it lies on.
+        """Return the `pyarrow.fs.FileSystem` of the folder.
 
-        Credentials are found as the tools of AWS and Google find them: in variables, in files of
-        the home folder, or of the machine itself.
+        Credentials come from the same places as for the tools of AWS and Google. These are
+        variables, files in the home folder, or the machine itself.
 
         Raises:
             ExtraError: PyArrow is not installed.
-            SettingsError: The storage cannot be reached, or it is no URL.
+            SettingsError: The storage cannot be reached, or its URL is invalid.
         """
         fs = load("pyarrow.fs")
         if self.is_on_disk:
@@ -85,15 +85,15 @@ class Place:
         return ask(self, lambda: fs.S3FileSystem(region=region, **at))
 
     def inside(self, below: str) -> str:
-        """Return the path, on its storage, of what lies below it."""
+        """Return the path on the storage of a file below this folder."""
         return f"{self.path.rstrip('/')}/{below}"
 
 
 def ask(place: Place, question: Callable[[], AnswerT]) -> AnswerT:
-    """Return what a storage answers.
+    """Return the answer of a storage.
 
     Raises:
-        SettingsError: It cannot be reached, or does not allow it.
+        SettingsError: The storage cannot be reached, or does not allow the question.
     """
     try:
         return question()

@@ -1,4 +1,4 @@
-"""The story: list, leave out what is done, spread the rest, sum up."""
+"""The run over an archive: lists it, skips finished partitions, spreads the rest and sums up."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ from orchestrator.cli.recognition.totals import Totals
 from orchestrator.errors import PlateError, ServerError
 
 AWAY = 3
-"""Partitions in a row without an answer of the server or storage, after which the rest is not
-tried."""
+"""After this many partitions in a row without an answer of the server or storage, the run ends."""
 
 
 @dataclass
 class Run:
-    """Does an archive.
+    """Runs the recognition of an archive.
 
     Attributes:
-        job: What is to be done.
-        spread: Over what.
-        usual: Pictures of a partition.
+        job: The job of the actors.
+        spread: The actors and cores for the work.
+        usual: Usual number of pictures of a partition.
         is_pruned: Files of results that belong to no partition any more are removed.
-        screen: Shows how far it is.
-        totals: What it came to.
+        screen: Shows the progress.
+        totals: The counts of the run.
     """
 
     job: Job
@@ -47,10 +46,10 @@ class Run:
     _away: int = 0
 
     def run(self) -> int:
-        """Do what is not done yet, and return the exit code.
+        """Do the unfinished partitions; return the exit code.
 
         Raises:
-            PlateError: Nothing could be begun; the message says why.
+            PlateError: The work could not start; the message gives the reason.
         """
         listing, parts = Listing(self.job.archive), Parts(self.job.out)
         parts.check_writable()
@@ -74,7 +73,7 @@ class Run:
     def _leave_out_done(
         self, partitions: Iterable[Partition], found: set[str], done: set[str]
     ) -> Iterator[Partition]:
-        """Yield what has no file yet, or one with pictures that failed; note the names of all."""
+        """Yield partitions without a file or with failed pictures; note the names of all."""
         for partition in partitions:
             found.add(partition.name)
             if partition.name in done:
@@ -83,7 +82,7 @@ class Run:
                 yield partition
 
     def _finish(self, todo: Iterator[Partition]) -> tuple[int, str]:
-        """Work to the end, or until something ends it; return the exit code, and what it was."""
+        """Work to the end, or until an error or interruption; return exit code and reason."""
         try:
             first = next(todo, None)
             if first is None:
@@ -103,10 +102,10 @@ class Run:
         return SOME_FAILED if self.totals.failed else ALL_WELL, ""
 
     def _take(self, outcome: Outcome) -> None:
-        """Count what came of a partition.
+        """Count the outcome of a partition.
 
         Raises:
-            ServerError: Too many in a row could not be done.
+            ServerError: Too many partitions in a row failed.
         """
         totals = self.totals
         for line in outcome.told[: max(0, MOST_TOLD - totals.failed)]:
@@ -126,7 +125,7 @@ class Run:
             raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
 
     def _tell_stale(self, stale: set[str], parts: Parts) -> None:
-        """Tell of files whose pictures have changed, moved or gone, or of another question."""
+        """Report files whose pictures or options have changed; remove them if asked to."""
         if not stale:
             return
         files = _count(len(stale), "file")

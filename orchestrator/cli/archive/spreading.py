@@ -1,4 +1,4 @@
-"""Ray Data: partitions over actors, on this machine or on a cluster."""
+"""Spreads partitions over actors with Ray Data, on this machine or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,30 +22,31 @@ from orchestrator.errors import ServerError
 from orchestrator.owned import OwnedFolder, remove_left_folders
 
 AT_ONCE = 1024
-"""Partitions that Ray is given at once: half a million names of pictures, some 50 MB."""
+"""Partitions given to Ray at once: half a million names of pictures, about 50 MB."""
 OBJECTS_BYTES = 80 << 20
-"""Memory of Ray's for what goes between its processes, here names alone; it takes no less."""
+"""Memory for Ray's exchange between its processes, here only names; Ray accepts no less."""
 ROUNDS = 3
-"""A partition whose actors died in each of so many rounds is left out: a picture of it may be what
-kills them. Within a round Ray sends it twice, which a machine that is gone uses up at once."""
+"""Rounds after which a partition is left out because its actors died each time: one of its pictures
+may kill them. In each round Ray sends it twice, and a lost machine uses up both tries at once."""
 CORES_EACH = 1
 QUIET = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_LOG_LEVEL": "CRITICAL",
 }
-"""Ray tells its makers nothing of its use, and people only what is ours to tell."""
+"""Variables that keep Ray from sending usage statistics and from printing messages of its own."""
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Over what the work is spread.
+    """The actors and cores for the work.
 
     Attributes:
-        actors: How many work at once; as many as a cluster has cores for if 0.
-        cpus: Cores of each.
-        gpus: Graphics processors of each, or the share of one.
-        address: A cluster of Ray; one of this machine alone, for the time of the command, if empty.
+        actors: Number of actors at once; 0 means as many as a cluster has cores for.
+        cpus: Cores of each actor.
+        gpus: GPUs of each actor, or the share of one.
+        address: Address of a Ray cluster; empty starts Ray on this machine for the time of the
+            command.
         is_told: Ray's own messages are shown.
     """
 
@@ -59,13 +60,13 @@ class Spread:
     def of_networks(
         cls, actors: int, threads: int, gpus: int, address: str, *, is_told: bool = False
     ) -> Spread:
-        """Return how networks are spread: over a cluster, or over this machine's cores or GPUs.
+        """Return the spread for networks: over a cluster, or over this machine's cores or GPUs.
 
         Args:
-            actors: How many; 0 for what fits.
-            threads: Cores of each; 0 for what fits.
-            gpus: Of this machine, or of each actor on a cluster.
-            address: Of a cluster; empty for this machine.
+            actors: Number of actors; 0 means as many as fit.
+            threads: Cores of each actor; 0 means as many as fit.
+            gpus: GPUs of this machine, or of each actor on a cluster.
+            address: Address of a cluster; empty means this machine.
             is_told: Ray's own messages are shown.
         """
         if address:
@@ -78,21 +79,21 @@ class Spread:
 
     @contextmanager
     def connect(self) -> Iterator[None]:
-        """Have Ray for the length of a `with` block; nothing of it is left behind.
+        """Run Ray for the length of a `with` block; nothing of it stays behind.
 
         Raises:
-            ExtraError: It is not installed.
-            ServerError: It cannot be started, or cannot be reached.
+            ExtraError: Ray is not installed.
+            ServerError: Ray cannot be started, or cannot be reached.
         """
         if not self.is_told:
             for name, value in QUIET.items():
                 os.environ.setdefault(name, value)
-        if not self.address:  # its ports are open to the network, and who has it runs programs
+        if not self.address:  # Ray's ports are open to the network, and a client can run programs
             os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
-        ray = load("ray")  # it reads all these now
+        ray = load("ray")  # reads all these variables now
         load("ray.data")
         with ExitStack() as stack:
-            if not self.is_told:  # what it says of dead actors, on our standard output
+            if not self.is_told:  # Ray prints about dead actors on standard output
                 stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
             own = {"address": self.address} if self.address else self._own(stack)
             level = logging.WARNING if self.is_told else logging.CRITICAL
@@ -107,29 +108,29 @@ class Spread:
             yield
 
     def _own(self, stack: ExitStack) -> dict[str, Any]:
-        """Return how Ray is started here: small, in a folder that goes with it."""
+        """Return the options of a local Ray: small, in a folder that is removed with it."""
         remove_left_folders()
         owned = OwnedFolder.make("ray-")
         stack.callback(owned.remove)
         return {
-            "address": "local",  # whatever RAY_ADDRESS says
+            "address": "local",  # ignores RAY_ADDRESS
             "num_cpus": self.actors * self.cpus,
             "include_dashboard": False,
             "object_store_memory": OBJECTS_BYTES,
             "_temp_dir": str(owned.folder),
-            # Not /dev/shm: a container has 64 MB of it.
+            # Not /dev/shm: a container has only 64 MB of it.
             "_plasma_directory": str(owned.folder),
         }
 
     def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
-        """Yield what comes of partitions, as they are done.
+        """Yield the outcomes of partitions when they are done.
 
-        An actor that dies is started anew, on another machine where its own is gone, and what it
-        was at is done again: its file was not there.
+        An actor that dies is started again, on another machine if its own is gone. Its partition is
+        then done again, as its file was not written.
 
         Args:
-            job: What the actors do.
-            partitions: Taken as there is room for them.
+            job: The job of the actors.
+            partitions: Partitions; they are taken when there is space for them.
         """
         todo = iter(partitions)
         while some := [*islice(todo, AT_ONCE)]:
@@ -146,9 +147,9 @@ class Spread:
         data = load("ray.data")
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
-        context.max_errored_blocks = -1  # they are told, and the rest goes on
+        context.max_errored_blocks = -1  # errors are reported, and the rest goes on
         rows = data.from_items([*map(to_row, partitions)], override_num_blocks=len(partitions))
-        with warnings.catch_warnings():  # Ray 2.60 has no other way yet to say how often
+        with warnings.catch_warnings():  # Ray 2.60 has no other way to set the retries
             warnings.simplefilter("ignore")
             return rows.map(
                 Worker,
@@ -168,11 +169,11 @@ class Spread:
 def do_in_rounds(
     partitions: Sequence[Partition], spread: Callable[[Sequence[Partition]], Iterable[Outcome]]
 ) -> Iterator[Outcome]:
-    """Yield what comes of partitions; those that nothing came of are spread again, with the rest.
+    """Yield the outcomes of partitions; those without one are spread again, with the rest.
 
     Args:
-        partitions: Each is a file that is written as a whole, so that doing it twice does no harm.
-        spread: Gives the outcomes, in any order; none where the actors died.
+        partitions: Partitions, whose files are written as a whole: doing one twice does no harm.
+        spread: Yields the outcomes in any order; none for partitions whose actors died.
     """
     left = {one.name: one for one in partitions}
     for _ in range(ROUNDS):
@@ -187,7 +188,7 @@ def do_in_rounds(
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Lead standard error to nowhere: Ray's libraries say there that they shall say nothing."""
+    """Discard standard error: Ray's libraries write there even when all messages are off."""
     kept = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

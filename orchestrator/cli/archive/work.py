@@ -1,4 +1,4 @@
-"""What one actor does: recognises the pictures of a partition, and writes its file of results."""
+"""The work of one actor: recognises the pictures of a partition, and writes its file of results."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from orchestrator.client import PlateClient
 
 MOST_TOLD = 20
-"""Pictures of a partition that failed and are told by name; the rest stand in its file."""
+"""Most failed pictures of a partition that are reported by name; its file lists the rest."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all actors do.
+    """The job of all actors.
 
     Attributes:
         archive: Folder of the pictures.
         out: Folder of the results.
-        asked: What recognises.
-        parameters: Of each picture.
-        in_flight: Pictures in work at once, by each actor.
+        asked: The recogniser.
+        parameters: Parameters for each picture.
+        in_flight: Pictures that each actor processes at once.
     """
 
     archive: Place
@@ -50,18 +50,19 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a partition; plain values, since it goes through Ray's tables.
+    """The outcome of a partition; only plain values, as Ray stores it in its tables.
 
     Attributes:
-        name: Of its file.
-        pictures: Those that failed included.
-        plates: Found.
-        read: Of them, with a text.
-        failed: Pictures that have an error in place of an answer.
-        kept: Pictures, beside these, whose answers an earlier run wrote.
-        told: Some of these, a line each.
-        undone: Why there is no file; empty where there is one.
-        is_away: Because the server or the storage did not answer, as it may not for the next.
+        name: Name of the partition's file.
+        pictures: Number of pictures, including failed ones.
+        plates: Number of plates found.
+        read: Number of these plates with a text.
+        failed: Pictures that have an error instead of an answer.
+        kept: Further pictures, whose answers an earlier run wrote.
+        told: Lines about some of the failed pictures, one each.
+        undone: Reason why there is no file; empty if there is one.
+        is_away: The server or the storage did not answer; the next partition may have no answer,
+            too.
     """
 
     name: str
@@ -76,10 +77,10 @@ class Outcome:
 
 
 class Worker:
-    """An actor of Ray Data: it lives for many partitions, so that the networks are loaded once."""
+    """An actor of Ray Data: it handles many partitions, so that the networks are loaded once."""
 
     def __init__(self, job: Job) -> None:
-        """Load the networks, or connect to the server, and reach both storages.
+        """Load the networks or connect to the server, and connect to both storages.
 
         Raises:
             PlateError: One of these fails.
@@ -87,18 +88,18 @@ class Worker:
         self._job, self._held = job, ExitStack()
         self._pictures, self._parts = job.archive.open(), Parts(job.out)
         client = self._held.enter_context(job.asked.open())
-        # All that it is asked for is to recognise.
+        # the only method that is called
         self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Do a partition, a row of Ray Data; return its outcome as another."""
+        """Do the partition of a row of Ray Data; return its outcome as another row."""
         return asdict(self.work(from_row(row)))
 
     def work(self, partition: Partition) -> Outcome:
-        """Recognise a partition's pictures and write their file, which replaces one of its name.
+        """Recognise a partition's pictures and write their file; it replaces an old one.
 
-        Of such a file the answers are kept, and only what failed is tried again. A server that
-        gives no answer is no answer: then no file is written, and the next run asks again.
+        Answers in the old file are kept, and only failed pictures are tried again. If the server
+        does not answer, no file is written, and the next run asks again.
         """
         dones: list[Done] = []
         try:
@@ -118,12 +119,12 @@ class Worker:
         return _sum_up(partition, dones)
 
     def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
-        """Return the rows of an earlier run by picture, of pictures that did not fail."""
+        """Return the rows of an earlier run by picture, without failed pictures."""
         written: dict[str, list[Row]] = {}
         for row in self._parts.read_failed(partition.name):
             written.setdefault(row["picture"], []).append(row)
         named = {one.below: _to_utf8(self._name(one)) for one in partition.pictures}
-        count = Counter(named.values())  # names that are no UTF-8 may look the same
+        count = Counter(named.values())  # names that are not UTF-8 may look the same
         return {
             below: rows
             for below, name in named.items()
@@ -146,13 +147,13 @@ class Worker:
     def _read(self, below: str) -> bytes:
         path = self._job.archive.inside(below)
         try:
-            if self._job.archive.is_on_disk:  # whose names may be no UTF-8
+            if self._job.archive.is_on_disk:  # names on a disk may not be UTF-8
                 return Path(path).read_bytes()
             with self._pictures.open_input_stream(path) as file:
                 return cast("bytes", file.read())
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            # A storage that does not answer says nothing about the picture: it is asked again.
+            # A silent storage says nothing about the picture, so the picture is tried again.
             is_gone = self._job.archive.is_on_disk or isinstance(error, FileNotFoundError)
             kind = PictureError if is_gone else ServerError
             raise kind(f"cannot be read: {reason}") from error
@@ -168,13 +169,13 @@ def to_row(partition: Partition) -> dict[str, Any]:
 
 
 def from_row(row: Mapping[str, Any]) -> Partition:
-    """Return the partition that `to_row` made a row of."""
+    """Return the partition from a row of `to_row`."""
     pictures = zip(map(os.fsdecode, row["below"]), map(int, row["sizes"]), strict=True)
     return Partition(str(row["name"]), tuple(Listed(*one) for one in pictures))
 
 
 def _printable(row: Row) -> Row:
-    """Return a row that Parquet takes: the name of a file may be no UTF-8."""
+    """Return a row for Parquet: the name of a file may not be UTF-8."""
     return row | {"picture": _to_utf8(row["picture"])}
 
 

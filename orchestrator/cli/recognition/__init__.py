@@ -1,1 +1,1 @@
-"""Recognising many pictures for people: where they come from, and where what was found goes."""
+"""Recognition of many pictures for people: finds the pictures and writes the results."""

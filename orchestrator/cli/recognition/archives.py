@@ -15,16 +15,16 @@ from orchestrator.errors import PictureError
 SUFFIX = ".zip"
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
 UNREADABLE = RuntimeError
-"""What zipfile raises for a member that is encrypted, or packed by a method it does not know."""
+"""Errors of zipfile for a member that is encrypted, or packed by an unknown method."""
 
 
 def pictures_in(path: Path, skipped: Skipped) -> Iterator[Source]:
-    """Yield the pictures of an archive, in the order of their names; hidden ones are left out.
+    """Yield the pictures of an archive, in the order of their names, without hidden ones.
 
-    The archive stays open until the last of them has been read and dropped.
+    The archive stays open until the last picture has been read and released.
 
     Raises:
-        PictureError: It is no zip archive.
+        PictureError: The file is no zip archive.
     """
     try:
         archive = zipfile.ZipFile(path)
@@ -38,7 +38,7 @@ def pictures_in(path: Path, skipped: Skipped) -> Iterator[Source]:
 
 
 def _is_hidden(inside: PurePosixPath) -> bool:
-    """Tell so of what a folder's walk leaves out, too, and of what macOS adds to archives."""
+    """Tell whether a member is hidden, as in a folder, or is a file that macOS adds to archives."""
     hidden = (
         part == "__MACOSX" or (part.startswith(".") and part != "..") for part in inside.parts
     )
@@ -46,12 +46,12 @@ def _is_hidden(inside: PurePosixPath) -> bool:
 
 
 def _below(inside: PurePosixPath) -> Path:
-    """Return where what is made of a member goes: never outside of the folder it goes below."""
+    """Return the path for results of a member; it never leads outside the results' folder."""
     return Path(*(part for part in inside.parts if part not in {"/", "//", ".."}))
 
 
 def _read(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    """Unpack one member; what it says of its size is not believed."""
+    """Unpack one member, without trust in the size that it claims."""
     try:
         with archive.open(member) as file:
             content = file.read(MOST_BYTES + 1)

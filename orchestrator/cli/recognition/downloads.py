@@ -1,4 +1,4 @@
-"""Pictures on web servers, fetched by this machine within limits of size and time."""
+"""Downloads pictures from web servers, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from orchestrator.errors import PictureError
 
 SCHEMES = ("http://", "https://")
 WAIT_S = 10.0
-"""Longest that a web server may take to answer, and from one piece of its answer to the next."""
+"""Longest wait for a web server's answer, and between two parts of its answer."""
 MOST_S = 60.0
-"""Longest that one picture may take."""
+"""Longest time of one download."""
 REDIRECTS = 5
 PIECE_BYTES = 1 << 16
 CONNECTIONS = 64
@@ -26,26 +26,26 @@ OK = 200
 
 
 def is_url(name: str) -> bool:
-    """Tell whether a name is the URL of a picture; other schemes are taken for paths."""
+    """Tell whether a name is the URL of a picture; names with other schemes count as paths."""
     return name.lower().startswith(SCHEMES)
 
 
 def picture_at(url: str, reach: Reach) -> Source:
-    """Return the picture that a URL names; it is fetched when it is read."""
+    """Return the picture at a URL; it is downloaded when it is read."""
     return Source(url, Path(_file_name(url)), partial(fetch, url, reach))
 
 
 def fetch(url: str, reach: Reach, *, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> bytes:
-    """Return what a web server has at a URL; no proxy is asked, and no cookie is kept.
+    """Return the content of a URL; uses no proxy and keeps no cookie.
 
     Args:
-        url: Of http or https, and so is what it redirects to.
-        reach: To which addresses it may lead, redirects included.
+        url: An http or https URL; redirects may lead only to such URLs.
+        reach: The addresses to which it may lead, redirects included.
         most_bytes: Largest content.
-        most_s: How long all of it may take.
+        most_s: Longest time of the whole download.
 
     Raises:
-        PictureError: It cannot be had within the limits.
+        PictureError: It cannot be downloaded within the limits.
     """
     ends = time.monotonic() + most_s
     try:
@@ -54,10 +54,10 @@ def fetch(url: str, reach: Reach, *, most_bytes: int = MOST_BYTES, most_s: float
         try:
             return _receive(response, most_bytes, ends)
         finally:
-            response.close()  # what was not read of it is worth no connection
+            response.close()  # reading the rest only to keep the connection costs too much
     except (HTTPError, OSError, ValueError) as error:
         reason = str(getattr(error, "reason", None) or error)
-        said = reason.rpartition(": ")[2]  # before it stands which object of urllib3's said so
+        said = reason.rpartition(": ")[2]  # the part before it names an object of urllib3
         raise PictureError(f"cannot be fetched: {said}") from error
 
 
@@ -89,7 +89,7 @@ def _make_web(reach: Reach) -> PoolManager:
 
 
 def _file_name(url: str) -> str:
-    """Return the last part of a URL's path as the name of a file, whatever it holds."""
+    """Return the last part of a URL's path as a valid file name."""
     path = url.partition("//")[2].partition("?")[0].partition("#")[0].partition("/")[2]
     name = unquote(path).rpartition("/")[2].replace("\0", "")
     return name if name not in {"", ".", ".."} else "picture"

@@ -1,4 +1,4 @@
-"""What came of one picture, as the files of results have it."""
+"""The result of one picture, in the form for result files."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ COLUMNS = (
     *("picture", "error", "plates", "plate", "text", "text_score", "raw_text", "format"),
     *("region_code", "region", "detection_score", *SIDES, "watchlist", "watchlist_distance"),
 )
-"""Of a table of plates, one a row; a picture without any, or that failed, has a row of its own."""
+"""Columns of a table with one row for each plate. A picture without plates, or that failed, has one
+row, too."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What came of one picture.
+    """The result of one picture.
 
     Attributes:
         picture: Its name.
-        plates: What was found.
-        error: Why there is no answer; empty where there is one.
-        hits: By plate, what a watchlist says; None without a watchlist.
+        plates: The plates found.
+        error: Reason why there is no answer; empty if there is one.
+        hits: Entry of the watchlist for each plate; None without a watchlist.
     """
 
     picture: str
@@ -39,12 +40,12 @@ class Entry:
         line = json.dumps(self._to_dict(), ensure_ascii=False)
         try:
             line.encode()
-        except UnicodeEncodeError:  # a file's name that is no UTF-8
+        except UnicodeEncodeError:  # a file name that is not UTF-8
             return json.dumps(self._to_dict())
         return line
 
     def to_rows(self) -> Iterator[Row]:
-        """Yield the rows of a table; values that there are none of are None."""
+        """Yield the rows of a table; missing values are None."""
         count = len(self.plates)
         first: Row = {**dict.fromkeys(COLUMNS), "picture": self.picture}
         if self.error:

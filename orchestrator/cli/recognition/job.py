@@ -1,4 +1,4 @@
-"""What a command line asks for, put together: sources, a server, results."""
+"""The parts of a job from the command line: sources, a server and results."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from orchestrator.client import PlateClient
 
 ALL_WELL, SOME_FAILED, NOTHING_DONE, INTERRUPTED = 0, 1, 2, 130
-"""Exit codes; the last one as shells have it."""
+"""Exit codes; the last is the one that shells use."""
 UNCALLED = "localhost:1"
-"""Stands for a server where there is no picture to send to one."""
+"""Placeholder for a server when there is no picture to send."""
 
 Reach = Callable[[], AbstractContextManager[str]]
 Connect = Callable[[str], "PlateClient"]
@@ -46,12 +46,12 @@ Connect = Callable[[str], "PlateClient"]
 
 @dataclass(frozen=True)
 class Input:
-    """Where pictures come from.
+    """The sources of pictures.
 
     Attributes:
         named: Files, folders, archives, URLs, patterns, or `-`.
-        listed: A file with more of these, a line each; `-` for standard input.
-        is_recursive: Folders in folders, too.
+        listed: A file with more of these, one a line; `-` for standard input.
+        is_recursive: Also search folders in folders.
         private_addresses: URLs of the list and redirects may lead to private addresses.
     """
 
@@ -61,7 +61,7 @@ class Input:
     private_addresses: bool = False
 
     def check(self) -> None:
-        """Refuse what names nothing, or standard input twice.
+        """Reject an input that names nothing, or standard input twice.
 
         Raises:
             SettingsError: It does.
@@ -74,17 +74,17 @@ class Input:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
     def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> Finder:
-        """Return what finds the pictures.
+        """Return a finder of the pictures.
 
         Args:
-            tell: Is told of each folder and archive that has no pictures.
+            tell: Called for each folder and archive without pictures.
         """
         return Finder(
             is_recursive=self.is_recursive, private_addresses=self.private_addresses, tell=tell
         )
 
     def find(self, finder: Finder) -> Iterator[Source]:
-        """Yield the pictures; a list is read as they are taken."""
+        """Yield the pictures; a list is read step by step."""
         listed = () if self.listed is None else read_list(self.listed)
         return chain(finder.find(self.named), finder.find(listed, is_list=True))
 
@@ -95,15 +95,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """Where results go.
+    """The files and streams for results.
 
     Attributes:
-        is_json: JSON on standard output, no tables.
+        is_json: JSON on standard output instead of tables.
         jsonl: File of JSON lines.
         csv: File of rows.
         parquet: Parquet file.
-        is_resumed: The files are gone on with.
-        maker: Of drawings and crops.
+        is_resumed: The files are continued.
+        maker: Makes drawings and crops.
     """
 
     is_json: bool = False
@@ -115,19 +115,19 @@ class Output:
 
     @property
     def texts(self) -> list[tuple[Path, Layout]]:
-        """The files that a run can go on with."""
+        """The files that a run can continue."""
         named: list[tuple[Path | None, Layout]] = [(self.jsonl, JsonLines()), (self.csv, Csv())]
         return [(path, layout) for path, layout in named if path]
 
     def find_done(self) -> set[str]:
-        """Return the names of the pictures that are done, and see that nothing is overwritten.
+        """Return the names of finished pictures; check that no file is overwritten.
 
         Raises:
-            SettingsError: A file is there already, or cannot be gone on with.
+            SettingsError: A file exists already, or cannot be continued.
             ExtraError: A package is missing.
         """
         if self.parquet:
-            load_packages()  # what it lacks is told before a server is started
+            load_packages()  # a missing package is reported before a server is started
         if not self.is_resumed:
             for path in filter(None, (self.jsonl, self.csv, self.parquet)):
                 check_new(path)
@@ -139,14 +139,14 @@ class Output:
         return find_done(self.texts)
 
     def open(self, stack: ExitStack) -> list[Results]:
-        """Open the files; they are closed with the stack."""
+        """Open the files; the stack closes them."""
         opened: list[Results] = [ResultFile(path, layout) for path, layout in self.texts]
         if self.parquet:
             opened.append(Parquet(self.parquet))
         return [stack.enter_context(closing(one)) for one in opened]
 
     def how_to_go_on(self) -> str:
-        """Return what to do after a run that has ended early."""
+        """Return instructions for continuing a run that ended early."""
         if self.texts:
             return "To go on, give the same command again with --resume."
         return "With --jsonl FILE or --csv FILE, --resume could go on from here."
@@ -154,17 +154,17 @@ class Output:
 
 @dataclass(frozen=True)
 class Asking:
-    """How the server is asked.
+    """The server, and the parameters of the calls to it.
 
     Attributes:
         reach: Gives the address of a server, for the length of a `with` block.
-        connect: Makes a client of it.
-        fit: Gives how many calls keep it busy.
-        parameters: Of each call.
+        connect: Makes a client for it.
+        fit: Returns how many calls keep it busy.
+        parameters: Parameters of each call.
         watchlist: File of plates to flag, and most characters that may differ.
-        min_score: Least text score of a plate that is told.
+        min_score: Least text score of a plate that is shown.
         is_cyrillic: Texts in Cyrillic letters.
-        formats: File of the known kinds of plates, for the watchlist; Russian ones when None.
+        formats: File of the plate formats for the watchlist; None means Russian plates.
     """
 
     reach: Reach
@@ -177,10 +177,10 @@ class Asking:
     formats: Path | None = None
 
     def read_watchlist(self, tell: Callable[[str], object]) -> Watchlist | None:
-        """Return the watchlist, None where none is asked for.
+        """Return the watchlist; None if none was asked for.
 
         Raises:
-            SettingsError: It cannot be used, or the formats cannot.
+            SettingsError: The watchlist or the formats cannot be used.
         """
         path, distance = self.watchlist
         if path is None:
@@ -190,10 +190,10 @@ class Asking:
 
 
 def recognize_all(given: Input, asked: Asking, output: Output) -> int:
-    """Recognise everything that is named, and return the exit code.
+    """Recognise all named pictures, and return the exit code.
 
     Raises:
-        PlateError: Nothing could be begun; the message says why.
+        PlateError: The work could not start; the message gives the reason.
     """
     given.check()
     check_parameters(asked.parameters)
@@ -219,7 +219,7 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
 
 
 def _run(run: Run, begin: Callable[[], None], count: Callable[[], int | None]) -> tuple[int, str]:
-    """Run to the end, or until something ends it; return the exit code, and what it was."""
+    """Run to the end, or until an error or interruption; return the exit code and the reason."""
     try:
         with run.screen.progress(count):
             begin()
@@ -231,7 +231,7 @@ def _run(run: Run, begin: Callable[[], None], count: Callable[[], int | None]) -
 
 
 def _look_ahead(sources: Iterator[Source]) -> tuple[Iterable[Source], bool]:
-    """Return the same sources, and whether any of them is there: without, no server is needed."""
+    """Return the same sources, and whether there are any: without pictures no server is needed."""
     looked_at: list[Source] = []
     for source in sources:
         looked_at.append(source)
@@ -241,7 +241,7 @@ def _look_ahead(sources: Iterator[Source]) -> tuple[Iterable[Source], bool]:
 
 
 def _count(given: Input, done: set[str]) -> int | None:
-    """Return how many pictures there are to do, None where only their end tells."""
+    """Return the number of pictures to do; None if it is known only at the end."""
     if not given.is_countable:
         return None
     return sum(source.name not in done for source in given.find(given.make_finder()))

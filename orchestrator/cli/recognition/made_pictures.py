@@ -1,4 +1,4 @@
-"""Pictures made of a picture: with its plates drawn in, and its plates cut out."""
+"""Pictures made from a picture: drawings with its plates, and crops of its plates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from orchestrator.picture_headers import check_file
 from orchestrator.plates import Plates
 
 MOST_PIXELS = 1_000_000_000
-"""The most that any server takes."""
+"""Most pixels that any server accepts."""
 
 
 @dataclass(frozen=True)
@@ -21,9 +21,9 @@ class Made:
     """A file to write.
 
     Attributes:
-        wanted: Its name, if no file has it.
+        wanted: Its name, if it is free.
         content: Its bytes.
-        is_crop: A plate that was cut out, no drawing.
+        is_crop: A plate that was cut out, not a drawing.
     """
 
     wanted: Path
@@ -33,12 +33,12 @@ class Made:
 
 @dataclass(frozen=True)
 class Maker:
-    """Draws and cuts out.
+    """Makes drawings and crops.
 
     Attributes:
-        drawings: Folder for pictures with the plates drawn in; None for no such pictures.
-        crops: Folder for the plates, cut out and straightened; None for none.
-        suffix: `.jpg`, or `.png` for files without loss.
+        drawings: Folder for drawings of plates on their pictures; None for no drawings.
+        crops: Folder for the plates, cut out and straightened; None for no crops.
+        suffix: `.jpg`, or `.png` for lossless files.
     """
 
     drawings: Path | None = None
@@ -50,11 +50,11 @@ class Maker:
 
         Args:
             encoded: The picture's file.
-            plates: In its pixels.
-            below: Where they go, below their folders; each plate's text is in its crop's name.
+            plates: Plates in its pixels.
+            below: Path below the two folders; the name of each crop also contains the plate's text.
 
         Raises:
-            PictureError: The picture cannot be unpacked here.
+            PictureError: The picture cannot be unpacked on this machine.
         """
         if not self.drawings and not (self.crops and plates):
             return ()
@@ -78,10 +78,10 @@ class Maker:
 
 
 class NewFiles:
-    """Writes files that take no other's place: where a name is taken it gets a number."""
+    """Writes files without overwriting others: a name that is taken gets a number."""
 
     def __init__(self) -> None:
-        self._numbers: dict[Path, int] = {}  # of names that were taken, the last that was given
+        self._numbers: dict[Path, int] = {}  # last number of each name that was taken
 
     def write(self, made: Made) -> Path:
         """Write a file and return its path.

@@ -10,18 +10,18 @@ from orchestrator.cli.recognition.entry import COLUMNS, Entry, Row
 from orchestrator.errors import ExtraError, SettingsError
 
 BRINGS = "pip install 'pyarrow<26'"
-"""Later ones want NumPy 2, and Triton's workers NumPy 1."""
+"""The install command; later versions need NumPy 2, and Triton's workers NumPy 1."""
 ROWS_AT_ONCE = 5000
-"""Plates that are held until they are written together: a row group."""
+"""Plates that are kept until they are written together as a row group."""
 WHOLE = {"plates", "plate", "watchlist_distance"}
 NUMBERS = {"text_score", "detection_score", "x0", "y0", "x1", "y1"}
 
 
 def load_packages() -> tuple[Any, Any]:
-    """Return `pyarrow` and `pyarrow.parquet`, which nothing else here needs.
+    """Return `pyarrow` and `pyarrow.parquet`, which only this module needs.
 
     Raises:
-        ExtraError: They are not installed, or do not go with the NumPy that is.
+        ExtraError: They are not installed, or do not fit the installed NumPy.
     """
     try:
         return import_module("pyarrow"), import_module("pyarrow.parquet")
@@ -35,7 +35,7 @@ class Parquet:
     """A Parquet file with the columns of the CSV file; it can be read once it is closed."""
 
     def __init__(self, path: Path) -> None:
-        """Begin a file.
+        """Create a file.
 
         Raises:
             ExtraError: The package that writes it is not installed.

@@ -1,4 +1,4 @@
-"""Which addresses pictures are fetched from: a stranger's URL must not reach private networks."""
+"""Limits the addresses of downloads: a stranger's URL must not reach private networks."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from orchestrator.errors import PictureError
 
 
 class Reach(Enum):
-    """Which addresses a URL may lead to.
+    """The addresses that a URL may lead to.
 
-    Loopback, link-local and private addresses, and all others that are not global, are private.
+    Private addresses are loopback, link-local and private ones, and all others that are not global.
     """
 
     PUBLIC = "public"
-    """No private ones: for URLs of a list, which may be a stranger's."""
+    """No private addresses: for URLs of a list, which a stranger may have written."""
     TYPED = "typed"
-    """For a URL that the user typed: that of its own host, and from there on no other private
-    one."""
+    """For a URL that the user typed: its own host may be private, but no other address may."""
     ALL = "all"
-    """All."""
+    """All addresses."""
 
 
 class Gate:
     """Connects to the addresses that a reach allows.
 
-    A name is resolved once, and what is connected to is the address that was checked: a name that
-    is answered otherwise the next time (DNS rebinding) gains nothing.
+    A name is resolved once, and the connection goes to the checked address. A name that resolves
+    differently the next time (DNS rebinding) therefore gains nothing.
     """
 
     def __init__(self, reach: Reach) -> None:
@@ -46,7 +45,7 @@ class Gate:
 
         Raises:
             PictureError: All addresses of the host are private.
-            OSError: There is no such host, or it does not answer.
+            OSError: The host does not exist, or does not answer.
         """
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         addresses = [str(one[4][0]) for one in found]
@@ -60,7 +59,7 @@ class Gate:
         for address in others:
             try:
                 return self._connect(address, port, timeout_s)
-            except OSError:  # the next one may answer
+            except OSError:  # the next address may answer
                 continue
         return self._connect(last, port, timeout_s)
 
@@ -76,7 +75,7 @@ class Gate:
 
 
 def is_public(address: str) -> bool:
-    """Tell whether an IP address is global, and the IPv4 address that it may hold is, too."""
+    """Tell whether an IP address is global, and so is any IPv4 address inside it."""
     ip = ipaddress.ip_address(address)
     if isinstance(ip, ipaddress.IPv6Address):
         inner = ip.ipv4_mapped or ip.sixtofour
@@ -85,11 +84,11 @@ def is_public(address: str) -> bool:
 
 
 def make_web(reach: Reach, **options: Any) -> PoolManager:
-    """Return connections to web servers within a reach; for `TYPED` they are for one URL.
+    """Return a pool of connections within a reach; with `TYPED` it is for only one URL.
 
     Args:
-        reach: Where they may lead.
-        options: Of the `PoolManager`.
+        reach: The addresses that they may lead to.
+        options: Options of the `PoolManager`.
     """
     gate = Gate(reach)
 

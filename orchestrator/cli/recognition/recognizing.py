@@ -1,4 +1,4 @@
-"""One picture: read, recognised by the server, and what is made of it."""
+"""Handles one picture: reads it, sends it to the server, and makes drawings and crops."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ REQUEST = re.compile(r" \(request \w+\)$")
 
 @dataclass(frozen=True)
 class Done:
-    """A picture that is done.
+    """A finished picture.
 
     Attributes:
-        entry: What came of it.
+        entry: Its result.
         made: Files to write.
-        unmade: Why there are none, though they were wanted.
-        is_away: There was no server to answer, or it was too busy.
+        unmade: Reason why there are none, though they were wanted.
+        is_away: No server answered, or the server was too busy.
     """
 
     entry: Entry
@@ -42,15 +42,15 @@ class Done:
 
 @dataclass(frozen=True)
 class Recognizer:
-    """Recognises pictures, from any number of threads.
+    """Recognises pictures; any number of threads may call it.
 
     Attributes:
-        client: Asks the server.
-        parameters: Of each call.
-        maker: Of drawings and crops.
-        watchlist: Plates to flag; None for no such list.
-        min_score: Least text score of a plate that is told at all.
-        is_cyrillic: Texts are told in Cyrillic letters.
+        client: Calls the server.
+        parameters: Parameters of each call.
+        maker: Makes drawings and crops.
+        watchlist: Plates to flag; None for no watchlist.
+        min_score: Least text score of a plate that is shown.
+        is_cyrillic: Texts are shown in Cyrillic letters.
     """
 
     client: PlateClient
@@ -61,7 +61,7 @@ class Recognizer:
     is_cyrillic: bool = False
 
     def recognize(self, source: Source) -> Done:
-        """Return what came of a picture; whatever is wrong with it is part of that."""
+        """Return the result of a picture; an error with it is part of the result."""
         try:
             encoded = source.read()
             found = self.client.recognize(encoded, **self.parameters)
@@ -74,11 +74,11 @@ class Recognizer:
         entry = Entry(source.name, told, hits=hits)
         try:
             return Done(entry, self.maker.make(encoded, plates, source.below))
-        except PictureError as error:  # the server can read it, and OpenCV here cannot
+        except PictureError as error:  # the server can read it, but OpenCV here cannot
             return Done(entry, unmade=_plain(error))
 
 
 def _plain(error: PlateError) -> str:
-    """Return an error for people: of a picture that cannot be used they need no request's id."""
+    """Return an error text for people: for an unusable picture, without the request id."""
     text = str(error)
     return REQUEST.sub("", text).removeprefix(INPUT) if isinstance(error, RequestError) else text

@@ -1,4 +1,4 @@
-"""Files of results: JSON lines and CSV, written as pictures are done, read again to go on."""
+"""Result files: JSON lines and CSV, written picture by picture, and read again to continue."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ from orchestrator.cli.recognition.entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 
 DIGITS = 4
-"""Behind the point, of scores and pixels in CSV files."""
+"""Digits after the decimal point of scores and pixels in CSV files."""
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
-"""How a text begins that a spreadsheet takes for a formula. A CSV file has an apostrophe before it.
+"""The beginnings of texts that a spreadsheet takes for formulas. A CSV file puts an apostrophe
+before them.
 
 Source: OWASP, "CSV Injection". A text with apostrophes of its own gets one more, so that the name
-of a picture can be read again."""
+    of a picture can be read again."""
 MARKED = re.compile(r"^'(?='*[=+\-@\t\r])")
-"""The apostrophe that a CSV file has before such a text."""
+"""The apostrophe that a CSV file puts before such a text."""
 Kept = tuple[str, str]
-"""The name of a picture that has an answer in a file, and the text of that answer."""
+"""The name of a picture with an answer in a file, and the text of that answer."""
 
 
 class Results(Protocol):
-    """Takes what came of each picture, in order."""
+    """Accepts the result of each picture, in order."""
 
     def write(self, entry: Entry) -> None:
-        """Take it; a file holds it when this returns."""
+        """Accept a result; when this returns, the file holds it."""
 
     def close(self) -> None:
-        """End with what was taken."""
+        """Finish with the accepted results."""
 
 
 class Layout(Protocol):
-    """How results stand in a file, and are found there again."""
+    """The format of results in a file, for writing and reading."""
 
     head: str
 
@@ -48,11 +49,11 @@ class Layout(Protocol):
         """Return the lines of a picture."""
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
-        """Yield the answers that are whole; pictures that failed have none."""
+        """Yield the complete answers; failed pictures have none."""
 
 
 class JsonLines:
-    """A JSON object a picture, one a line."""
+    """A JSON object for each picture, one a line."""
 
     head = ""
 
@@ -61,14 +62,14 @@ class JsonLines:
 
     def read(self, lines: Iterator[str]) -> Iterator[Kept]:
         for line in lines:
-            with suppress(ValueError):  # a line that was cut off
+            with suppress(ValueError):  # an incomplete line
                 entry = json.loads(line)
                 if isinstance(entry, dict) and "picture" in entry and "error" not in entry:
                     yield entry["picture"], line
 
 
 class Csv:
-    """A row a plate; a picture without plates has one, too."""
+    """A row for each plate; a picture without plates also has one."""
 
     head = ",".join(COLUMNS) + "\n"
 
@@ -80,13 +81,13 @@ class Csv:
             raise SettingsError(f"wanted a CSV file that begins {self.head.strip()}, got another")
         rows = (dict(zip(COLUMNS, row, strict=True)) for row in _whole(csv.reader(lines)))
         for picture, group in groupby(rows, lambda row: row["picture"]):
-            kept = [row for row in group if row["plates"]]  # those of failed pictures say none
+            kept = [row for row in group if row["plates"]]  # rows of failed pictures have no number
             if kept and kept[-1]["plate"] == kept[-1]["plates"]:
                 yield MARKED.sub("", picture), "".join(_to_line(row.values()) for row in kept)
 
 
 def _to_line(row: Iterable[object]) -> str:
-    """Return a row as a line; before Python 3.13 only this ending has carriage returns quoted."""
+    """Return a row as a line; before Python 3.13, only this line ending quotes carriage returns."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\r\n").writerow(row)
     return line.getvalue().removesuffix("\r\n") + "\n"
@@ -103,10 +104,10 @@ def _whole(rows: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 class ResultFile:
-    """A file of results that is written as pictures are done."""
+    """A result file that is written picture by picture."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
-        """Open a file, new or to go on with.
+        """Open a file, new or to continue.
 
         Raises:
             SettingsError: It cannot be written.
@@ -128,20 +129,20 @@ class ResultFile:
             raise _unwritable(self._path, error) from error
 
     def close(self) -> None:
-        with suppress(OSError):  # of a full disk, which was told
+        with suppress(OSError):  # from a full disk, which was reported already
             self._file.close()
 
 
 def find_done(files: Sequence[tuple[Path, Layout]]) -> set[str]:
-    """Return the names of the pictures that every file has an answer for, and keep only these.
+    """Return the names of the pictures that every file has an answer for; keep only these.
 
-    What failed, and what was cut off when a run was killed, is dropped: it is done again.
+    Failed pictures, and lines that a killed run left incomplete, are removed and done again.
 
     Args:
-        files: All of them are there, or none is yet.
+        files: Either all of them exist, or none.
 
     Raises:
-        SettingsError: One of several is not there, is not of this kind, or cannot be written.
+        SettingsError: One of several is missing, has another format, or cannot be written.
     """
     there = [path for path, _ in files if path.exists()]
     if not there:
@@ -169,7 +170,7 @@ def _read(path: Path, layout: Layout) -> Iterator[Kept]:
 
 
 def _keep(path: Path, layout: Layout, done: set[str]) -> None:
-    """Write a file anew with what is done alone; it is the old one until it is whole."""
+    """Rewrite a file with only the finished pictures; the old one stays until it is complete."""
     part = path.resolve().with_name(f"{path.name}.part")
     with open_text(part, "w") as file:
         file.write(layout.head)
@@ -178,10 +179,10 @@ def _keep(path: Path, layout: Layout, done: set[str]) -> None:
 
 
 def check_new(path: Path) -> None:
-    """See that a file of results takes no other's place.
+    """Check that a result file overwrites no other file.
 
     Raises:
-        SettingsError: There is a file of that name that is not empty.
+        SettingsError: A file of that name exists and is not empty.
     """
     if path.exists() and path.stat().st_size:
         raise SettingsError(
@@ -190,7 +191,7 @@ def check_new(path: Path) -> None:
 
 
 def open_text(path: Path, mode: str) -> TextIO:
-    """Open a file of results: names of files that are no UTF-8 keep their bytes."""
+    """Open a result file; file names that are not UTF-8 keep their bytes."""
     return path.open(mode, encoding="utf-8", errors="surrogateescape", newline="\n")  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""The story: every picture is recognised, written down and shown, in order."""
+"""The run over pictures: recognises, writes and shows each one, in order."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from orchestrator.client.ordered import work_in_order
 from orchestrator.errors import PictureError, ServerError
 
 AWAY = 10
-"""Pictures in a row without a server's answer, after which the rest is not tried."""
+"""After this many pictures in a row without a server's answer, the run ends."""
 
 
 @dataclass
 class Run:
-    """What takes the results of a run.
+    """Recognises pictures and distributes the results.
 
     Attributes:
-        screen: Shows them.
-        results: Files that take them.
-        is_json: The screen shows JSON, no tables.
-        totals: What they come to.
+        screen: Shows the results.
+        results: Files that accept the results.
+        is_json: The screen shows JSON instead of tables.
+        totals: The counts of the results.
     """
 
     screen: Screen
@@ -41,10 +41,10 @@ class Run:
     _away: int = 0
 
     def run(self, sources: Iterable[Source], recognizer: Recognizer, in_flight: int) -> None:
-        """Recognise pictures; what comes of each is written down before the next is looked at.
+        """Recognise pictures; the result of each is written before the next result is handled.
 
         Raises:
-            ServerError: The server has stopped answering; the rest was not tried.
+            ServerError: The server no longer answers; the rest was not tried.
             SettingsError: A file of results cannot be written.
         """
         with closing(work_in_order(recognizer.recognize, sources, in_flight)) as all_done:
@@ -71,7 +71,7 @@ class Run:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")
 
     def _make(self, entry: Entry, made: Made) -> Path | None:
-        """Write a file that was made of a picture; return its path, None where it cannot be."""
+        """Write a drawing or crop; return its path, or None if it cannot be written."""
         try:
             return self._new_files.write(made)
         except PictureError as error:
@@ -80,7 +80,7 @@ class Run:
 
 
 def _tell_made(made: Sequence[Made], paths: Sequence[Path | None]) -> Iterator[str]:
-    """Yield where the drawing is, and where the crops are: they may be many."""
+    """Yield the place of the drawing, and of the crops, which may be many."""
     written = [(one, path) for one, path in zip(made, paths, strict=True) if path]
     for path in (path for one, path in written if not one.is_crop):
         yield f"  drawn in {to_printable(str(path))}"

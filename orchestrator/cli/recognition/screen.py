@@ -1,4 +1,4 @@
-"""What people see while pictures are recognised: results, messages, a bar with the time left."""
+"""The output for people during recognition: results, messages, and a bar with the time left."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from rich.progress import (
 from rich.text import Text
 
 REFRESHES = 4
-"""Of the bar, a second."""
+"""Updates of the bar in a second."""
 
 
 class Screen:
-    """Standard output and standard error; between them a bar, where both are a terminal's."""
+    """Standard output and standard error; with a progress bar if both are terminals."""
 
     def __init__(self) -> None:
         self._bar: Progress | None = None
@@ -47,12 +47,12 @@ class Screen:
 
     @contextmanager
     def progress(self, count: Callable[[], int | None]) -> Iterator[None]:
-        """Show a bar for the length of a `with` block.
+        """Show a progress bar for the length of a `with` block.
 
-        There is none where standard error is no terminal.
+        There is no bar if standard error is no terminal.
 
         Args:
-            count: How many pictures there are, None where nobody knows; it may take its time, and
+            count: Returns the number of pictures, or None if it is unknown. It may take long, and
                 is called in a thread.
         """
         console = Console(stderr=True)
@@ -80,7 +80,7 @@ class Screen:
             bar.update(self._task, total=total, of=f" of {total:,}")
 
     def advance(self) -> None:
-        """Move the bar on by a picture."""
+        """Advance the bar by one picture."""
         if self._bar:
             self._bar.advance(self._task)
 
@@ -105,7 +105,7 @@ class Rate(ProgressColumn):
 
 
 class TimeLeft(ProgressColumn):
-    """Hours, minutes and seconds at that rate, once it is known how many pictures there are."""
+    """Hours, minutes and seconds left at that rate, once the number of pictures is known."""
 
     def render(self, task: Task) -> Text:
         left = task.time_remaining

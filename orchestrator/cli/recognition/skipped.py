@@ -1,4 +1,4 @@
-"""Files of folders and archives that are passed over: counted by kind, so that none is hidden."""
+"""Skipped files of folders and archives, counted by kind, so that none is hidden."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import PurePath
 from orchestrator.picture_files import SUFFIXES
 
 MOST_KINDS = 8
-"""Told by name; the rest only as how many."""
+"""Most kinds of files that are reported by name; the rest only by number."""
 NO_SUFFIX = "without a suffix"
 WANTED = "JPEG, PNG, WebP or BMP"
 
 
 class Skipped:
-    """What was not sent to the server, and why.
+    """The files that were not sent to the server, with the reasons.
 
     Attributes:
-        kinds: Files that are no pictures which can be read, by their suffix.
+        kinds: Files that are no readable pictures, by their suffix.
         made: Drawings and crops that this command wrote.
     """
 
@@ -27,7 +27,7 @@ class Skipped:
         self.made = 0
 
     def is_picture(self, path: PurePath) -> bool:
-        """Tell whether a file is named like a picture; count it where it is not."""
+        """Tell whether a file has the name of a picture; count it if it has not."""
         suffix = path.suffix.lower()
         if suffix in SUFFIXES:
             return True

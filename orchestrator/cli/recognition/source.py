@@ -1,4 +1,4 @@
-"""A picture to recognise, wherever it lies."""
+"""A picture to recognise, from any source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from orchestrator.errors import PictureError
 
 MOST_MB = 64
-"""Of what comes from elsewhere, an archive or a web server, which may be larger than it says."""
+"""Most bytes from an archive or a web server, whose content may be larger than it claims."""
 MOST_BYTES = MOST_MB << 20
 
 
@@ -18,11 +18,11 @@ class Source:
     """A picture to recognise.
 
     Attributes:
-        name: What it is called in every output: its path, that of its archive and its own in it,
-            its URL, or `-` for standard input.
-        below: Where what is made of it goes, below the folder for that: its path below the folder
-            that was named; its file's name where it was named itself.
-        read: Gives its bytes; raises PictureError where it cannot be read.
+        name: Its name in every output. It is its path, its archive's path and its own in it, its
+            URL, or `-` for standard input.
+        below: Path for its drawing and crops below their folders. It is its path below the named
+            folder, or its file name if it was named itself.
+        read: Returns its bytes; raises PictureError if it cannot be read.
         is_there: There is something to read.
     """
 
@@ -33,7 +33,7 @@ class Source:
 
 
 def missing(name: str, reason: str) -> Source:
-    """Return what stands for something that was named and cannot be used: its reading says why."""
+    """Return a placeholder for a name that cannot be used; reading it gives the reason."""
 
     def read() -> bytes:
         raise PictureError(reason)

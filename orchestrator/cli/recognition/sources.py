@@ -1,4 +1,4 @@
-"""The pictures that a command line names: found one after the other, however many there are."""
+"""Finds the pictures that a command line names, one after the other, in any number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STANDARD_INPUT = "-"
 
 
 class Finder:
-    """Finds pictures in what is named, and notes what it passes over.
+    """Finds the pictures for names, and notes the files that it skips.
 
     Attributes:
         skipped: Files of folders and archives that are no pictures.
@@ -36,13 +36,13 @@ class Finder:
         private_addresses: bool = False,
         tell: Callable[[str], object] = lambda message: None,
     ) -> None:
-        """Prepare to find.
+        """Prepare the search.
 
         Args:
-            is_recursive: Folders stand for the pictures in their folders, too.
-            with_crops: What `--crops` wrote counts as a picture.
+            is_recursive: Also search folders in folders.
+            with_crops: Files that `--crops` wrote count as pictures.
             private_addresses: URLs of lists and redirects may lead to private addresses.
-            tell: Is told of each folder and archive that has no pictures.
+            tell: Called for each folder and archive without pictures.
         """
         self.skipped = Skipped()
         self._is_recursive = is_recursive
@@ -51,12 +51,12 @@ class Finder:
         self._tell = tell
 
     def find(self, named: Iterable[str], *, is_list: bool = False) -> Iterator[Source]:
-        """Yield the pictures that are named, in order.
+        """Yield the named pictures, in order.
 
         Args:
-            named: Each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or `[]`, or
-                `-` for standard input.
-            is_list: They come from a list, and were not typed by the user.
+            named: Names: each a file, a folder, a zip archive, a URL, a pattern with `*`, `?` or
+                `[]`, or `-` for standard input.
+            is_list: The names come from a list; the user did not type them.
         """
         reach = Reach.PUBLIC if is_list else Reach.TYPED
         reach = Reach.ALL if self._private_addresses else reach
@@ -77,7 +77,7 @@ class Finder:
             yield missing(name, "no such file or folder")
 
     def _named(self, path: Path) -> Iterator[Source]:
-        """Yield what a path stands for; a file that is named is one, whatever its suffix."""
+        """Yield the pictures of a path; a named file is a picture, whatever its suffix."""
         if os.path.isdir(path):  # noqa: PTH112 - it never raises
             yield from self._or_told(path, "folder", self._below(path, path))
         elif path.suffix.lower() == archives.SUFFIX:
@@ -90,7 +90,7 @@ class Finder:
             yield _file(path, Path(path.name))
 
     def _matching(self, pattern: str) -> Iterator[Source]:
-        """Yield the pictures that a pattern matches, as a folder's: other files are counted."""
+        """Yield the pictures that match a pattern; other files are counted, as in a folder."""
         parts = takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts)
         top = Path(*parts)
         matches = sorted(map(Path, glob.glob(pattern, recursive=True)))  # noqa: PTH207 - any root
@@ -98,14 +98,14 @@ class Finder:
             yield missing(pattern, "no file has such a name")
         for path in matches:
             if path.is_dir() and "**" in pattern:
-                continue  # its pictures are matches themselves
+                continue  # its pictures match by themselves
             if path.is_dir() or path.suffix.lower() == archives.SUFFIX:
                 yield from self._named(path)
             elif self._is_picture(path):
                 yield _file(path, path.relative_to(top))
 
     def _or_told(self, path: Path, kind: str, inside: Iterator[Source]) -> Iterator[Source]:
-        """Yield what is inside, and tell where that is nothing."""
+        """Yield the pictures inside, and report if there are none."""
         is_empty = True
         for source in inside:
             is_empty = False
@@ -114,7 +114,7 @@ class Finder:
             self._tell(f"{path}: no pictures in this {kind} ({WANTED})")
 
     def _below(self, folder: Path, top: Path, entered: set[str] | None = None) -> Iterator[Source]:
-        """Yield a folder's pictures in the order of their paths; hidden ones are left out."""
+        """Yield a folder's pictures in the order of their paths, without hidden ones."""
         entered = {os.path.realpath(top)} if entered is None else entered
         try:
             with os.scandir(folder) as entries:
@@ -141,7 +141,7 @@ class Finder:
 
 
 def read_standard_input() -> bytes:
-    """Return what standard input holds.
+    """Return the content of standard input.
 
     Raises:
         PictureError: It is a terminal, or closed.
@@ -152,7 +152,7 @@ def read_standard_input() -> bytes:
 
 
 def read_list(path: str) -> Iterator[str]:
-    """Yield the lines of a list of names, `-` for one on standard input; empty ones are left out.
+    """Yield the lines of a list of names, without empty ones; `-` reads standard input.
 
     Raises:
         PictureError: It cannot be read.
@@ -177,7 +177,7 @@ def _file(path: Path, below: Path) -> Source:
 
 
 def _read(path: Path) -> bytes:
-    """Return a file's bytes; the error does not repeat its name."""
+    """Return a file's bytes; the error message does not repeat its name."""
     try:
         return read_file(path)
     except PictureError as error:
@@ -185,7 +185,7 @@ def _read(path: Path) -> bytes:
 
 
 def _enter(folder: Path, top: Path, entered: set[str]) -> bool:
-    """Tell whether to go into a folder: once, and where it lies rather than by a link."""
+    """Tell whether to enter a folder: only once, and by its own path rather than by a link."""
     real = os.path.realpath(folder)
     is_shortcut = folder.is_symlink() and Path(real).is_relative_to(os.path.realpath(top))
     if real in entered or is_shortcut:

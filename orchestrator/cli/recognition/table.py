@@ -1,4 +1,4 @@
-"""What was found in a picture, as a table for people, in plain words."""
+"""The plates of a picture as a table for people, in plain words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ UNREAD = "?"
 LINE = "  {:<10} {:>5}  {:<16} {:>6} {:>6} {:>6} {:>6}  {}".format
 HEAD = LINE("plate", "score", "kind", "left", "top", "right", "bottom", "").rstrip()
 SHORT = 3
-"""Fewer characters than that are no reading."""
+"""Texts with fewer characters do not count as readings."""
 
 
 def to_table(entry: Entry) -> str:
-    """Return the name of a picture and a row for each of its plates, surest detection first.
+    """Return the name of a picture and a row for each of its plates, best detection first.
 
-    The score is how sure the text is, from 0 to 1; the sides of the box are pixels.
+    The score is the probability of the text, from 0 to 1; the sides of the box are in pixels.
     """
     name = to_printable(entry.picture)
     if not entry.plates:
@@ -28,7 +28,7 @@ def to_table(entry: Entry) -> str:
 
 
 def to_printable(text: str) -> str:
-    """Return a text that a terminal shows and does not obey: a file may be named anything."""
+    """Return a text without terminal control characters, which a file name may contain."""
     return "".join(letter if letter.isprintable() else UNREAD for letter in text)
 
 
@@ -40,7 +40,7 @@ def _to_row(plate: Plate, hit: Hit | None) -> str:
 
 
 def why_unread(plate: Plate) -> str:
-    """Say why a plate's text is not shown, and what it may be all the same."""
+    """Say why a plate's text is not shown, and its likely text."""
     if plate.candidates:
         return f"not sure enough to say, maybe {plate.candidates[0][0]}"
     if len(plate.raw_text) < SHORT:

@@ -1,4 +1,4 @@
-"""What all pictures came to, for the last lines."""
+"""The totals of all pictures, for the last lines."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Totals:
     """Counts of a run.
 
     Attributes:
-        before: Pictures that an earlier run had done.
-        pictures: Done now, those that failed included.
-        plates: Found.
-        read: Of them, with a text.
-        flagged: Of them, on the watchlist.
+        before: Pictures that an earlier run finished.
+        pictures: Pictures finished now, including failed ones.
+        plates: Plates found.
+        read: Plates with a text.
+        flagged: Plates on the watchlist.
         failed: Pictures that have no answer, or whose drawing could not be written.
-        began: Moment.
+        began: Time of the start.
     """
 
     before: int = 0
@@ -35,8 +35,8 @@ class Totals:
         """Count a picture.
 
         Args:
-            entry: What came of it.
-            is_made: What was to be made of it could be written.
+            entry: The result of the picture.
+            is_made: Its drawing and crops could be written.
         """
         self.pictures += 1
         self.plates += len(entry.plates)
@@ -45,7 +45,7 @@ class Totals:
         self.failed += bool(entry.error) or not is_made
 
     def tell(self, *, has_watchlist: bool) -> Iterator[str]:
-        """Yield the sentences that sum up."""
+        """Yield the sentences of the summary."""
         seconds = time.monotonic() - self.began
         if self.before:
             yield f"{_count(self.before, 'picture')} were done before"

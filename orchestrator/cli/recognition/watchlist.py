@@ -1,4 +1,4 @@
-"""Plates to flag: a list of them, and which of them a text is, or nearly is."""
+"""A watchlist of plates to flag; finds the plate of the list that a text equals or resembles."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from orchestrator.letters import to_latin
 from orchestrator.plates import Plate
 
 SHORTEST = 4
-"""Characters of a plate; those of the old kinds have five."""
+"""Least characters of a plate; old kinds of plates have five."""
 BEHIND = re.compile(r"[\s,;]+")
-"""What stands between a plate and its note."""
+"""The separator between a plate and its note."""
 WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
-"""A word, and what stands behind it."""
+"""A word and the separator after it."""
 MOST_TOLD = 5
-"""Lines of no known kind that are told one by one."""
+"""Most lines with an unknown kind of plate that are reported one by one."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A plate of the list that a picture's plate says, or nearly says.
+    """A plate of the list that equals or resembles a picture's plate.
 
     Attributes:
-        plate: As the service writes it, Latin letters.
-        note: What the list says behind it.
+        plate: The plate in the form of the service, Latin letters.
+        note: The note of the list.
         distance: Characters to change, add or leave out until both are the same.
     """
 
@@ -41,10 +41,10 @@ class Hit:
 
 
 class Watchlist:
-    """Finds the nearest plate of a list in no more time for a long list than for a short one.
+    """Finds the nearest plate of a list, in the same time for short and long lists.
 
-    Two texts that differ by up to d edits have a text in common that each becomes when up to d of
-    its characters are left out: these are looked up, and what is found is compared.
+    Two texts may differ by up to d edits. Then leaving out up to d characters of each can give the
+    same text. Such texts are looked up, and the plates found are compared.
 
     Source: W. Garbe, "SymSpell", 2012 (symmetric deletes); V. Levenshtein, 1966.
     """
@@ -53,7 +53,7 @@ class Watchlist:
         """Prepare a list.
 
         Args:
-            notes: By plate, what the list says of it.
+            notes: The note of each plate in the list.
             distance: Most edits between a text and a plate of the list, 0 to 2.
         """
         self._notes = notes
@@ -64,9 +64,9 @@ class Watchlist:
                 self._shortened[shorter].append(plate)
 
     def find(self, plate: Plate) -> Hit | None:
-        """Return the nearest plate of the list, None where none is near enough.
+        """Return the nearest plate of the list; None if none is near enough.
 
-        A plate whose text was not sure enough is looked up by its best reading.
+        A plate whose text has a low score is looked up by its best reading.
         """
         text = plate.text or (plate.candidates[0][0] if plate.candidates else plate.raw_text)
         near = {one for shorter in _shorten(text, self._distance) for one in self._of(shorter)}
@@ -84,19 +84,19 @@ def read_watchlist(
     formats: Formats,
     tell: Callable[[str], object] = lambda message: None,
 ) -> Watchlist:
-    """Read a list: a plate a line, in Latin or Cyrillic letters, and after a blank or comma a note.
+    """Read a list. Each line has a plate in Latin or Cyrillic letters, and may have a note.
 
-    A plate may have blanks in it where it is of a known kind: `A 123 BC 77`. Empty lines are left
-    out, and so are those that begin with `#`.
+    A blank or comma separates the two. A plate of a known kind may contain blanks: `A 123 BC 77`.
+    Empty lines, and lines that begin with `#`, are ignored.
 
     Args:
         path: The list.
         distance: Most edits between a text and a plate of the list, 0 to 2.
         formats: The known kinds of plates.
-        tell: Is told of lines whose plate is of no known kind.
+        tell: Called with lines whose plate has an unknown kind.
 
     Raises:
-        SettingsError: The file cannot be read, has no plates, or a line that is none.
+        SettingsError: The file cannot be read, has no plates, or has an invalid line.
     """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -129,14 +129,14 @@ def read_watchlist(
 def _split(line: str, formats: Formats) -> tuple[str, str]:
     """Return the plate and the note of a line.
 
-    The plate is the first word, unless only several words together are of a known kind.
+    The plate is the first word, or several words if only together they have a known kind.
     """
     together = ""
     for word in WORD.finditer(line):
         together += to_latin(word[1])
         if _is_known(together, formats):
             return together, line[word.end() :]
-        if word[2].strip() or len(together) >= MAX_LENGTH:  # behind a comma stands the note
+        if word[2].strip() or len(together) >= MAX_LENGTH:  # the note follows a comma
             break
     plate, note = [*BEHIND.split(line, maxsplit=1), ""][:2]
     return to_latin(plate), note
@@ -147,6 +147,6 @@ def _is_known(plate: str, formats: Formats) -> bool:
 
 
 def _shorten(text: str, most: int) -> Iterator[str]:
-    """Yield each text that is left when up to so many characters are left out, once."""
+    """Yield once each text that is left after leaving out up to this many characters."""
     for left_out in range(min(most, len(text)) + 1):
         yield from {"".join(kept) for kept in combinations(text, len(text) - left_out)}

@@ -1,4 +1,4 @@
-"""A Python-based Triton backend named `openvino`: serves OpenVINO files where the server has none.
+"""A Python-based Triton backend named `openvino`, for servers that have no OpenVINO backend.
 
 A model repository made for Triton's own OpenVINO backend (config.pbtxt, 1/model.xml, 1/model.bin)
 works with this one unchanged.

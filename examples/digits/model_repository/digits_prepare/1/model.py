@@ -1,4 +1,4 @@
-"""Triton's entry: files in, small grey pictures out; a request with a broken file fails alone."""
+"""Triton's entry: files in, small grey pictures out; a broken file fails only its request."""
 
 from collections.abc import Sequence
 from typing import Any

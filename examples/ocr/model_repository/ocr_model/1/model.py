@@ -8,7 +8,7 @@ def prepare() -> Function:
     detector, recogniser, alphabet = Compiled(read("det")), Compiled(read("rec")), read_alphabet()
 
     def read_text(encoded: Array) -> tuple[Array]:
-        """Do what the ensemble's models do, one after another in one process."""
+        """Run all steps of the ensemble's models in one process."""
         picture, detector_input = preprocess(encoded)
         crops, *lines = postprocess_0(picture, *detector(detector_input))
         return postprocess_1(alphabet, *recognise(recogniser, crops), *lines)

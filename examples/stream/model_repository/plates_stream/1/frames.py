@@ -1,4 +1,4 @@
-"""The frames of a clip, decoded no further than somebody has asked for them."""
+"""The frames of a clip, decoded only when they are requested."""
 
 import io
 from collections.abc import Generator
@@ -12,7 +12,7 @@ from orchestrator.picture_files import Bgr
 from orchestrator.settings import Settings
 
 FORMATS = "mov,mp4,matroska,webm,mpegts"
-"""No playlists among them: those would make the server open files and addresses of its own."""
+"""Formats without playlists, which would make the server open files and addresses by itself."""
 MOST_PIXELS = Settings().max_pixels
 
 
@@ -23,14 +23,14 @@ class Frame(NamedTuple):
 
 
 def frames(file: bytes, every_s: float) -> Generator[Frame, None, None]:
-    """Yield one frame of so many seconds, every one when 0, until the end or the first damage."""
+    """Yield a frame per `every_s` seconds, or every frame when 0, to the end or first damage."""
     count, time_s, due_s = 0, 0.0, 0.0
     try:
         with av.open(io.BytesIO(file), "r", options={"format_whitelist": FORMATS}) as clip:
             video = clip.streams.video[0]
             if video.width * video.height > MOST_PIXELS:
                 raise PictureError(f"clip: wanted at most {MOST_PIXELS} pixels, got {video}")
-            video.thread_count = 1  # the networks have the cores
+            video.thread_count = 1  # the networks use the cores
             start_s = float((video.start_time or 0) * (video.time_base or 0))
             for count, frame in enumerate(clip.decode(video), 1):
                 time_s = (frame.time or 0.0) - start_s
@@ -39,7 +39,7 @@ def frames(file: bytes, every_s: float) -> Generator[Frame, None, None]:
                     upright = np.rot90(frame.to_ndarray(format="bgr24"), frame.rotation // 90)
                     yield Frame(count - 1, time_s, np.ascontiguousarray(upright))
             whole_s = 0 if video.duration else (clip.duration or 0) / av.time_base
-            if time_s < whole_s - 2:  # what FFmpeg does not tell of a Matroska file
+            if time_s < whole_s - 2:  # FFmpeg does not report this for a Matroska file
                 raise EOFError(f"wanted {whole_s:.1f} s")
     except (av.FFmpegError, IndexError, EOFError) as error:
         got = f"{len(file)} bytes that end after {count} frames, {time_s:.1f} s: {error}"

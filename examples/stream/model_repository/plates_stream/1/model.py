@@ -1,4 +1,4 @@
-"""A clip in, a response for each frame that shows plates, as soon as it is read."""
+"""A clip in, one response for each frame that shows plates, as soon as it is read."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from .frames import Frame, frames
 
 
 class TritonPythonModel:
-    """One event loop for all clips: Triton does not wait for a decoupled `async def execute`."""
+    """The event loop for all clips: Triton does not wait for a decoupled `async def execute`."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
         parameters = json.loads(args["model_config"])["parameters"]
@@ -35,7 +35,7 @@ class TritonPythonModel:
         sender = request.get_response_sender()
         try:
             await self._watch(request, sender)
-        except Exception as reason:  # untold, the caller would wait for ever
+        except Exception as reason:  # without a response, the client would wait forever
             log_failure(request.request_id(), error := explain(reason))
             sender.send(failed(error))
         finally:
@@ -46,11 +46,11 @@ class TritonPythonModel:
         every_s = parameters.pop("every_s", self.every_s)
         if not (isinstance(every_s, float | int) and 0 <= every_s <= 3600):
             raise ParameterError(f"every_s: wanted a number from 0 to 3600, got {every_s!r}")
-        check_parameters(parameters)  # here, because a child's refusal reads as a fault of ours
+        check_parameters(parameters)  # early: a later rejection looks like our fault
         return every_s, parameters
 
     async def _watch(self, request: Any, sender: Any) -> None:
-        """Let several takers share the frames; when one fails, the others finish theirs."""
+        """Let several tasks share the frames; when one fails, the others finish theirs."""
         every_s, parameters = self._parameters_of(request)
         wanted = tuple(name for name in request.requested_output_names() if name in OUTPUTS)
         infer = infer_async_for(request, {MODEL: Callee(wanted or ("coordinates",))})
