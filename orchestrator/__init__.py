@@ -98,3 +98,8 @@ def __getattr__(name: str) -> Any:
 
     with needs_told():
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names for editors, without importing them."""
+    return sorted({*globals(), *__all__})

@@ -18,6 +18,12 @@ def test_every_public_name_is_there(name: str) -> None:
     assert getattr(orchestrator, name).__name__ == name
 
 
+def test_editors_are_offered_every_public_name() -> None:
+    code = "import orchestrator; print(set(orchestrator.__all__) - set(dir(orchestrator)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 def test_every_name_that_a_type_checker_sees_is_public() -> None:
     tree = ast.parse(Path(orchestrator.__file__).read_text())
     (for_checkers,) = (node for node in tree.body if isinstance(node, ast.If))
@@ -50,4 +56,4 @@ def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = wheel.namelist()
     assert {file.split("/")[0].partition("-")[0] for file in files} == {"orchestrator"}
-    assert "orchestrator/countries/russia/formats.toml" in files
+    assert {"orchestrator/countries/russia/formats.toml", "orchestrator/py.typed"} <= {*files}
