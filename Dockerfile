@@ -52,7 +52,7 @@ COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
 # Docker mounts /tmp so that no program can be run from it: Triton gets its workers' program where it lies.
 WORKDIR /opt/plates
-RUN .venv/bin/python -c "from orchestrator.server import distribution as d; d.place_stub(d.find_distribution())"
+RUN .venv/bin/python -c "from orchestrator.supervisor import distribution as d; d.place_stub(d.find_distribution())"
 # The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -63,7 +63,7 @@ WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/system/probe.py"]
 # Only the gateway can be reached; Triton has any free ports of loopback. It wants keys (PLATES_KEYS) or --no-keys.
 # What follows the image's name follows here, and the last of two says it: --host=:: is for IPv6.
 ENTRYPOINT ["plates", "serve", "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
@@ -120,7 +120,7 @@ WORKDIR /tmp
 EXPOSE 8000 8001 8002
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
-    CMD ["python3", "-IS", "/opt/plates/orchestrator/probe.py"]
+    CMD ["python3", "-IS", "/opt/plates/orchestrator/system/probe.py"]
 # As above, with NGC's Triton, and on GPUs alone: without one the service ends with a sentence. NGC's own entrypoint
 # comes first: it checks the driver, and then becomes the command.
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \

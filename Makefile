@@ -58,22 +58,22 @@ bench: .venv/.workshop
 	$(BIN)/plates bench
 
 bench-compositions: .venv/.workshop .venv/.examples
-	$(BIN)/python -m benchmarks.compositions
+	$(BIN)/python -m workshop.benchmarks.compositions
 
 bench-gateway: .venv/.workshop
-	$(BIN)/python -m benchmarks.gateway
+	$(BIN)/python -m workshop.benchmarks.gateway
 
 gpu-check: .venv/.workshop
-	$(BIN)/python -m benchmarks.gpu_check
+	$(BIN)/python -m workshop.benchmarks.gpu_check
 
 scale-out: .venv/.workshop
-	$(BIN)/python -m benchmarks.scale_out
+	$(BIN)/python -m workshop.benchmarks.scale_out
 
 soak: .venv/.workshop
 	$(BIN)/plates soak
 
 faults: .venv/.workshop
-	$(BIN)/python -m benchmarks.faults --json reports/faults.json --logs reports/faults \
+	$(BIN)/python -m workshop.benchmarks.faults --json reports/faults.json --logs reports/faults \
 	  --page docs/reliability.md
 
 example-%: .venv/.examples
@@ -99,7 +99,7 @@ workshop: .venv/.workshop
 train-env: .venv-train/.train
 
 test-train: .venv-train/.train
-	.venv-train/bin/pytest tests/training/with_yolov5 tests/training/test_detector.py
+	.venv-train/bin/pytest tests/workshop/training/with_yolov5 tests/workshop/training/test_detector.py
 
 clean:
 	rm -rf .venv .venv-train .venv-python site model_repository/*/1/model.*[!y]

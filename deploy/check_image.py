@@ -32,9 +32,9 @@ import torch
 from deploy.check_docker import check_docker
 from deploy.image import PROJECT, SERVICE, WORK, CheckError, Container, build, process_of
 from orchestrator.client import PlateClient
-from orchestrator.loopback import open_url
+from orchestrator.system.loopback import open_url
 from orchestrator.networks.weights import list_sums
-from orchestrator.server.ports import free_ports
+from orchestrator.supervisor.ports import free_ports
 
 PROGRAMS = ("buildah", "debootstrap", "unshare", "setpriv")
 STREET, TEXTS = PROJECT / "tests" / "data" / "street.jpg", ["A123BC77", "M456OP199", "TO05577"]

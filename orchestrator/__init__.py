@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from orchestrator.client import PictureResult, PlateClient
     from orchestrator.client.aio import AsyncPlateClient
     from orchestrator.client.supervision import to_supervision
-    from orchestrator.drawing import annotate
+    from orchestrator.imaging.drawing import annotate
     from orchestrator.errors import (
         Cancelled,
         DataError,
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         SettingsError,
         WeightsError,
     )
-    from orchestrator.formats import Formats, read_formats
-    from orchestrator.images import decode, read_picture
+    from orchestrator.formats.plate_formats import Formats, read_formats
+    from orchestrator.imaging.decoding import decode, read_picture
     from orchestrator.networks.export import load_networks
     from orchestrator.pipeline import recognize
     from orchestrator.plates import Plate, PlateRegion, Plates
@@ -94,7 +94,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from orchestrator.extras import needs_told
+    from orchestrator.system.optional_dependencies import needs_told
 
     with needs_told():
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from orchestrator.errors import ModelError, ParameterError
-from orchestrator.formats import MAX_LENGTH
+from orchestrator.formats.plate_formats import MAX_LENGTH
 from orchestrator.plates import CANDIDATES, Plate, Plates
-from orchestrator.regions import known_region
+from orchestrator.formats.regions import known_region
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from orchestrator.boxes import clip
+from orchestrator.detection.boxes import clip
 from orchestrator.contract import (
     ALL_OUTPUTS,
     DETECTOR,
@@ -17,15 +17,15 @@ from orchestrator.contract import (
     INPUT,
     OUTPUT,
 )
-from orchestrator.detections import MOST_SHRUNK, Detections, best_of, tiles_round, to_picture
+from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, tiles_round, to_picture
 from orchestrator.errors import ParameterError, SettingsError
-from orchestrator.formats import Formats, russian
-from orchestrator.frames import corners_of
-from orchestrator.images import check_picture, letterbox, normalize_crops, resize_crop
-from orchestrator.looks import Infer, Reader, Tensors, look_at, read, straighten
+from orchestrator.formats.plate_formats import Formats, russian
+from orchestrator.reading.affine_crops import corners_of
+from orchestrator.imaging.decoding import check_picture, letterbox, normalize_crops, resize_crop
+from orchestrator.reading.passes import Infer, Reader, Tensors, look_at, read, straighten
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Roi, Settings
-from orchestrator.texts import read_lines, with_text
+from orchestrator.reading.readings import read_lines, with_text
 
 __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from orchestrator.loopback import without_proxy
+from orchestrator.system.loopback import without_proxy
 from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from orchestrator.formats import russian
+from orchestrator.formats.plate_formats import russian
 
 IDENTITY = torch.tensor([[1.0, 0, 0], [0, 1, 0]])
 ALPHABET, BLANK = russian().alphabet, russian().blank

@@ -10,9 +10,9 @@ from tritonclient.grpc import model_config_pb2
 
 from orchestrator import contract
 from orchestrator.errors import ModelError, ParameterError
-from orchestrator.formats import russian
+from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate, PlateRegion, Plates
-from orchestrator.server.repository import REPOSITORY
+from orchestrator.supervisor.repository import REPOSITORY
 from orchestrator.settings import Settings
 
 PLATE = Plate(

@@ -43,7 +43,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def test_what_is_heavy_is_imported_when_it_is_needed() -> None:
     code = """
-import sys, orchestrator.cli.recognize, reporting.plots
+import sys, orchestrator.cli.recognize, workshop.reporting.plots
 orchestrator.PlateClient
 print({"torch", "PIL", "cv2", "pandas", "matplotlib"} & set(sys.modules))
 """
@@ -56,4 +56,4 @@ def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = wheel.namelist()
     assert {file.split("/")[0].partition("-")[0] for file in files} == {"orchestrator"}
-    assert {"orchestrator/countries/russia/formats.toml", "orchestrator/py.typed"} <= {*files}
+    assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {*files}

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ParameterError, PictureError, SettingsError
-from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import read_crop, recognize, region
 from orchestrator.settings import Settings
 from tests.scripted_networks import ScriptedInfer, picture, rows

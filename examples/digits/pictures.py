@@ -4,7 +4,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.images import decode
+from orchestrator.imaging.decoding import decode
 
 SIDE_PX = 28
 MAX_PIXELS = 4_000_000

@@ -7,7 +7,7 @@ import numpy as np
 import openvino
 
 from orchestrator.errors import SettingsError
-from orchestrator.networks.ir import Array, Compiled
+from orchestrator.networks.openvino_ir import Array, Compiled
 
 
 def read(part: str) -> openvino.Model:

@@ -1,6 +1,6 @@
 """Pages and signs with their texts: for a first look, tests and benchmarks."""
 
-from rendering.pages import Page
+from workshop.rendering.pages import Page
 
 LETTER = ("Dear Ms. Miller,", "your order of 24 November 2026", "is on its way: parcel 7F-2210.")
 PAGES = {

@@ -7,8 +7,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.picture_files import unpack
-from orchestrator.picture_headers import check_file
+from orchestrator.imaging.files import unpack
+from orchestrator.imaging.headers import check_file
 from orchestrator.settings import Settings
 
 Array = npt.NDArray[Any]

@@ -14,9 +14,9 @@ from tritonclient.utils import InferenceServerException
 from examples.restoration.judging import judge
 from examples.restoration.pictures import Pair, render_pair
 from orchestrator import load_networks
-from orchestrator.picture_files import Bgr
-from orchestrator.server.local import own_server
-from orchestrator.server.options import ServerOptions
+from orchestrator.imaging.files import Bgr
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 CHAINS = ("restoration_small", "restoration_large")

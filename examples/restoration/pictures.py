@@ -6,9 +6,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.picture_files import Bgr
-from rendering.camera import Quad, View, cloud, compress, random_colour, warp
-from rendering.country import russia
+from orchestrator.imaging.files import Bgr
+from workshop.rendering.camera import Quad, View, cloud, compress, random_colour, warp
+from workshop.rendering.country import russia
 
 SIZE_WH = (192, 64)
 

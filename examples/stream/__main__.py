@@ -13,9 +13,9 @@ import av
 import numpy as np
 from tritonclient.grpc import InferenceServerClient, InferInput
 
-from orchestrator.server.local import own_server
-from orchestrator.server.options import ServerOptions
-from rendering.scenery import scene
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
+from workshop.rendering.scenery import scene
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 WIDE, HIGH, RATE = 960, 720, 10

@@ -13,7 +13,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.extras import check_packages
+from orchestrator.system.optional_dependencies import check_packages
 from orchestrator.networks.engines import Engine
 
 # Heavy modules are imported when the command runs, so that --help is quick.
@@ -31,6 +31,6 @@ def add(
     with show_errors(verbose=verbose):
         check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.server.versions import NewVersion, add_version
+        from orchestrator.supervisor.versions import NewVersion, add_version
 
         typer.echo(add_version(to, NewVersion(network, weights or WEIGHTS, engine)))

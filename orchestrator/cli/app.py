@@ -21,11 +21,11 @@ COMMANDS = {
     "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
 }
 WORKSHOP = {
-    "evaluate": "evaluation.command:evaluate",
-    "bench": "benchmarks.command:bench",
-    "soak": "benchmarks.soak.command:soak",
-    "quantize": "training.cli.quantize:quantize",
-    "train": "training.cli.train:train",
+    "evaluate": "workshop.evaluation.command:evaluate",
+    "bench": "workshop.benchmarks.command:bench",
+    "soak": "workshop.benchmarks.soak.command:soak",
+    "quantize": "workshop.training.cli.quantize:quantize",
+    "train": "workshop.training.cli.train:train",
 }
 """Commands of the packages beside this one. A checkout has them; a wheel or an image does not."""
 CHECKOUT = Path(__file__).parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from orchestrator.canary import CANARY_FILES, has_canary
+from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.cli.app import is_checkout
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import choose_formats
@@ -32,7 +32,7 @@ def draw_missing(weights: Path, formats: Path | None = None) -> None:
         f"drawing a picture for the health check: {' and '.join(CANARY_FILES)} ...", err=True
     )
     try:
-        country = import_module("rendering.country").country_of(file)
-        import_module("training.canaries").write_canary(weights, country)
+        country = import_module("workshop.rendering.country").country_of(file)
+        import_module("workshop.training.canaries").write_canary(weights, country)
     except (PlateError, OSError) as error:
         typer.echo(f"there is none: {error}", err=True)

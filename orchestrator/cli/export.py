@@ -41,9 +41,9 @@ def export(
     """Write the models that the server loads, from the weights."""
     with show_errors(verbose=verbose):
         from orchestrator.cli import canaries
-        from orchestrator.server.exports import export_networks
-        from orchestrator.server.layout import lay_out
-        from orchestrator.server.options import ServerOptions
+        from orchestrator.supervisor.export_cache import export_networks
+        from orchestrator.supervisor.layout import lay_out
+        from orchestrator.supervisor.options import ServerOptions
 
         options = ServerOptions.given(
             repository=model_repository,

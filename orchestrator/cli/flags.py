@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import PlateError
-from orchestrator.extras import needs_told
+from orchestrator.system.optional_dependencies import needs_told
 from orchestrator.networks.engines import Engine
 
 
@@ -120,7 +120,7 @@ def show_errors(*, verbose: bool) -> Iterator[None]:
         level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
     )
     # An export takes long, so its messages are shown, although others of this level are not.
-    logging.getLogger("orchestrator.server.exports").setLevel(logging.INFO)
+    logging.getLogger("orchestrator.supervisor.export_cache").setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

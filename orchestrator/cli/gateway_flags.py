@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.cli.tritons import moved_to
+from orchestrator.supervisor.rolling_restart import moved_to
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.fitting import fit
-from orchestrator.gateway.keys import read_keys
+from orchestrator.gateway.policy.memory_limits import fit
+from orchestrator.gateway.policy.api_keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.loopback import is_own
-from orchestrator.memory import usable_memory
+from orchestrator.system.loopback import is_own
+from orchestrator.system.memory import usable_memory
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
-    from orchestrator.server.options import ServerOptions
+    from orchestrator.supervisor.options import ServerOptions
 
 CALLS_A_PICTURE = 4
 """Calls that Triton gets at once for each picture that it processes. It is so many that a next call
@@ -131,7 +131,7 @@ class GatewayFlags:
             SettingsError: An option or a file is invalid, or other machines are served without any
                 setting for keys.
         """
-        from orchestrator.server.repository import holds_plates
+        from orchestrator.supervisor.repository import holds_plates
 
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
@@ -158,8 +158,8 @@ class GatewayFlags:
 
     def _fit_limits(self, triton: ServerOptions) -> Limits:
         """Return the limits of requests, as far as this machine's cores and memory allow them."""
-        from orchestrator.server.capacity import Capacity
-        from orchestrator.server.repository import count_ours
+        from orchestrator.supervisor.capacity import Capacity
+        from orchestrator.supervisor.repository import count_ours
 
         capacity = triton.capacity() or Capacity(1, 1, PICTURES_ON_A_GPU)
         limits = Limits().updated(self.limits)
@@ -173,7 +173,7 @@ class GatewayFlags:
         Raises:
             ServerError: A host is invalid.
         """
-        from orchestrator.server.ports import address_of, free_ports
+        from orchestrator.supervisor.ports import address_of, free_ports
 
         host = address_of(self.host)
         taken = {one.port for one in triton.listening} | {*self.ports}
@@ -194,7 +194,7 @@ class GatewayFlags:
             )
 
     def _check_origins(self) -> None:
-        from orchestrator.gateway.origins import is_origin
+        from orchestrator.gateway.http.origins import is_origin
 
         for text in self.cors_origins:
             if not is_origin(text):

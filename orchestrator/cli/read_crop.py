@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from orchestrator.cli.flags import TextThresholdOption, VerboseOption, show_errors
-from orchestrator.cli.recognition.table import to_printable
-from orchestrator.cli.serving import KeyOption, UrlOption, reach_server
+from orchestrator.cli.recognition.plate_table import to_printable
+from orchestrator.cli.chosen_server import KeyOption, UrlOption, reach_server
 from orchestrator.errors import PlateError
 
 if TYPE_CHECKING:
-    from orchestrator.cli.recognition.source import Source
+    from orchestrator.cli.recognition.picture_source import Source
     from orchestrator.client import PlateClient
     from orchestrator.plates import Plate
 

@@ -25,7 +25,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import (
+from orchestrator.cli.chosen_server import (
     SERVER_PANEL,
     KeyOption,
     RetriesOption,
@@ -204,14 +204,14 @@ def recognize(
     verbose: VerboseOption = False,
 ) -> None:
     with show_errors(verbose=verbose):
-        from orchestrator.cli import serving
+        from orchestrator.cli import chosen_server
         from orchestrator.cli.recognition.job import Asking, Input, Output, recognize_all
-        from orchestrator.cli.recognition.made_pictures import Maker
+        from orchestrator.cli.recognition.output_pictures import Maker
         from orchestrator.client import PlateClient
         from orchestrator.contract import FORMATS_FILE
 
         if annotate or crops:
-            import orchestrator.drawing  # noqa: F401 - what it lacks is told before the first call
+            import orchestrator.imaging.drawing  # noqa: F401 - what it lacks is told before the first call
 
         served = {
             "repository": model_repository,
@@ -230,9 +230,9 @@ def recognize(
         }
         shown_key = key if url else None  # our own server gets no key
         asked = Asking(
-            reach=partial(serving.reach_server, url, **served),
+            reach=partial(chosen_server.reach_server, url, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
-            fit=lambda address: in_flight or serving.fitting_calls(address, shown_key, timeout),
+            fit=lambda address: in_flight or chosen_server.fitting_calls(address, shown_key, timeout),
             parameters={name: one for name, one in parameters.items() if one is not None},
             watchlist=(watchlist, distance),
             min_score=min_score,

@@ -40,8 +40,8 @@ from orchestrator.cli.gateway_flags import (
     PrivateKeyOption,
     ProcessesOption,
 )
-from orchestrator.cli.outputs import open_closed_streams
-from orchestrator.cli.services import run_services
+from orchestrator.cli.standard_streams import open_closed_streams
+from orchestrator.cli.startup import run_services
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
@@ -126,7 +126,7 @@ def serve(
     """Start Triton and the gateway and keep them running until Ctrl-C."""
     open_closed_streams()
     with show_errors(verbose=verbose):
-        from orchestrator.server.options import ServerOptions
+        from orchestrator.supervisor.options import ServerOptions
 
         bare = {"host": host, "http_port": http_port, "grpc_port": grpc_port}
         where = {**bare, "metrics_port": metrics_port} if no_gateway else _behind(admin_port)

@@ -1,6 +1,6 @@
 """Clients of the service: `PlateClient`, `AsyncPlateClient`, and their transports."""
 
-from orchestrator.client.questions import PictureResult
+from orchestrator.client.requests import PictureResult
 from orchestrator.client.sync import PlateClient
 
 __all__ = ["PictureResult", "PlateClient"]

@@ -12,13 +12,13 @@ import numpy as np
 
 from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
-from orchestrator.client.calling import Caller
-from orchestrator.client.calls import Call
-from orchestrator.client.crops import crop_calls, naming_crop, read_answer
-from orchestrator.client.ordered import work_in_order_async
+from orchestrator.client.base import Caller
+from orchestrator.client.inference import Call
+from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
+from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.pictures import Picture, check_several
-from orchestrator.client.questions import FITTING, PictureResult, Question, fit
+from orchestrator.client.picture_encoding import Picture, check_several
+from orchestrator.client.requests import FITTING, PictureResult, Question, fit
 from orchestrator.contract import Arrays
 from orchestrator.errors import PlateError, RequestError
 from orchestrator.plates import Plate, Plates
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from orchestrator.client.questions import Wanted
+    from orchestrator.client.requests import Wanted
 
 AnswerT = TypeVar("AnswerT")
 

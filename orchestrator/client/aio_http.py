@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 
 from orchestrator.client.addresses import Address
-from orchestrator.client.calls import (
+from orchestrator.client.inference import (
     CONFIG_PATH,
     READY_PATHS,
     Call,

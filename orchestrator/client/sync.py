@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from orchestrator.client.calling import Caller
-from orchestrator.client.crops import crop_calls, naming_crop, read_answer
-from orchestrator.client.ordered import work_in_order
+from orchestrator.client.base import Caller
+from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
+from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.pictures import Picture, check_several
-from orchestrator.client.questions import FITTING, PictureResult, Question, fit
+from orchestrator.client.picture_encoding import Picture, check_several
+from orchestrator.client.requests import FITTING, PictureResult, Question, fit
 from orchestrator.client.transport import Call, Transport, connect
 from orchestrator.contract import ALL_OUTPUTS, Arrays
 from orchestrator.errors import PlateError
@@ -24,7 +24,7 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from orchestrator.client.questions import Wanted
+    from orchestrator.client.requests import Wanted
 
 AnswerT = TypeVar("AnswerT")
 

@@ -10,7 +10,7 @@ import tritonclient.grpc
 from urllib3 import Timeout
 
 from orchestrator.client.addresses import Address, make_headers, parse_address
-from orchestrator.client.calls import (
+from orchestrator.client.inference import (
     CONFIG_PATH,
     HEADER,
     READY_PATHS,
@@ -26,7 +26,7 @@ from orchestrator.client.connections import ConnectionPool
 from orchestrator.client.forks import FORKS
 from orchestrator.client.tls import make_context, make_credentials
 from orchestrator.contract import MODEL, Arrays
-from orchestrator.loopback import PAST_PROXY
+from orchestrator.system.loopback import PAST_PROXY
 
 __all__ = ["HEADER", "Call", "Transport", "connect", "to_input"]
 

@@ -10,10 +10,10 @@ import sys
 
 import uvloop
 
-from orchestrator.children import STOP_SIGNALS
+from orchestrator.system.subprocesses import STOP_SIGNALS
 from orchestrator.errors import PlateError
-from orchestrator.gateway.events import STDIN
-from orchestrator.gateway.handover import from_json
+from orchestrator.gateway.ipc_reader import STDIN
+from orchestrator.gateway.ipc import from_json
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.server import serve
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
-from orchestrator.toml_files import check_range
+from orchestrator.system.toml_files import check_range
 
 MIB = 1024 * 1024
 WORKED_OUT = ("calls", "picture_mb")
@@ -156,7 +156,7 @@ class GatewayOptions:
         private_key: File of the certificate's key.
         audit: File of the audit log. If None, standard output.
         processes: Number of processes that share the work.
-        canary: Folder of the picture for health checks, see `orchestrator.canary`. Without one,
+        canary: Folder of the picture for health checks, see `orchestrator.system.canary`. Without one,
             any answer is good.
         limits: Limits for callers.
     """

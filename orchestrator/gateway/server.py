@@ -17,13 +17,13 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.app import make_app, make_metrics_app
-from orchestrator.gateway.connections import Connections
-from orchestrator.gateway.events import listen
-from orchestrator.gateway.grpc_server import Servicer, make_server
-from orchestrator.gateway.http_protocol import WORK_S, guarded
+from orchestrator.gateway.http.app import make_app, make_metrics_app
+from orchestrator.gateway.http.connections import Connections
+from orchestrator.gateway.ipc_reader import listen
+from orchestrator.gateway.grpc.server import Servicer, make_server
+from orchestrator.gateway.http.protocol import WORK_S, guarded
 from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.gateway.service import Service
+from orchestrator.gateway.data_plane import Service
 
 CLOSING_S = 2.0
 """Seconds for a client to confirm the end of a TLS connection."""

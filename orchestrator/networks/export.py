@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats import Formats, read_formats, russian
+from orchestrator.formats.plate_formats import Formats, read_formats, russian
 from orchestrator.networks.detectors import load_detector, move
 from orchestrator.networks.engines import Engine, choose
-from orchestrator.networks.parts import part_of
+from orchestrator.networks.partial_files import part_of
 from orchestrator.networks.registry import EXPORTED, NETWORKS, choose_engine, is_archive
 from orchestrator.networks.state_dicts import load_state, pop_alphabet
 from orchestrator.networks.weights import WEIGHTS, check_alphabet, choose_formats
@@ -109,11 +109,11 @@ def write_network(
         WeightsError: The weight file is missing, is not the listed one, or is for another alphabet.
     """
     if choose_engine(name, weights, engine).is_openvino:
-        from orchestrator.networks import ir
+        from orchestrator.networks import openvino_ir
 
         network = represent(name, weights, engine, formats)
         with _writing(path):
-            ir.save(network, path)
+            openvino_ir.save(network, path)
     else:
         model = script(load(name, weights, formats))
         with _writing(path):
@@ -220,13 +220,14 @@ def represent(
         SettingsError: It is a foreign detector, which runs as TorchScript.
         WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
-    from orchestrator.networks import ir, quantized
+    from orchestrator.networks import quantized
+    from orchestrator.networks import openvino_ir
 
     quantized.check_ours(name, weights)
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
-    model = small or ir.convert(NETWORKS[name], load(name, weights, formats))
+    model = small or openvino_ir.convert(NETWORKS[name], load(name, weights, formats))
     if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
-        ir.allow_bfloat16(model)
+        openvino_ir.allow_bfloat16(model)
     return model
 
 
@@ -244,9 +245,9 @@ def _torchscript(network: nn.Module, device: torch.device) -> Run:
 
 
 def _openvino(network: Any, threads: int) -> Run:
-    from orchestrator.networks import ir
+    from orchestrator.networks import openvino_ir
 
-    compiled = ir.Compiled(network, threads=threads)
+    compiled = openvino_ir.Compiled(network, threads=threads)
 
     def run(*tensors: Tensor) -> tuple[Tensor, ...]:
         answers = compiled(*(tensor.contiguous().numpy() for tensor in tensors))

@@ -8,7 +8,7 @@ from pathlib import Path
 import openvino
 
 from orchestrator.errors import SettingsError
-from orchestrator.networks.ir import weights_of
+from orchestrator.networks.openvino_ir import weights_of
 from orchestrator.networks.registry import NETWORKS, is_archive
 from orchestrator.networks.weights import WEIGHTS, check_listed
 

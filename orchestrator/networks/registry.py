@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.contract import DETECTOR, OUTPUT, PREPARE, READER, RECTIFIER, THETA
-from orchestrator.formats import Formats
+from orchestrator.formats.plate_formats import Formats
 from orchestrator.networks.engines import Engine
 
 if TYPE_CHECKING:

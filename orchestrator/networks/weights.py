@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.errors import WeightsError
-from orchestrator.formats import Formats, read_formats
+from orchestrator.formats.plate_formats import Formats, read_formats
 
 WEIGHTS = Path(__file__).resolve().parents[2] / "weights"
 LISTED = re.compile(rf"^(yolo\.pt|\w+\.pth|\w+\.int8\.(xml|bin)|{re.escape(FORMATS_FILE)})$")

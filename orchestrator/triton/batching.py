@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.heartbeat import Heartbeat
+from orchestrator.system.heartbeat import Heartbeat
 
 
 class Batch(Protocol):

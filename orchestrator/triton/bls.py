@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
-from orchestrator.heartbeat import Heartbeat
+from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.triton import placement

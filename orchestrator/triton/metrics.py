@@ -22,7 +22,7 @@ from orchestrator.errors import (
     PlateError,
 )
 from orchestrator.plates import Plates
-from orchestrator.stages import Stopwatch
+from orchestrator.triton.stages import Stopwatch
 
 COUNTER, GAUGE, HISTOGRAM = "COUNTER", "GAUGE", "HISTOGRAM"
 REASONS = tuple(

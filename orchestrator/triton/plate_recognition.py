@@ -13,14 +13,14 @@ from torch import Tensor
 
 from orchestrator import contract
 from orchestrator.errors import PictureError
-from orchestrator.heartbeat import Heartbeat
-from orchestrator.images import decode
-from orchestrator.picture_files import from_base64
-from orchestrator.picture_headers import check_file
+from orchestrator.system.heartbeat import Heartbeat
+from orchestrator.imaging.decoding import decode
+from orchestrator.imaging.files import from_base64
+from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.stages import PICTURE, Stopwatch
+from orchestrator.triton.stages import PICTURE, Stopwatch
 from orchestrator.triton.bls import infer_for, to_torch
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.failures import failed

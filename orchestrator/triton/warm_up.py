@@ -8,8 +8,8 @@ from __future__ import annotations
 import torch
 
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
-from orchestrator.formats import Formats
-from orchestrator.images import decode
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.imaging.decoding import decode
 from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings

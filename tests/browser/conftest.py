@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.gateway.process import start
+from orchestrator.gateway.launcher import start
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.local import own_server
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
 from tests.waiting import until
 
 CHROMIUM = "chromium"

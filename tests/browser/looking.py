@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from orchestrator.picture_files import Bgr
+from orchestrator.imaging.files import Bgr
 
 DONE = ".card .summary:has-text('answered in'), .card .summary:has-text('ответ за')"
 HAND_OVER = """([event, name, kind, base64]) => {

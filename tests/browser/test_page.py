@@ -14,10 +14,10 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.canary import PICTURE_FILE
+from orchestrator.system.canary import PICTURE_FILE
 from orchestrator.contract import STAGES
 from orchestrator.networks.weights import WEIGHTS
-from rendering.scenery import Scene, scene
+from workshop.rendering.scenery import Scene, scene
 from tests.browser.conftest import Open
 from tests.browser.looking import choose, drawn_xyxy, hand_over, see, texts, wait_for
 from tests.samples import STREET, TEXTS

@@ -7,7 +7,7 @@ from tests.samples import PROJECT
 
 COMMAND = """
 import time
-import orchestrator.cli.serving as serving
+import orchestrator.cli.chosen_server as serving
 import orchestrator.client as client
 from orchestrator.cli.app import app
 from orchestrator.plates import Plate, Plates

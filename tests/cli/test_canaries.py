@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.canary import has_canary, read_canary
+from orchestrator.system.canary import has_canary, read_canary
 from orchestrator.cli import canaries
-from orchestrator.formats import russian
+from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import list_sums
 from tests.samples import copy_of
 
@@ -36,7 +36,7 @@ def test_one_that_is_there_stays(tmp_path: Path, capsys) -> None:
 
 def test_plates_that_nobody_draws_are_told(bare: Path, capsys) -> None:
     formats = bare / "formats.toml"
-    formats.write_text(formats.read_text().replace("rendering.russia:draw", ""))
+    formats.write_text(formats.read_text().replace("workshop.rendering.russia:draw", ""))
     list_sums(bare)
     canaries.draw_missing(bare)
     assert not has_canary(bare)

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
 from orchestrator.cli.key import without_table
-from orchestrator.gateway.clients import GATE, USUAL, Client
-from orchestrator.gateway.keys import read_keys
+from orchestrator.gateway.policy.clients import GATE, USUAL, Client
+from orchestrator.gateway.policy.api_keys import read_keys
 from orchestrator.gateway.options import Limits
 from tests.client.client_only import ClientOnly
 

@@ -51,7 +51,7 @@ class FakeClient(NoServer):
 def run(monkeypatch, tmp_path):
     """Run the command in a folder of its own; gives what came of it."""
     monkeypatch.setattr("orchestrator.client.PlateClient", FakeClient)
-    monkeypatch.setattr("orchestrator.cli.serving.fitting_calls", lambda *_: 3)
+    monkeypatch.setattr("orchestrator.cli.chosen_server.fitting_calls", lambda *_: 3)
     monkeypatch.setattr(FakeClient, "asked", [])
     monkeypatch.chdir(tmp_path)
     return lambda *more, **options: CliRunner().invoke(
@@ -393,7 +393,7 @@ def test_a_key_comes_from_the_command_line_or_the_environment(run, made, monkeyp
 
 
 def test_a_server_of_its_own_is_shown_no_key(run, made, monkeypatch) -> None:
-    own = "orchestrator.cli.serving.reach_server"
+    own = "orchestrator.cli.chosen_server.reach_server"
     monkeypatch.setattr(own, lambda url, **options: nullcontext("own:1"))
     CliRunner().invoke(app, ["recognize", str(STREET), "--key", "plk_given"])
     assert [(client.url, client.key) for client in made] == [("own:1", None)]

@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.questions import Wanted
+from orchestrator.client.requests import Wanted
 from orchestrator.errors import (
     ExtraError,
     Overloaded,

@@ -200,7 +200,7 @@ def test_a_silent_address_leaves_the_next_one_its_time(monkeypatch) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
 def test_is_ready_ends_soon_whatever_the_timeout_of_calls_is(scheme: str, monkeypatch) -> None:
-    monkeypatch.setattr("orchestrator.client.calling.READY_S", TIMEOUT_S)
+    monkeypatch.setattr("orchestrator.client.base.READY_S", TIMEOUT_S)
     with (
         listening(say_nothing) as address,
         PlateClient(f"{scheme}://{address}", timeout_s=3600) as client,

@@ -14,10 +14,10 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.faults import parse_retry_after
+from orchestrator.client.error_mapping import parse_retry_after
 from orchestrator.errors import Overloaded, PlateError, RequestError
 from orchestrator.plates import Plates
-from orchestrator.retries import Retries
+from orchestrator.system.retry import Retries
 from tests.client.peers import NO_PLATES, listening, receive
 from tests.client.peers import said as plainly_said
 

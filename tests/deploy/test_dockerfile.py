@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from deploy.check_docker import TIGHT
-from orchestrator.memory import least_bytes
-from orchestrator.server.capacity import fitting
-from orchestrator.server.process import Server
-from orchestrator.server.repository import count_ours
+from orchestrator.system.memory import least_bytes
+from orchestrator.supervisor.capacity import fitting
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.repository import count_ours
 from tests.samples import PROJECT
 
 DOCKERFILE = PROJECT / "Dockerfile"
@@ -40,7 +40,7 @@ def test_hadolint_has_nothing_to_say() -> None:
 
 def test_what_the_images_run_exists() -> None:
     paths = set(re.findall(r'"/opt/plates/(\S+)"', "\n".join(LINES)))
-    assert paths == {"orchestrator/probe.py"}
+    assert paths == {"orchestrator/system/probe.py"}
     assert all((PROJECT / path).is_file() for path in paths)
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import orchestrator
-from orchestrator.toml_files import tomllib
+from orchestrator.system.toml_files import tomllib
 from tests.samples import PROJECT
 
 DRAWN = re.compile(r"^```text\n((?:model_repository|rendering)/.*?)^```$", re.MULTILINE | re.DOTALL)

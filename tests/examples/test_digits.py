@@ -14,14 +14,14 @@ import torch
 from tritonclient.grpc import InferenceServerClient, InferResult
 from tritonclient.utils import InferenceServerException
 
-from evaluation.proportions import wilson_interval
+from workshop.evaluation.proportions import wilson_interval
 from examples.digits.__main__ import REPOSITORY, best_named, classify, count_right, input_of
 from examples.digits.pictures import to_net
 from examples.digits.samples import HELD_OUT, load_samples, to_file
 from examples.digits.train import MODEL, Classifier
 from orchestrator.errors import PictureError
-from orchestrator.server.local import own_server
-from orchestrator.server.options import ServerOptions
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
 from tests.triton import fake_triton
 
 README = (REPOSITORY.parent / "README.md").read_text()

@@ -15,9 +15,9 @@ from tritonclient.utils import InferenceServerException
 
 from examples.ocr.__main__ import FORMS, REPOSITORY, main, read_text
 from examples.ocr.pages import PAGES
-from orchestrator.server.local import own_server
-from orchestrator.server.options import ServerOptions
-from rendering.pages import Page
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
+from workshop.rendering.pages import Page
 
 pytestmark = pytest.mark.server
 

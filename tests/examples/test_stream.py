@@ -18,10 +18,10 @@ from tritonclient.utils import InferenceServerException
 
 from examples.stream.__main__ import HIGH, RATE, REPOSITORY, WIDE, main, render, stream
 from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
-from orchestrator.server.local import on_free_ports, own_server, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import run_server
-from rendering.scenery import scene
+from orchestrator.supervisor.local_server import on_free_ports, own_server, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import run_server
+from workshop.rendering.scenery import scene
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import PROJECT
 from tests.waiting import until

@@ -16,16 +16,16 @@ import torch
 from starlette.applications import Starlette
 
 from orchestrator.errors import PictureError, RequestError
-from orchestrator.gateway import kserve_routes, rest_routes
-from orchestrator.gateway.calls import Answer, Call
-from orchestrator.gateway.checks import check, check_served
-from orchestrator.gateway.grpc_server import SERVICE, Servicer
+from orchestrator.gateway.http import kserve_routes, rest_routes
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.grpc.server import SERVICE, Servicer
 from orchestrator.gateway.options import GatewayOptions, Limits
-from orchestrator.gateway.refusals import Refusal
-from orchestrator.images import crop_plates, decode, letterbox
-from orchestrator.picture_files import from_base64
-from orchestrator.picture_headers import check_file
-from tests.gateway.rest_fakes import PLATE, answer_with
+from orchestrator.gateway.errors import Refusal
+from orchestrator.imaging.decoding import crop_plates, decode, letterbox
+from orchestrator.imaging.files import from_base64
+from orchestrator.imaging.headers import check_file
+from tests.gateway.http.rest_fakes import PLATE, answer_with
 
 MOST_PIXELS = 1_000_000
 LIMITS = Limits(body_mb=8, pixels=MOST_PIXELS, crop_pixels=MOST_PIXELS, pictures=4)

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from orchestrator.errors import ModelError
-from orchestrator.gateway.calls import Answer, Call
+from orchestrator.protocol.inference import Answer, Call
 from tests.fuzzing.doors import (
     LIMITS,
     SERVICE_OF_ALL,
@@ -32,7 +32,7 @@ ROOM = """
 import resource
 import torch
 from orchestrator.errors import PictureError
-from orchestrator.images import decode, resize_crop
+from orchestrator.imaging.decoding import decode, resize_crop
 from tests.fuzzing.hostile_bombs import bombs
 from tests.fuzzing.hostile_pictures import wholes
 

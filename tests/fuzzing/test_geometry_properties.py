@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from orchestrator.boxes import area, clip, grow, iou, nms
-from orchestrator.detections import TILE_WH, Detections, tiles_round
+from orchestrator.detection.boxes import area, clip, grow, iou, nms
+from orchestrator.detection.postprocessing import TILE_WH, Detections, tiles_round
 from orchestrator.errors import ModelError
-from orchestrator.frames import corners_of, cut_frame, frames_of, frames_round
-from orchestrator.images import crop_boxes, crop_plates, letterbox
+from orchestrator.reading.affine_crops import corners_of, cut_frame, frames_of, frames_round
+from orchestrator.imaging.decoding import crop_boxes, crop_plates, letterbox
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
 from tests.fuzzing.profiles import brief, quick

@@ -10,17 +10,18 @@ from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.gateway import elements, multipart
-from orchestrator.gateway.bodies import announced_size
-from orchestrator.gateway.calls import Tensor
-from orchestrator.gateway.checks import check_bounds
-from orchestrator.gateway.kserve_grpc import parse_request, to_call
-from orchestrator.gateway.kserve_http import parse
-from orchestrator.gateway.refusals import Refusal
-from orchestrator.picture_files import from_base64
+from orchestrator.protocol import bytes_tensors
+from orchestrator.gateway.http import multipart
+from orchestrator.gateway.http.bodies import announced_size
+from orchestrator.protocol.inference import Tensor
+from orchestrator.gateway.policy.validation import check_bounds
+from orchestrator.protocol.kserve_grpc import parse_request, to_call
+from orchestrator.protocol.kserve_http import parse
+from orchestrator.gateway.errors import Refusal
+from orchestrator.imaging.files import from_base64
 from tests.fuzzing.doors import DOORS, Sent, ask, open_picture
 from tests.fuzzing.profiles import quick
-from tests.gateway.forms import CONTENT_TYPE, form, part
+from tests.gateway.http.forms import CONTENT_TYPE, form, part
 
 OUTCOMES = ("answered", "refused")
 WORDS = st.sampled_from(
@@ -68,8 +69,8 @@ class TestRoundTrips:
     @quick
     @given(st.lists(st.binary()))
     def test_elements_come_back(self, texts: list[bytes]) -> None:
-        tensor = Tensor("a", "BYTES", (len(texts),), elements.encode(texts))
-        assert elements.decode(tensor) == texts
+        tensor = Tensor("a", "BYTES", (len(texts),), bytes_tensors.encode(texts))
+        assert bytes_tensors.decode(tensor) == texts
 
     @quick
     @given(st.lists(st.binary().filter(lambda one: b"--the-boundary" not in one), min_size=1,
@@ -132,7 +133,7 @@ class TestSizes:
     @given(st.binary(), st.lists(st.integers(0, 9), max_size=3).map(tuple))
     def test_any_elements_are_as_many_as_the_shape_says_or_refused(self, data, shape) -> None:
         with suppress(RequestError):
-            assert elements.encode(elements.decode(Tensor("a", "BYTES", shape, data))) == data
+            assert bytes_tensors.encode(bytes_tensors.decode(Tensor("a", "BYTES", shape, data))) == data
 
     @pytest.mark.parametrize("count", [1, 4, 5])
     @pytest.mark.parametrize("boundary", ["", "a", "b" * 70, "b" * 71])

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.errors import ParameterError, SettingsError
-from orchestrator.formats import COUNTRIES, Formats, PlateFormat, Region, read_formats
+from orchestrator.formats.plate_formats import COUNTRIES, Formats, PlateFormat, Region, read_formats
 from orchestrator.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
-from orchestrator.toml_files import build, read_table, to_toml
+from orchestrator.system.toml_files import build, read_table, to_toml
 from tests.fuzzing.profiles import quick
 
 NUMBERS = st.one_of(st.integers(), st.floats(), st.just(10**400))

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.gateway.process import Gateway, start
-from orchestrator.server.ports import free_ports
+from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.supervisor.ports import free_ports
 from tests.gateway.fake_triton import FakeTriton, run_fake
 from tests.waiting import until
 

@@ -5,7 +5,7 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
-from orchestrator.canary import PICTURE_FILE
+from orchestrator.system.canary import PICTURE_FILE
 from orchestrator.networks.weights import WEIGHTS
 
 SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}

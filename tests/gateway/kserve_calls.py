@@ -8,7 +8,7 @@ from tritonclient.http import (
     InferInput,
 )
 
-from orchestrator.gateway.kserve_http import Request, parse
+from orchestrator.protocol.kserve_http import Request, parse
 
 MODEL = "plate_recognition"
 PICTURE = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.handover import to_json
-from orchestrator.gateway.health import Canary
+from orchestrator.gateway.ipc import to_json
+from orchestrator.gateway.upstream.health import Canary
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.gateway.process import Gateway, start
+from orchestrator.gateway.launcher import Gateway, start
 from orchestrator.gateway.server import serve
-from orchestrator.server.ports import free_ports
-from orchestrator.server.supervisor import Kept, keep_running
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.service_loop import Kept, keep_running
 from tests.gateway.conftest import Running, Start
 from tests.gateway.loops import run
 from tests.waiting import until
@@ -74,7 +74,7 @@ def is_answered(running: Running) -> bool:
 DIES_WHEN_TOLD = """
 import asyncio, os, sys
 from orchestrator.gateway.__main__ import main
-from orchestrator.gateway.health import Canary
+from orchestrator.gateway.upstream.health import Canary
 async def die(_self):
     while not os.path.exists(sys.argv[1]):
         await asyncio.sleep(0.01)

@@ -9,12 +9,12 @@ import pytest
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
-from orchestrator.gateway.process import start
+from orchestrator.gateway.launcher import start
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
-from orchestrator.server.process import Server, run_server
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.triton_server import Server, run_server
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
 

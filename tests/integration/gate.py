@@ -10,9 +10,9 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import DETECTOR, MODEL
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, lay_out_ours
-from orchestrator.server.repository import CONFIG
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, lay_out_ours
+from orchestrator.supervisor.repository import CONFIG
 
 GATED = {
     DETECTOR: Path(__file__).with_name("gated_detector.py"),

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.processes import find_tree, find_workers
-from orchestrator.server.ports import free_ports
+from workshop.benchmarks.processes import find_tree, find_workers
+from orchestrator.supervisor.ports import free_ports
 from tests.samples import PLATES
 
 

@@ -10,26 +10,26 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.processes import find_tree
-from orchestrator.canary import read_canary
+from workshop.benchmarks.processes import find_tree
+from orchestrator.system.canary import read_canary
 from orchestrator.client import PlateClient
 from orchestrator.errors import Overloaded, PlateError, WeightsError
-from orchestrator.formats import RUSSIA, russian
-from orchestrator.images import read_picture
-from orchestrator.loopback import open_url
+from orchestrator.formats.plate_formats import RUSSIA, russian
+from orchestrator.imaging.decoding import read_picture
+from orchestrator.system.loopback import open_url
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alphabet
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
-from orchestrator.server.exports import ModelSource
-from orchestrator.server.local import keep_models, on_free_ports, own_server, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import run_server
+from orchestrator.supervisor.export_cache import ModelSource
+from orchestrator.supervisor.local_server import keep_models, on_free_ports, own_server, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import run_server
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of
 from tests.waiting import until
-from training.starts import adapt
+from workshop.training.initial_weights import adapt
 
 LETTERS = "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant
 LATIN = str.maketrans(LETTERS, "ABEKMHOPCTYX")

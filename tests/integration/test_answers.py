@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from orchestrator import PlateClient, load_networks, recognize
-from orchestrator.boxes import iou
+from orchestrator.detection.boxes import iou
 from orchestrator.contract import MODEL, OUTPUTS, from_arrays
-from rendering.scenery import scene
+from workshop.rendering.scenery import scene
 from tests.integration.conftest import GREY
 from tests.samples import STREET, TEXTS
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.plan import TRANSPORTS
-from benchmarks.report import BenchReport
-from benchmarks.wire import REGION
+from workshop.benchmarks.plan import TRANSPORTS
+from workshop.benchmarks.report import BenchReport
+from workshop.benchmarks.wire import REGION
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.stages import STAGES
-from reporting.files import read_report
+from orchestrator.triton.stages import STAGES
+from workshop.reporting.files import read_report
 
 SHM = Path("/dev/shm")
 SMALL = ("--plates", "1", "--concurrency", "2", "--seconds", "0.3", "--rounds", "1")

@@ -16,9 +16,9 @@ import tritonclient.grpc
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, run_server
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
 from tests.waiting import until

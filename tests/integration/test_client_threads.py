@@ -12,7 +12,7 @@ import cv2
 import pytest
 
 from orchestrator import PlateClient, Plates
-from rendering.scenery import scene
+from workshop.rendering.scenery import scene
 from tests.integration.conftest import Wire
 
 STREETS = {

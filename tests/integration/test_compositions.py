@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.compositions.__main__ import app
-from benchmarks.compositions.answers import differ, inputs_of
-from benchmarks.compositions.figures import CompositionsReport
-from benchmarks.compositions.measurement import count_traffic
-from benchmarks.compositions.traffic import ask_over_http
-from benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
-from benchmarks.pictures import Picture, render
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import Server, run_server
-from reporting.files import read_report
+from workshop.benchmarks.compositions.__main__ import app
+from workshop.benchmarks.compositions.answers import differ, inputs_of
+from workshop.benchmarks.compositions.figures import CompositionsReport
+from workshop.benchmarks.compositions.measurement import count_traffic
+from workshop.benchmarks.compositions.traffic import ask_over_http
+from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
+from workshop.benchmarks.pictures import Picture, render
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
+from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.server
 FORMS = {form.name: form for form in PLATES.forms}

@@ -9,7 +9,7 @@ import cv2
 import numpy as np
 import pytest
 
-from rendering.scenery import scene
+from workshop.rendering.scenery import scene
 
 READ = (
     """printf '{"inputs":[{"name":"encoded_image","datatype":"BYTES","shape":[1],"data":["%s"]}],"""

@@ -2,9 +2,9 @@
 
 import pytest
 
-from benchmarks.faults.__main__ import Harness, choose
-from benchmarks.faults.answers import Options, run
-from benchmarks.faults.report import Row
+from workshop.benchmarks.faults.__main__ import Harness, choose
+from workshop.benchmarks.faults.answers import Options, run
+from workshop.benchmarks.faults.report import Row
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import MODEL, OUTPUTS
-from orchestrator.server.process import Server
+from orchestrator.supervisor.triton_server import Server
 from tests.integration.conftest import GREY, InFront, Wire
 from tests.samples import PROJECT
 

@@ -13,11 +13,11 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import PictureError, RequestError, ServerError
-from orchestrator.gateway.keys import hash_of
+from orchestrator.gateway.policy.api_keys import hash_of
 from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.gateway.process import start
-from orchestrator.server.ports import free_ports
-from orchestrator.server.process import Server
+from orchestrator.gateway.launcher import start
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate
 from tests.samples import PROJECT
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from benchmarks.gpu_check import ask, check, find_astray
-from benchmarks.pictures import render
+from workshop.benchmarks.gpu_check import ask, check, find_astray
+from workshop.benchmarks.pictures import render
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.placement import Placement
 

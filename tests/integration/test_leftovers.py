@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import find_tree
+from workshop.benchmarks.processes import find_tree
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
-from orchestrator.server.local import prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
-from orchestrator.server.shared_memory import Regions
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.shared_memory import Regions
 from tests.samples import PLATES, STREET
 from tests.waiting import until
 

@@ -15,16 +15,16 @@ import torch
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
-from benchmarks.processes import find_workers
+from workshop.benchmarks.processes import find_workers
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS, list_sums
-from orchestrator.server.layout import lay_out
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
-from orchestrator.server.process import Server, run_server
-from orchestrator.server.versions import NewVersion, add_version
+from orchestrator.supervisor.layout import lay_out
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.versions import NewVersion, add_version
 from tests.integration.load import Load
 from tests.samples import STREET
 

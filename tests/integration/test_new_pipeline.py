@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 import tritonclient.http
 
-from orchestrator.server.local import on_free_ports, own_server
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.readiness import is_ready
-from rendering.scenery import scene
+from orchestrator.supervisor.local_server import on_free_ports, own_server
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.readiness import is_ready
+from workshop.rendering.scenery import scene
 from tests.samples import PROJECT
 from tests.waiting import until
 

@@ -11,11 +11,11 @@ from tritonclient.utils import InferenceServerException
 from orchestrator.client import PlateClient
 from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READER
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.frames import frames_round, tilts_of
-from orchestrator.images import crop_boxes
-from orchestrator.looks import ASLANT_DEG, SURE
+from orchestrator.reading.affine_crops import frames_round, tilts_of
+from orchestrator.imaging.decoding import crop_boxes
+from orchestrator.reading.passes import ASLANT_DEG, SURE
 from orchestrator.plates import Plate, PlateRegion
-from rendering.photos import Photo, photograph_plate
+from workshop.rendering.photos import Photo, photograph_plate
 from tests.samples import STREET, TEXTS
 
 TILE_WH = (320, 160)

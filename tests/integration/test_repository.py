@@ -7,9 +7,9 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.networks.engines import Engine
-from orchestrator.server.local import on_free_ports
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import run_server
+from orchestrator.supervisor.local_server import on_free_ports
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import run_server
 from tests.samples import PLATES, STREET, TEXTS
 
 

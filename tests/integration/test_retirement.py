@@ -10,9 +10,9 @@ import pytest
 
 from orchestrator import PlateClient
 from orchestrator.contract import MODEL
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.process import IDLE_S, run_server, start
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import IDLE_S, run_server, start
 from tests.integration.gate import Gate, gated
 from tests.samples import STREET
 from tests.waiting import until

@@ -5,7 +5,7 @@ from urllib.request import urlopen
 
 import schemathesis
 
-from orchestrator.gateway.openapi import document
+from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.options import Limits
 from tests.gateway.fuzzing import CONFIG, checks_of, send_pictures
 

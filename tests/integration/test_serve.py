@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import find_tree
+from workshop.benchmarks.processes import find_tree
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
-from orchestrator.server.local import prepare
-from orchestrator.server.options import ServerOptions
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.options import ServerOptions
 from tests.integration.conftest import GREY
 from tests.integration.load import Load
 from tests.integration.serving import Serving, serve

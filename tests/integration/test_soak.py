@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks.soak.report import SoakReport
+from workshop.benchmarks.soak.report import SoakReport
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.server.local import prepare
-from orchestrator.server.options import ServerOptions
-from reporting.files import read_report
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.options import ServerOptions
+from workshop.reporting.files import read_report
 
 CALLS = 200
 

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import find_tree, find_workers
+from workshop.benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
-from orchestrator.loopback import open_url
+from orchestrator.system.loopback import open_url
 from orchestrator.networks.engines import Engine
-from orchestrator.server import process
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
-from orchestrator.server.process import LayOut, lay_out_ours, run_server, start
+from orchestrator.supervisor import triton_server
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.triton_server import LayOut, lay_out_ours, run_server, start
 from tests.integration.collector import collecting
 from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
 
@@ -91,9 +91,9 @@ def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
 
 
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
-    found = process.find_distribution()
+    found = triton_server.find_distribution()
     bare = replace(found, libraries=found.libraries[:1])
-    monkeypatch.setattr(process, "find_distribution", lambda tritonserver: bare)
+    monkeypatch.setattr(triton_server, "find_distribution", lambda tritonserver: bare)
     why = refused(options)
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
 
@@ -117,7 +117,7 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
 
 
 def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options, monkeypatch) -> None:
-    monkeypatch.setattr(process, "check", lambda options: options)
+    monkeypatch.setattr(triton_server, "check", lambda options: options)
     with socket.create_server(("127.0.0.1", options.http_port)):
         why = refused(options)
     socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
@@ -195,7 +195,7 @@ def test_a_checkout_serves_whatever_its_path(
 
 def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
     own = prepare(ServerOptions())
-    process.lay_out(own.source(), tmp_path / "модели", own.capacity())
+    triton_server.lay_out(own.source(), tmp_path / "модели", own.capacity())
     monkeypatch.chdir(tmp_path)
     options = on_free_ports(prepare(ServerOptions(Path("модели"), explicit=True)))
     with run_server(options), PlateClient(options.http_url) as client:
@@ -236,7 +236,7 @@ def test_triton_listens_to_ipv6(options, host: str) -> None:
 
 
 def test_the_embedded_server_can_be_named_by_its_path(options) -> None:
-    program = process.find_distribution().program
+    program = triton_server.find_distribution().program
     with (
         run_server(replace(options, tritonserver=program)) as server,
         PlateClient(server.options.http_url) as client,
@@ -263,7 +263,7 @@ def may_mount() -> bool:
 def test_a_server_starts_where_no_temporary_folder_runs_programs(tmp_path: Path) -> None:
     prepare(ServerOptions())
     (tmp_path / "tmp").mkdir()
-    backend = process.find_distribution().backends / "python"
+    backend = triton_server.find_distribution().backends / "python"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", AS_DOCKER_MOUNTS, "sh", PLATES, "recognize", STREET],
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp"), "COPY": str(tmp_path / "python"),

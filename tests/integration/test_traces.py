@@ -16,15 +16,15 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 
 from orchestrator import PlateClient
 from orchestrator.cli.gateway_flags import GatewayFlags
-from orchestrator.client import calling
+from orchestrator.client import base
 from orchestrator.contract import unmark
 from orchestrator.errors import RequestError
 from orchestrator.gateway.options import GatewayOptions
-from orchestrator.gateway.process import start
-from orchestrator.server.local import on_free_ports, prepare
-from orchestrator.server.options import ServerOptions
-from orchestrator.server.ports import free_ports
-from orchestrator.server.process import run_server
+from orchestrator.gateway.launcher import start
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.triton_server import run_server
 from tests.integration.collector import Collector, Span, collecting
 from tests.samples import STREET
 
@@ -38,7 +38,7 @@ def instrumented(url: str) -> Iterator[trace.Tracer]:
     provider = TracerProvider(resource=Resource.create({"service.name": "gate"}))
     provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(url)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calling, "TRACER", provider.get_tracer("orchestrator"))
+        patch.setattr(base, "TRACER", provider.get_tracer("orchestrator"))
         yield provider.get_tracer("gate")
     provider.shutdown()
 

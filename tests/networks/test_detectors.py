@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from orchestrator import read_picture, recognize
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats import Formats, russian
+from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.networks.detectors import check_detector, load_detector, move
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load, load_networks, represent, script, write_network

@@ -9,7 +9,8 @@ import torch
 
 from orchestrator import read_picture, recognize
 from orchestrator.errors import WeightsError
-from orchestrator.networks import engines, ir, quantized
+from orchestrator.networks import engines, quantized
+from orchestrator.networks import openvino_ir
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load, load_networks, represent
 from orchestrator.networks.weights import list_sums
@@ -47,14 +48,14 @@ def test_bfloat16_is_for_cpus_that_multiply_it(flags, has, tmp_path, monkeypatch
 def precision_of(model: openvino.Model | Path, monkeypatch, *, has_bfloat16: bool) -> object:
     """Compile a network for a CPU that has bfloat16 or not; return what it would run in."""
     asked = {}
-    monkeypatch.setattr(ir, "has_bfloat16", lambda: has_bfloat16)
+    monkeypatch.setattr(openvino_ir, "has_bfloat16", lambda: has_bfloat16)
     with monkeypatch.context() as patch:
         patch.setattr(
             openvino.Core,
             "compile_model",
             lambda core, model, device, options: asked.update(options),
         )
-        ir.Compiled(model)
+        openvino_ir.Compiled(model)
     return asked["INFERENCE_PRECISION_HINT"]
 
 
@@ -71,7 +72,7 @@ def test_only_the_reader_runs_in_bfloat16(name, engine, precision, tmp_path, mon
     model = represent(name, engine=engine)
     assert precision_of(model, monkeypatch, has_bfloat16=True) == precision
     assert precision_of(model, monkeypatch, has_bfloat16=False) == "f32"
-    ir.save(model, tmp_path / "model.xml")
+    openvino_ir.save(model, tmp_path / "model.xml")
     assert precision_of(tmp_path / "model.xml", monkeypatch, has_bfloat16=True) == precision
 
 
@@ -88,7 +89,7 @@ def test_every_engine_reads_the_street(engine: Engine) -> None:
 
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
 def test_openvino_answers_like_the_network_whatever_the_batch(name: str) -> None:
-    network, compiled = load(name), ir.Compiled(represent(name))
+    network, compiled = load(name), openvino_ir.Compiled(represent(name))
     for rows in (1, 3, 32):
         crops = torch.rand(rows, 3, 24, 94, generator=torch.Generator().manual_seed(rows)) * 2 - 1
         expected = network(crops)
@@ -98,8 +99,8 @@ def test_openvino_answers_like_the_network_whatever_the_batch(name: str) -> None
 
 
 @pytest.fixture(scope="module")
-def detectors() -> tuple[torch.nn.Module, ir.Compiled]:
-    return load("yolo"), ir.Compiled(represent("yolo"))
+def detectors() -> tuple[torch.nn.Module, openvino_ir.Compiled]:
+    return load("yolo"), openvino_ir.Compiled(represent("yolo"))
 
 
 @pytest.mark.parametrize("size_hw", [(32, 32), (96, 160), (544, 960), (960, 320)])
@@ -115,7 +116,7 @@ def test_openvino_detects_like_the_network_at_every_size(detectors, size_hw) -> 
 def test_many_threads_may_ask_at_once() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    compiled = ir.Compiled(represent("stn"), threads=2)
+    compiled = openvino_ir.Compiled(represent("stn"), threads=2)
     crops = [np.full((1, 3, 24, 94), value / 10, np.float32) for value in range(10)]
     alone = [compiled(crop)[1] for crop in crops]
     with ThreadPoolExecutor(5) as pool:

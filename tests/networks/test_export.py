@@ -9,10 +9,10 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats import russian
+from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load, load_networks, write_network
-from orchestrator.networks.ir import Compiled
+from orchestrator.networks.openvino_ir import Compiled
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, list_sums
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from orchestrator.images import crop_plates
+from orchestrator.imaging.decoding import crop_plates
 from orchestrator.networks.export import load, script
 
 

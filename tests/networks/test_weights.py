@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from orchestrator.errors import WeightsError
-from orchestrator.formats import RUSSIA, russian
+from orchestrator.formats.plate_formats import RUSSIA, russian
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import (
     load_state,

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator import errors
 from orchestrator.plates import Plate, Plates
-from orchestrator.stages import STAGES, Stopwatch
+from orchestrator.triton.stages import STAGES, Stopwatch
 from orchestrator.triton.metrics import FAMILIES, REASONS, Metrics
 from tests.triton import fake_triton
 from tests.triton.fake_triton import MetricFamily, forget, observed, total

@@ -8,10 +8,10 @@ import pytest
 from google.protobuf import json_format
 
 from orchestrator.contract import OF_A_READING
-from orchestrator.formats import russian
+from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.server.models import read_config
-from orchestrator.server.repository import REPOSITORY
+from orchestrator.supervisor.models import read_config
+from orchestrator.supervisor.repository import REPOSITORY
 
 FOLDER = REPOSITORY / "plate_reader_decode"
 TEXT = "A123BC77"

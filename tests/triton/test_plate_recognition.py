@@ -16,8 +16,8 @@ from google.protobuf import json_format, text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import STAGES
-from orchestrator.formats import russian
-from orchestrator.heartbeat import Heartbeat, State, read
+from orchestrator.formats.plate_formats import russian
+from orchestrator.system.heartbeat import Heartbeat, State, read
 from orchestrator.networks.weights import WEIGHTS
 from tests.triton.fake_triton import observed, total
 

@@ -1,5 +1,5 @@
-from orchestrator.canary import read_canary
-from orchestrator.formats import Formats, PlateFormat, russian
+from orchestrator.system.canary import read_canary
+from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.settings import Settings
 from orchestrator.triton.warm_up import warm_up

@@ -20,7 +20,7 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.cli.serving import (
+from orchestrator.cli.chosen_server import (
     SERVER_PANEL,
     KeyOption,
     RetriesOption,
@@ -139,12 +139,12 @@ def archive(
     verbose: VerboseOption = False,
 ) -> None:
     with show_errors(verbose=verbose):
-        from orchestrator.cli.archive.asking import Networks, Server
+        from orchestrator.cli.archive.recognizers import Networks, Server
         from orchestrator.cli.archive.packages import check_packages
-        from orchestrator.cli.archive.places import Place
+        from orchestrator.cli.archive.storage import Place
         from orchestrator.cli.archive.run import Run
-        from orchestrator.cli.archive.spreading import Spread
-        from orchestrator.cli.archive.work import Job
+        from orchestrator.cli.archive.executor import Spread
+        from orchestrator.cli.archive.actor import Job
         from orchestrator.settings import Settings, check_parameters
 
         check_packages()

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.cli.archive.packages import load
-from orchestrator.cli.archive.places import Place, ask
+from orchestrator.cli.archive.storage import Place, ask
 from orchestrator.cli.recognition.sources import Finder
 from orchestrator.errors import SettingsError
 

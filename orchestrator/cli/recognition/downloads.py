@@ -10,8 +10,8 @@ from urllib.parse import unquote
 from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
 from urllib3.exceptions import HTTPError
 
-from orchestrator.cli.recognition.reach import Reach, make_web
-from orchestrator.cli.recognition.source import MOST_BYTES, MOST_MB, Source
+from orchestrator.cli.recognition.address_policy import Reach, make_web
+from orchestrator.cli.recognition.picture_source import MOST_BYTES, MOST_MB, Source
 from orchestrator.errors import PictureError
 
 SCHEMES = ("http://", "https://")

@@ -10,9 +10,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.made_pictures import Maker
+from orchestrator.cli.recognition.output_pictures import Maker
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
-from orchestrator.cli.recognition.recognizing import Recognizer
+from orchestrator.cli.recognition.picture_handler import Recognizer
 from orchestrator.cli.recognition.result_files import (
     Csv,
     JsonLines,
@@ -23,13 +23,13 @@ from orchestrator.cli.recognition.result_files import (
     find_done,
 )
 from orchestrator.cli.recognition.run import Run
-from orchestrator.cli.recognition.screen import Screen
-from orchestrator.cli.recognition.source import Source
+from orchestrator.cli.recognition.progress import Screen
+from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
-from orchestrator.formats import read_formats, russian
+from orchestrator.formats.plate_formats import read_formats, russian
 from orchestrator.settings import check_parameters
 
 if TYPE_CHECKING:

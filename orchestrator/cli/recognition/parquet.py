@@ -6,7 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from orchestrator.cli.recognition.entry import COLUMNS, Entry, Row
+from orchestrator.cli.recognition.result_entry import COLUMNS, Entry, Row
 from orchestrator.errors import ExtraError, SettingsError
 
 BRINGS = "pip install 'pyarrow<26'"

@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from orchestrator.cli.recognition.entry import COLUMNS, Entry
+from orchestrator.cli.recognition.result_entry import COLUMNS, Entry
 from orchestrator.errors import SettingsError
 
 DIGITS = 4

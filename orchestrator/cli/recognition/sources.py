@@ -10,13 +10,13 @@ from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
-from orchestrator.cli.recognition import archives
+from orchestrator.cli.recognition import zip_archives
 from orchestrator.cli.recognition.downloads import is_url, picture_at
-from orchestrator.cli.recognition.reach import Reach
-from orchestrator.cli.recognition.skipped import WANTED, Skipped
-from orchestrator.cli.recognition.source import Source, missing
+from orchestrator.cli.recognition.address_policy import Reach
+from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
+from orchestrator.cli.recognition.picture_source import Source, missing
 from orchestrator.errors import PictureError
-from orchestrator.picture_files import is_crop, is_drawing, read_file
+from orchestrator.imaging.files import is_crop, is_drawing, read_file
 
 STANDARD_INPUT = "-"
 
@@ -80,9 +80,9 @@ class Finder:
         """Yield the pictures of a path; a named file is a picture, whatever its suffix."""
         if os.path.isdir(path):  # noqa: PTH112 - it never raises
             yield from self._or_told(path, "folder", self._below(path, path))
-        elif path.suffix.lower() == archives.SUFFIX:
+        elif path.suffix.lower() == zip_archives.SUFFIX:
             try:
-                inside = archives.pictures_in(path, self.skipped)
+                inside = zip_archives.pictures_in(path, self.skipped)
                 yield from self._or_told(path, "archive", inside)
             except PictureError as error:
                 yield missing(str(path), str(error))
@@ -99,7 +99,7 @@ class Finder:
         for path in matches:
             if path.is_dir() and "**" in pattern:
                 continue  # its pictures match by themselves
-            if path.is_dir() or path.suffix.lower() == archives.SUFFIX:
+            if path.is_dir() or path.suffix.lower() == zip_archives.SUFFIX:
                 yield from self._named(path)
             elif self._is_picture(path):
                 yield _file(path, path.relative_to(top))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.recognition.result_entry import Entry
 
 
 @dataclass

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from orchestrator.edits import edit_distance
+from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.errors import SettingsError
-from orchestrator.formats import MAX_LENGTH, Formats
-from orchestrator.letters import to_latin
+from orchestrator.formats.plate_formats import MAX_LENGTH, Formats
+from orchestrator.formats.transliteration import to_latin
 from orchestrator.plates import Plate
 
 SHORTEST = 4

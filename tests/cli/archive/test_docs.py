@@ -9,9 +9,9 @@ import pytest
 import typer
 
 from orchestrator.cli.app import app
-from orchestrator.cli.archive.parts import Parts
-from orchestrator.cli.archive.places import Place
-from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.archive.result_parts import Parts
+from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.recognition.result_entry import Entry
 from tests.samples import PROJECT
 
 PAGE = (PROJECT / "docs" / "archive.md").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.archive.listing import Listed, Listing
-from orchestrator.cli.archive.places import Place
+from orchestrator.cli.archive.storage import Place
 from orchestrator.errors import SettingsError
 
 pytest.importorskip("pyarrow.fs", exc_type=ImportError)

@@ -11,7 +11,7 @@ from typing import Any
 import cv2
 import pytest
 
-from rendering.scenery import scene
+from workshop.rendering.scenery import scene
 from tests.cli.archive.slow_networks import SlowNetworks
 from tests.cli.archive.storage import open_s3, s3_server
 from tests.samples import PLATES, PROJECT
@@ -22,7 +22,7 @@ parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 
 TEXTS = ("A123BC77", "M456OP199", "K777KK77", "B840OK197", "E001EE77", "C065MK78")
 SLOW = f"""
-import orchestrator.cli.archive.asking as asking
+import orchestrator.cli.archive.recognizers as asking
 from {SlowNetworks.__module__} import SlowNetworks
 asking.Networks = SlowNetworks
 from orchestrator.cli.app import app

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from orchestrator.cli.archive.partitions import Partition
-from orchestrator.cli.archive.places import Place
+from orchestrator.cli.archive.storage import Place
 from orchestrator.cli.archive.run import Run
-from orchestrator.cli.archive.work import Job, Outcome, Worker, from_row, to_row
+from orchestrator.cli.archive.actor import Job, Outcome, Worker, from_row, to_row
 from orchestrator.errors import ServerError
 from tests.cli.archive.slow_networks import BROKEN, UNANSWERED, SlowNetworks
 

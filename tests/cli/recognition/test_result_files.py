@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.recognition.entry import Entry
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import Csv, JsonLines, ResultFile, find_done
 from orchestrator.plates import Plate, Plates
 

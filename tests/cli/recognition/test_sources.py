@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from orchestrator.cli.recognition.sources import Finder
-from orchestrator.drawing import to_png
+from orchestrator.imaging.drawing import to_png
 from orchestrator.errors import PictureError
 
 DRAWING = to_png(np.zeros((4, 5, 3), np.uint8))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
-from orchestrator.networks.ir import Array, Compiled
+from orchestrator.networks.openvino_ir import Array, Compiled
 from orchestrator.triton.batching import BatchingModel
 
 

@@ -1,6 +1,6 @@
 from examples.ocr.networks import read, read_alphabet, recognise
 from examples.ocr.steps import Array, postprocess_0, postprocess_1, preprocess
-from orchestrator.networks.ir import Compiled
+from orchestrator.networks.openvino_ir import Compiled
 from orchestrator.triton.functions import Function, model_of
 
 

@@ -8,7 +8,7 @@ import av
 import numpy as np
 
 from orchestrator.errors import PictureError
-from orchestrator.picture_files import Bgr
+from orchestrator.imaging.files import Bgr
 from orchestrator.settings import Settings
 
 FORMATS = "mov,mp4,matroska,webm,mpegts"

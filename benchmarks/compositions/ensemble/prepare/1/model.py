@@ -1,5 +1,0 @@
-"""Triton's entry to a step of the ensemble."""
-
-from benchmarks.compositions.models import Prepare as TritonPythonModel
-
-__all__ = ["TritonPythonModel"]

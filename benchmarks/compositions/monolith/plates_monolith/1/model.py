@@ -1,5 +1,0 @@
-"""Triton's entry to the monolith."""
-
-from benchmarks.compositions.models import Monolith as TritonPythonModel
-
-__all__ = ["TritonPythonModel"]

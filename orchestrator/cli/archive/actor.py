@@ -1,0 +1,197 @@
+"""The work of one actor: recognises the pictures of a partition, and writes its file of results."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from orchestrator.cli.archive.recognizers import Networks, Server
+from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.result_parts import Parts
+from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.recognition.result_entry import Row
+from orchestrator.cli.recognition.picture_handler import Done, Recognizer
+from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.client.ordered_results import work_in_order
+from orchestrator.errors import PictureError, PlateError, ServerError
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+
+MOST_TOLD = 20
+"""Most failed pictures of a partition that are reported by name; its file lists the rest."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The job of all actors.
+
+    Attributes:
+        archive: Folder of the pictures.
+        out: Folder of the results.
+        asked: The recogniser.
+        parameters: Parameters for each picture.
+        in_flight: Pictures that each actor processes at once.
+    """
+
+    archive: Place
+    out: Place
+    asked: Networks | Server
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    in_flight: int = 2
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of a partition; only plain values, as Ray stores it in its tables.
+
+    Attributes:
+        name: Name of the partition's file.
+        pictures: Number of pictures, including failed ones.
+        plates: Number of plates found.
+        read: Number of these plates with a text.
+        failed: Pictures that have an error instead of an answer.
+        kept: Further pictures, whose answers an earlier run wrote.
+        told: Lines about some of the failed pictures, one each.
+        undone: Reason why there is no file; empty if there is one.
+        is_away: The server or the storage did not answer; the next partition may have no answer,
+            too.
+    """
+
+    name: str
+    pictures: int = 0
+    plates: int = 0
+    read: int = 0
+    failed: int = 0
+    kept: int = 0
+    told: Sequence[str] = ()
+    undone: str = ""
+    is_away: bool = False
+
+
+class Worker:
+    """An actor of Ray Data: it handles many partitions, so that the networks are loaded once."""
+
+    def __init__(self, job: Job) -> None:
+        """Load the networks or connect to the server, and connect to both storages.
+
+        Raises:
+            PlateError: One of these fails.
+        """
+        self._job, self._held = job, ExitStack()
+        self._pictures, self._parts = job.archive.open(), Parts(job.out)
+        client = self._held.enter_context(job.asked.open())
+        # the only method that is called
+        self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Do the partition of a row of Ray Data; return its outcome as another row."""
+        return asdict(self.work(from_row(row)))
+
+    def work(self, partition: Partition) -> Outcome:
+        """Recognise a partition's pictures and write their file; it replaces an old one.
+
+        Answers in the old file are kept, and only failed pictures are tried again. If the server
+        does not answer, no file is written, and the next run asks again.
+        """
+        dones: list[Done] = []
+        try:
+            rows = self._read_answers(partition)
+            todo = [one for one in partition.pictures if one.below not in rows]
+            for picture, done in self._recognize(todo):
+                if done.is_away:
+                    why = f"{done.entry.picture}: {done.entry.error}"
+                    return Outcome(partition.name, undone=why, is_away=True)
+                more = {"archive": self._job.archive.name, "bytes": picture.size}
+                rows[picture.below] = [_printable(row) | more for row in done.entry.to_rows()]
+                dones.append(done)
+            all_rows = [row for one in partition.pictures for row in rows[one.below]]
+            self._parts.write(partition.name, all_rows)
+        except PlateError as error:
+            return Outcome(partition.name, undone=str(error), is_away=True)
+        return _sum_up(partition, dones)
+
+    def _read_answers(self, partition: Partition) -> dict[str, list[Row]]:
+        """Return the rows of an earlier run by picture, without failed pictures."""
+        written: dict[str, list[Row]] = {}
+        for row in self._parts.read_failed(partition.name):
+            written.setdefault(row["picture"], []).append(row)
+        named = {one.below: _to_utf8(self._name(one)) for one in partition.pictures}
+        count = Counter(named.values())  # names that are not UTF-8 may look the same
+        return {
+            below: rows
+            for below, name in named.items()
+            if (rows := written.get(name)) and count[name] == 1 and not rows[0]["error"]
+        }
+
+    def _recognize(self, pictures: Sequence[Listed]) -> Iterator[tuple[Listed, Done]]:
+        sources = map(self._source, pictures)
+        width = self._job.in_flight
+        with closing(work_in_order(self._recognizer.recognize, sources, width)) as dones:
+            yield from zip(pictures, dones, strict=True)
+
+    def _source(self, picture: Listed) -> Source:
+        read = partial(self._read, picture.below)
+        return Source(self._name(picture), Path(picture.below), read)
+
+    def _name(self, picture: Listed) -> str:
+        return f"{self._job.archive.name.rstrip('/')}/{picture.below}"
+
+    def _read(self, below: str) -> bytes:
+        path = self._job.archive.inside(below)
+        try:
+            if self._job.archive.is_on_disk:  # names on a disk may not be UTF-8
+                return Path(path).read_bytes()
+            with self._pictures.open_input_stream(path) as file:
+                return cast("bytes", file.read())
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            # A silent storage says nothing about the picture, so the picture is tried again.
+            is_gone = self._job.archive.is_on_disk or isinstance(error, FileNotFoundError)
+            kind = PictureError if is_gone else ServerError
+            raise kind(f"cannot be read: {reason}") from error
+
+
+def to_row(partition: Partition) -> dict[str, Any]:
+    """Return a partition as a row of Ray Data: names, no pixels."""
+    return {
+        "name": partition.name,
+        "below": [os.fsencode(one.below) for one in partition.pictures],
+        "sizes": [one.size for one in partition.pictures],
+    }
+
+
+def from_row(row: Mapping[str, Any]) -> Partition:
+    """Return the partition from a row of `to_row`."""
+    pictures = zip(map(os.fsdecode, row["below"]), map(int, row["sizes"]), strict=True)
+    return Partition(str(row["name"]), tuple(Listed(*one) for one in pictures))
+
+
+def _printable(row: Row) -> Row:
+    """Return a row for Parquet: the name of a file may not be UTF-8."""
+    return row | {"picture": _to_utf8(row["picture"])}
+
+
+def _to_utf8(name: str) -> str:
+    return name.encode(errors="replace").decode()
+
+
+def _sum_up(partition: Partition, dones: Sequence[Done]) -> Outcome:
+    entries = [done.entry for done in dones]
+    failed = [entry for entry in entries if entry.error]
+    return Outcome(
+        partition.name,
+        pictures=len(entries),
+        plates=sum(len(entry.plates) for entry in entries),
+        read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
+        failed=len(failed),
+        kept=len(partition.pictures) - len(entries),
+        told=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_TOLD]],
+    )

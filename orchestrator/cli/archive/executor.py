@@ -1,0 +1,200 @@
+"""Spreads partitions over actors with Ray Data, on this machine or on a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import secrets
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from orchestrator.cli.archive.packages import load
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
+from orchestrator.errors import ServerError
+from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
+
+AT_ONCE = 1024
+"""Partitions given to Ray at once: half a million names of pictures, about 50 MB."""
+OBJECTS_BYTES = 80 << 20
+"""Memory for Ray's exchange between its processes, here only names; Ray accepts no less."""
+ROUNDS = 3
+"""Rounds after which a partition is left out because its actors died each time: one of its pictures
+may kill them. In each round Ray sends it twice, and a lost machine uses up both tries at once."""
+CORES_EACH = 1
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DATA_LOG_LEVEL": "CRITICAL",
+}
+"""Variables that keep Ray from sending usage statistics and from printing messages of its own."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The actors and cores for the work.
+
+    Attributes:
+        actors: Number of actors at once; 0 means as many as a cluster has cores for.
+        cpus: Cores of each actor.
+        gpus: GPUs of each actor, or the share of one.
+        address: Address of a Ray cluster; empty starts Ray on this machine for the time of the
+            command.
+        is_told: Ray's own messages are shown.
+    """
+
+    actors: int = 1
+    cpus: int = 1
+    gpus: float = 0.0
+    address: str = ""
+    is_told: bool = False
+
+    @classmethod
+    def of_networks(
+        cls, actors: int, threads: int, gpus: int, address: str, *, is_told: bool = False
+    ) -> Spread:
+        """Return the spread for networks: over a cluster, or over this machine's cores or GPUs.
+
+        Args:
+            actors: Number of actors; 0 means as many as fit.
+            threads: Cores of each actor; 0 means as many as fit.
+            gpus: GPUs of this machine, or of each actor on a cluster.
+            address: Address of a cluster; empty means this machine.
+            is_told: Ray's own messages are shown.
+        """
+        if address:
+            return cls(actors, threads or CORES_EACH, float(gpus), address, is_told)
+        cores = len(os.sched_getaffinity(0))
+        count = actors or gpus or max(1, cores // (threads or CORES_EACH))
+        return cls(
+            count, threads or max(1, cores // count), min(1.0, gpus / count), is_told=is_told
+        )
+
+    @contextmanager
+    def connect(self) -> Iterator[None]:
+        """Run Ray for the length of a `with` block; nothing of it stays behind.
+
+        Raises:
+            ExtraError: Ray is not installed.
+            ServerError: Ray cannot be started, or cannot be reached.
+        """
+        if not self.is_told:
+            for name, value in QUIET.items():
+                os.environ.setdefault(name, value)
+        if not self.address:  # Ray's ports are open to the network, and a client can run programs
+            os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+        ray = load("ray")  # reads all these variables now
+        load("ray.data")
+        with ExitStack() as stack:
+            if not self.is_told:  # Ray prints about dead actors on standard output
+                stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+            own = {"address": self.address} if self.address else self._own(stack)
+            level = logging.WARNING if self.is_told else logging.CRITICAL
+            try:
+                stack.callback(ray.shutdown)
+                with contextlib.nullcontext() if self.is_told else _silence():
+                    ray.init(log_to_driver=self.is_told, logging_level=level, **own)
+                logging.getLogger("ray.data").setLevel(level)
+            except (OSError, RuntimeError, ValueError) as error:
+                where = f"Ray at {self.address}" if self.address else "Ray"
+                raise ServerError(f"{where} cannot be reached: {error}") from error
+            yield
+
+    def _own(self, stack: ExitStack) -> dict[str, Any]:
+        """Return the options of a local Ray: small, in a folder that is removed with it."""
+        remove_left_folders()
+        owned = OwnedFolder.make("ray-")
+        stack.callback(owned.remove)
+        return {
+            "address": "local",  # ignores RAY_ADDRESS
+            "num_cpus": self.actors * self.cpus,
+            "include_dashboard": False,
+            "object_store_memory": OBJECTS_BYTES,
+            "_temp_dir": str(owned.folder),
+            # Not /dev/shm: a container has only 64 MB of it.
+            "_plasma_directory": str(owned.folder),
+        }
+
+    def work(self, job: Job, partitions: Iterable[Partition]) -> Iterator[Outcome]:
+        """Yield the outcomes of partitions when they are done.
+
+        An actor that dies is started again, on another machine if its own is gone. Its partition is
+        then done again, as its file was not written.
+
+        Args:
+            job: The job of the actors.
+            partitions: Partitions; they are taken when there is space for them.
+        """
+        todo = iter(partitions)
+        while some := [*islice(todo, AT_ONCE)]:
+            yield from do_in_rounds(some, partial(self._spread, job))
+
+    def _spread(self, job: Job, partitions: Sequence[Partition]) -> Iterator[Outcome]:
+        try:
+            for row in self._pipeline(job, partitions).iter_rows():
+                yield Outcome(**row)
+        except load("ray.exceptions").RayError as error:
+            raise ServerError(f"Ray: {str(error).strip().splitlines()[-1]}") from error
+
+    def _pipeline(self, job: Job, partitions: Sequence[Partition]) -> Any:
+        data = load("ray.data")
+        context = data.DataContext.get_current()
+        context.enable_progress_bars = False
+        context.max_errored_blocks = -1  # errors are reported, and the rest goes on
+        rows = data.from_items([*map(to_row, partitions)], override_num_blocks=len(partitions))
+        with warnings.catch_warnings():  # Ray 2.60 has no other way to set the retries
+            warnings.simplefilter("ignore")
+            return rows.map(
+                Worker,
+                fn_constructor_args=(job,),
+                compute=data.ActorPoolStrategy(size=min(self._count_actors(), len(partitions))),
+                num_cpus=self.cpus,
+                num_gpus=self.gpus or None,
+                max_restarts=-1,
+                max_task_retries=1,
+            )
+
+    def _count_actors(self) -> int:
+        cores = load("ray").cluster_resources().get("CPU", 0)
+        return self.actors or max(1, int(cores) // self.cpus)
+
+
+def do_in_rounds(
+    partitions: Sequence[Partition], spread: Callable[[Sequence[Partition]], Iterable[Outcome]]
+) -> Iterator[Outcome]:
+    """Yield the outcomes of partitions; those without one are spread again, with the rest.
+
+    Args:
+        partitions: Partitions, whose files are written as a whole: doing one twice does no harm.
+        spread: Yields the outcomes in any order; none for partitions whose actors died.
+    """
+    left = {one.name: one for one in partitions}
+    for _ in range(ROUNDS):
+        if not left:
+            return
+        for outcome in spread([*left.values()]):
+            left.pop(outcome.name, None)
+            yield outcome
+    for name in left:
+        yield Outcome(name, undone="the processes that were at it died, again and again")
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Discard standard error: Ray's libraries write there even when all messages are off."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,115 @@
+"""The server for a command: the one named by the user, or a temporary one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from orchestrator.errors import ExtraError, ModelError, Overloaded, ServerError, SettingsError
+from orchestrator.system.optional_dependencies import check_packages, needs_told
+
+SERVER_PANEL = "Server"
+UrlOption = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=SERVER_PANEL,
+        metavar="HOST:PORT",
+        help="A server that runs; grpc://host:port for gRPC, with TLS https:// or grpcs://. "
+        "Without, one is started for the time of this command.",
+    ),
+]
+FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
+"""Calls at once to a small server, to one of unknown size, and to a large one. The size of a server
+is how many pictures it processes at once; the gateway lets one client have 64."""
+ASK_S = 10.0
+"""Timeout of the question for that size."""
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        envvar="PLATES_KEY",
+        rich_help_panel=SERVER_PANEL,
+        help="API key for --url; the variable keeps it out of others' sight, who see command "
+        "lines.",
+    ),
+]
+
+TimeoutOption = Annotated[
+    float,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        rich_help_panel=SERVER_PANEL,
+        help="Longest that a picture may wait for its answer, each time it is sent.",
+    ),
+]
+RetriesOption = Annotated[
+    int,
+    typer.Option(
+        "--retries",
+        min=0,
+        rich_help_panel=SERVER_PANEL,
+        help="How often a picture is sent again, after growing pauses, where the server is busy or "
+        "does not answer.",
+    ),
+]
+
+
+@contextmanager
+def reach_server(url: str | None, **options: Any) -> Iterator[str]:
+    """Give the URL of a server for the length of a `with` block.
+
+    Args:
+        url: URL of a running server; None starts one of our own.
+        options: `ServerOptions` of our own server; None means the default.
+
+    Raises:
+        ExtraError: A package is missing that only serving needs.
+        PlateError: The server cannot be started.
+    """
+    if url is not None:
+        yield url
+        return
+    try:
+        with needs_told():
+            from orchestrator.supervisor.local_server import own_server
+            from orchestrator.supervisor.options import ServerOptions
+
+            check_packages("torch")
+    except ExtraError as error:
+        raise ExtraError(f"without --url host:port a server is started: {error}") from error
+    typer.echo("starting a server, which takes some seconds ...", err=True)
+    with own_server(ServerOptions.given(**options)) as served:
+        yield served.http_url
+
+
+def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
+    """Ask a server how many pictures it processes at once; return how many calls keep it busy.
+
+    It is twice as many calls: while one picture is processed, the next is on its way.
+
+    Raises:
+        ServerError: No server answers at this URL.
+        RequestError: The server requires a key, or does not recognise plates.
+    """
+    from orchestrator.client.error_mapping import translate_errors
+    from orchestrator.client.requests import fit
+    from orchestrator.client.transport import connect
+
+    transport, timeout_s = connect(url, key), min(timeout_s, ASK_S)
+    try:
+        with translate_errors(url, timeout_s):
+            fitting = fit(transport.config(timeout_s))
+    except (Overloaded, ModelError, SettingsError):  # the server is there; its size is unknown
+        return USUAL_CALLS
+    except ServerError as error:
+        raise ServerError(
+            f"{error}. Is a server running there? `plates serve` starts one; without --url "
+            "none is needed; --in-flight N does not ask first"
+        ) from error
+    finally:
+        transport.close()
+    return min(max(fitting, FEWEST_CALLS), MOST_CALLS)

@@ -1,0 +1,112 @@
+"""Pictures made from a picture: drawings with its plates, and crops of its plates."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.errors import PictureError
+from orchestrator.imaging.files import CROP, DRAWING, unpack
+from orchestrator.imaging.headers import check_file
+from orchestrator.plates import Plates
+
+MOST_PIXELS = 1_000_000_000
+"""Most pixels that any server accepts."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A file to write.
+
+    Attributes:
+        wanted: Its name, if it is free.
+        content: Its bytes.
+        is_crop: A plate that was cut out, not a drawing.
+    """
+
+    wanted: Path
+    content: bytes
+    is_crop: bool = False
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes drawings and crops.
+
+    Attributes:
+        drawings: Folder for drawings of plates on their pictures; None for no drawings.
+        crops: Folder for the plates, cut out and straightened; None for no crops.
+        suffix: `.jpg`, or `.png` for lossless files.
+    """
+
+    drawings: Path | None = None
+    crops: Path | None = None
+    suffix: str = ".jpg"
+
+    def make(self, encoded: bytes, plates: Plates, below: Path) -> tuple[Made, ...]:
+        """Return the files to write.
+
+        Args:
+            encoded: The picture's file.
+            plates: Plates in its pixels.
+            below: Path below the two folders; the name of each crop also contains the plate's text.
+
+        Raises:
+            PictureError: The picture cannot be unpacked on this machine.
+        """
+        if not self.drawings and not (self.crops and plates):
+            return ()
+        return tuple(self._make(encoded, plates, below))
+
+    def _make(self, encoded: bytes, plates: Plates, below: Path) -> Iterator[Made]:
+        from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
+
+        encode = to_png if self.suffix == ".png" else to_jpeg
+        check_file(encoded, MOST_PIXELS)
+        picture = unpack(encoded)
+        if self.drawings:
+            drawn = encode(annotate(picture, plates), DRAWING)
+            yield Made(self.drawings / below.with_suffix(self.suffix), drawn)
+        if self.crops:
+            for number, plate in enumerate(plates, 1):
+                text = f"-{plate.text}" if plate.text.isalnum() else ""
+                name = f"{below.stem}-{number}{text}{self.suffix}"
+                crop = encode(straighten(picture, plate), CROP)
+                yield Made(self.crops / below.with_name(name), crop, is_crop=True)
+
+
+class NewFiles:
+    """Writes files without overwriting others: a name that is taken gets a number."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Path, int] = {}  # last number of each name that was taken
+
+    def write(self, made: Made) -> Path:
+        """Write a file and return its path.
+
+        Raises:
+            PictureError: It cannot be written.
+        """
+        wanted = made.wanted
+        for number in itertools.count(self._numbers.get(wanted, 0) + 1):
+            path = wanted if number == 1 else wanted.with_stem(f"{wanted.stem}-{number}")
+            if number > 1:
+                self._numbers[wanted] = number
+            if _write_new(path, made.content):
+                return path
+        raise AssertionError("some number is free")
+
+
+def _write_new(path: Path, content: bytes) -> bool:
+    """Write a file; tell whether its name was free."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.write(content)
+    except OSError as error:
+        if isinstance(error, FileExistsError) and path.parent.is_dir():
+            return False
+        raise PictureError(f"{path}: cannot be written: {error.strerror}") from error
+    return True

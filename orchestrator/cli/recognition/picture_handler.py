@@ -1,0 +1,84 @@
+"""Handles one picture: reads it, sends it to the server, and makes drawings and crops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from orchestrator.cli.recognition.result_entry import Entry
+from orchestrator.cli.recognition.output_pictures import Made, Maker
+from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.cli.recognition.watchlist import Watchlist
+from orchestrator.errors import PictureError, PlateError, RequestError
+from orchestrator.formats.transliteration import in_cyrillic
+from orchestrator.plates import Plates
+from orchestrator.system.retry import WORTH_ANOTHER_TRY
+
+if TYPE_CHECKING:
+    from orchestrator.client import PlateClient
+
+INPUT = "encoded_image: "
+REQUEST = re.compile(r" \(request \w+\)$")
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished picture.
+
+    Attributes:
+        entry: Its result.
+        made: Files to write.
+        unmade: Reason why there are none, though they were wanted.
+        is_away: No server answered, or the server was too busy.
+    """
+
+    entry: Entry
+    made: tuple[Made, ...] = ()
+    unmade: str = ""
+    is_away: bool = False
+
+
+@dataclass(frozen=True)
+class Recognizer:
+    """Recognises pictures; any number of threads may call it.
+
+    Attributes:
+        client: Calls the server.
+        parameters: Parameters of each call.
+        maker: Makes drawings and crops.
+        watchlist: Plates to flag; None for no watchlist.
+        min_score: Least text score of a plate that is shown.
+        is_cyrillic: Texts are shown in Cyrillic letters.
+    """
+
+    client: PlateClient
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    maker: Maker = field(default_factory=Maker)
+    watchlist: Watchlist | None = None
+    min_score: float = 0.0
+    is_cyrillic: bool = False
+
+    def recognize(self, source: Source) -> Done:
+        """Return the result of a picture; an error with it is part of the result."""
+        try:
+            encoded = source.read()
+            found = self.client.recognize(encoded, **self.parameters)
+            plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
+        except PlateError as error:
+            entry = Entry(source.name, error=_plain(error))
+            return Done(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
+        hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
+        told = in_cyrillic(plates) if self.is_cyrillic else plates
+        entry = Entry(source.name, told, hits=hits)
+        try:
+            return Done(entry, self.maker.make(encoded, plates, source.below))
+        except PictureError as error:  # the server can read it, but OpenCV here cannot
+            return Done(entry, unmade=_plain(error))
+
+
+def _plain(error: PlateError) -> str:
+    """Return an error text for people: for an unusable picture, without the request id."""
+    text = str(error)
+    return REQUEST.sub("", text).removeprefix(INPUT) if isinstance(error, RequestError) else text

@@ -1,0 +1,50 @@
+"""Skipped files of folders and archives, counted by kind, so that none is hidden."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from orchestrator.imaging.files import SUFFIXES
+
+MOST_KINDS = 8
+"""Most kinds of files that are reported by name; the rest only by number."""
+NO_SUFFIX = "without a suffix"
+WANTED = "JPEG, PNG, WebP or BMP"
+
+
+class Skipped:
+    """The files that were not sent to the server, with the reasons.
+
+    Attributes:
+        kinds: Files that are no readable pictures, by their suffix.
+        made: Drawings and crops that this command wrote.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: Counter[str] = Counter()
+        self.made = 0
+
+    def is_picture(self, path: PurePath) -> bool:
+        """Tell whether a file has the name of a picture; count it if it has not."""
+        suffix = path.suffix.lower()
+        if suffix in SUFFIXES:
+            return True
+        self.kinds[suffix or NO_SUFFIX] += 1
+        return False
+
+    def tell(self) -> Iterator[str]:
+        """Yield a sentence for each reason."""
+        if count := self.kinds.total():
+            named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MOST_KINDS)]
+            if len(self.kinds) > MOST_KINDS:
+                named.append("others")
+            are = "is" if count == 1 else "are"
+            yield f"skipped {_files(count)} that {are} not {WANTED}: {', '.join(named)}"
+        if self.made:
+            yield f"skipped {_files(self.made)} that an earlier --annotate or --crops wrote"
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"

@@ -1,0 +1,140 @@
+"""Requests about pictures: parameters that are checked once, and the result of each picture."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from orchestrator.client.inference import Call, to_input
+from orchestrator.client.parameters import Plain, make_plain, to_parameters, write_roi
+from orchestrator.client.picture_encoding import Picture, load_picture
+from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
+from orchestrator.errors import PlateError
+from orchestrator.plates import Plates
+
+FITTING = 4
+"""Calls at once if the server does not report how many pictures it has in work."""
+
+
+class Wanted(TypedDict, total=False):
+    """The options of a call, without its picture. `PlateClient.recognize` describes each."""
+
+    detection_threshold: float | None
+    text_threshold: float | None
+    max_plates: int | None
+    detector_side_px: int | None
+    roi: str | Sequence[float] | None
+    outputs: Collection[str]
+
+
+@dataclass(frozen=True)
+class Question:
+    """The parameters and outputs of a request about a picture.
+
+    Attributes:
+        parameters: Request parameters.
+        outputs: Names of the outputs, from `complete`.
+    """
+
+    parameters: Mapping[str, Plain]
+    outputs: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        roi: str | Sequence[float] | None = None,
+        outputs: Collection[str] = ALL_OUTPUTS,
+        **numbers: float | None,
+    ) -> Question:
+        """Check the options of a call, see `Wanted`.
+
+        Raises:
+            ParameterError: A value cannot be sent.
+            TypeError: There is no such option.
+        """
+        unknown = sorted(numbers.keys() - Wanted.__annotations__.keys())
+        if unknown:
+            raise TypeError(
+                f"recognize: wanted some of {', '.join(Wanted.__annotations__)}, got {unknown[0]}"
+            )
+        given = {**numbers, "roi": None if roi is None else write_roi(roi)}
+        return cls(to_parameters(given), complete(outputs))
+
+    def about(self, picture: Picture, request_id: str = "") -> Call:
+        """Return the call with this request about a picture.
+
+        Args:
+            picture: Picture in any form that `load_picture` takes.
+            request_id: Request id. If empty, a new one.
+
+        Raises:
+            PictureError: The value holds no picture.
+            ParameterError: The id is not valid.
+        """
+        return Call(
+            inputs=to_input(load_picture(picture)),
+            outputs=self.outputs,
+            parameters=self.parameters,
+            request_id=str(make_plain("request_id", request_id)) or uuid.uuid4().hex,
+        )
+
+    def read(self, arrays: Arrays) -> Plates:
+        """Return the plates of an answer.
+
+        Raises:
+            ModelError: An output is missing, or has a wrong type or shape.
+        """
+        return from_arrays(arrays, self.outputs)
+
+
+@dataclass(frozen=True)
+class PictureResult:
+    """The result of one picture of many.
+
+    Example:
+        ```python
+        for found in client.recognize_many(paths):
+            print(found.picture, found.error or found.plates.texts)
+        ```
+
+    Attributes:
+        picture: The caller's picture, unchanged.
+        outcome: Its plates, or the error.
+    """
+
+    picture: Picture
+    outcome: Plates | PlateError
+
+    @property
+    def error(self) -> PlateError | None:
+        """The error of a picture that could not be recognised; None if it could."""
+        return self.outcome if isinstance(self.outcome, PlateError) else None
+
+    @property
+    def plates(self) -> Plates:
+        """The plates. If they are empty, the picture has none.
+
+        Raises:
+            PlateError: The picture could not be recognised.
+        """
+        if isinstance(self.outcome, PlateError):
+            raise self.outcome
+        return self.outcome
+
+
+def fit(config: Mapping[str, Any]) -> int:
+    """Return how many calls at once keep a server busy.
+
+    This is twice the number of its pictures in work. So each instance always has a next picture.
+
+    Args:
+        config: Configuration of the model.
+    """
+    try:
+        in_work = sum(int(group["count"]) for group in config["instance_group"])
+    except (LookupError, TypeError, ValueError):
+        return FITTING
+    return 2 * in_work if in_work > 0 else FITTING

@@ -1,0 +1,165 @@
+"""The detector's answer: checks that it has the agreed form, and selects the plates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orchestrator.detection.boxes import clip, nms
+from orchestrator.contract import DETECTOR
+from orchestrator.errors import ModelError
+from orchestrator.imaging.decoding import STRIDE, Letterbox
+from orchestrator.settings import Settings
+
+WIDEST_SQUARE = 2.5
+"""Ratio of width to height below which a box may hold a plate of two lines. Such plates have 1.3 to
+2.0, and more when seen from above. Plates of one line have about 4.6, and less when seen at an
+angle."""
+CORNER_PX = 2.0
+"""Boxes this near to the corner of the letterbox are wrong. No plate lies there, but all boxes do
+that are fractions from 0 to 1."""
+MOST_SHRUNK = 0.7
+"""Pictures that were scaled down by this factor, or to less, get a second look at full size."""
+FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
+"""The second look covers boxes with a score from the first value up to the second, and boxes in the
+letterbox that are narrower than the third."""
+TILE_WH, MOST_TILES = (320, 192), 2
+"""Size of the tiles for the second look, and the most tiles of one picture."""
+TINY = torch.finfo(torch.float32).tiny
+"""Rows with smaller scores are padding, for any threshold."""
+
+
+@dataclass(frozen=True)
+class Detections:
+    """The detector's boxes and scores: float32 [N, 4] xyxy and [N], on the CPU."""
+
+    xyxy: Tensor
+    scores: Tensor
+
+
+def to_picture(
+    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+) -> Detections:
+    """Return the detector's rows [1, K, 6] above the threshold, in pixels of the picture.
+
+    In a picture that was scaled down much, faint rows count, too: they may be small plates.
+    """
+    found = check_rows(rows)
+    least = settings.detection_threshold
+    if box.scale <= MOST_SHRUNK:
+        least = min(least, FAINT)
+    some = found[found[:, 4] >= max(least, TINY)]
+    sure = some[some[:, 4] >= settings.detection_threshold]
+    if len(sure):
+        check_boxes(sure, box, size_wh)
+    some = some[(some[:, 0] < some[:, 2]) & (some[:, 1] < some[:, 3])]
+    return Detections(clip(box.to_source(some[:, :4]), size_wh), some[:, 4])
+
+
+def keep_best(
+    rows: Tensor, box: Letterbox, size_wh: tuple[int, int], settings: Settings
+) -> Detections:
+    """Keep rows [1, K, 6] above the threshold that overlap no better one, in picture pixels."""
+    return best_of([to_picture(rows, box, size_wh, settings)], settings)
+
+
+def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
+    """Keep detections above the threshold that overlap no better one, best first."""
+    xyxy, scores = torch.cat([one.xyxy for one in parts]), torch.cat([one.scores for one in parts])
+    sure = scores >= max(settings.detection_threshold, TINY)
+    xyxy, scores = xyxy[sure], scores[sure]
+    kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
+    return Detections(xyxy[kept], scores[kept])
+
+
+def tiles_round(
+    found: Detections, scale: float, size_wh: tuple[int, int]
+) -> list[tuple[int, int, int, int]]:
+    """Return the tiles of a picture, xyxy, for a second look: around faint or small detections.
+
+    Args:
+        found: Detections in the whole picture.
+        scale: The factor by which the picture was scaled down.
+        size_wh: Size of the picture, pixels.
+    """
+    tiles: list[tuple[int, int, int, int]] = []
+    for index in found.scores.argsort(descending=True).tolist():
+        x0, y0, x1, y1 = found.xyxy[index].tolist()
+        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
+        if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
+            continue
+        tiles.append(_tile_round(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))
+        if len(tiles) == MOST_TILES:
+            break
+    return tiles
+
+
+def _tile_round(
+    middle_xy: tuple[float, float], size_wh: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Return a tile centred on a point, and moved until it lies inside the picture."""
+    (wide, high), (x, y) = TILE_WH, middle_xy
+    x0 = max(0, min(round(x - wide / 2), size_wh[0] - wide))
+    y0 = max(0, min(round(y - high / 2), size_wh[1] - high))
+    return x0, y0, min(x0 + wide, size_wh[0]), min(y0 + high, size_wh[1])
+
+
+def _holds(tile: tuple[int, int, int, int], xyxy: tuple[float, float, float, float]) -> bool:
+    """Tell whether a box, with the margin around a plate, lies in a tile."""
+    x0, y0, x1, y1 = xyxy
+    room = (x1 - x0) / 2
+    return tile[0] <= x0 - room and x1 + room <= tile[2] and tile[1] <= y0 and y1 <= tile[3]
+
+
+def check_rows(rows: Tensor) -> Tensor:
+    """Return the detector's rows [1, K, 6] as float32 [K, 6] on the CPU.
+
+    Raises:
+        ModelError: They have another shape, are not finite, or have scores outside [0, 1].
+    """
+    if rows.ndim != 3 or rows.shape[0] != 1 or rows.shape[2] != 6 or not rows.is_floating_point():
+        raise ModelError(f"{DETECTOR}: wanted floats [1, K, 6], got {_describe(rows)}")
+    found = rows[0].float().cpu()
+    if not len(found):
+        return found
+    if not math.isfinite(found.sum().item()):
+        for index, row in enumerate(found.tolist()):
+            if not all(map(math.isfinite, row)):
+                got = "NaN" if any(map(math.isnan, row)) else "infinity"
+                raise ModelError(f"{DETECTOR}: wanted finite numbers, got {got} in row {index}")
+    low, high = (score.item() for score in found[:, 4].aminmax())
+    if low < 0 or high > 1:
+        wrong = low if low < 0 else high
+        raise ModelError(f"{DETECTOR}: wanted scores in [0, 1], got {wrong:g}")
+    return found
+
+
+def check_boxes(sure: Tensor, box: Letterbox, size_wh: tuple[int, int]) -> None:
+    """Check that the boxes of rows [N, 6] above the threshold are xyxy in letterbox pixels.
+
+    Raises:
+        ModelError: A box is turned inside out, as most boxes given by centre and size are. Or all
+            boxes lie in the corner, as boxes in fractions of the picture do, or outside.
+    """
+    wide, high = (math.ceil(round(size * box.scale) / STRIDE) * STRIDE for size in size_wh)
+    boxes = sure[:, :4].tolist()
+    wrong = [xyxy for xyxy in boxes if xyxy[0] >= xyxy[2] or xyxy[1] >= xyxy[3]]
+    if not wrong and not any(
+        max(x1, y1) > CORNER_PX and min(x1, y1) > 0 and x0 < wide and y0 < high
+        for x0, y0, x1, y1 in boxes
+    ):
+        wrong = boxes
+    if wrong:
+        got = ", ".join(f"{value:g}" for value in wrong[0])
+        raise ModelError(
+            f"{DETECTOR}: wanted x0 < x1 and y0 < y1 in pixels of the {wide}x{high} letterbox, "
+            f"got {got}"
+        )
+
+
+def _describe(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

@@ -1,0 +1,254 @@
+"""The number plates of a country: the alphabet, the layouts and the region codes.
+
+They are read once, at the start of a program, and then passed on. So one process can have two
+countries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.system.toml_files import check_range, read_table
+
+MAX_LENGTH = 9
+"""Most characters of a text: a row of the output `character_scores` has room for so many."""
+MOST_LAYOUTS = 63
+MOST_CHARACTERS = 126
+"""Most characters of an alphabet. This limit, and that of the layouts, come from the beam search:
+its sets and texts are whole numbers of 64 bits."""
+MOST_NATS = 20.0
+"""Most nats of evidence against a region: a factor of 5e8 is as good as a ban."""
+COUNTRIES = Path(__file__).with_name("countries")
+"""The folder with one folder for each country that the project knows."""
+RUSSIA = COUNTRIES / "russia" / "formats.toml"
+KINDS = {"L": "letters", "D": "digits", "R": "digits"}
+BREAK = "/"
+"""The character of a layout after which the second line of the plate begins."""
+
+
+@dataclass(frozen=True)
+class PlateFormat:
+    """One kind of plate.
+
+    Attributes:
+        name: For example `ru_car`.
+        layouts: One or more strings of `L` (letter), `D` (digit), `R` (a region's digit) and
+            lower-case letters. A lower-case letter stands for only its capital (`DDDcdDRR`:
+            004CD177). A `/` separates the lines of a plate of two lines.
+        share: How often it is rendered, relative to the shares of the other formats; 0: never.
+
+    Raises:
+        SettingsError: No plate can have such a layout.
+    """
+
+    name: str
+    layouts: tuple[str, ...]
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.layouts:
+            raise SettingsError(f"format {self.name!r}: wanted a name and layouts, got none")
+        for layout in self.layouts:
+            lines = layout.split(BREAK)
+            known = all(place in KINDS or place.islower() for place in "".join(lines))
+            if len(lines) > 2 or not all(lines) or not known:
+                raise SettingsError(
+                    f"layout of {self.name}: wanted L, D, R and lower-case letters, and at most "
+                    f"one {BREAK} between them, got {layout!r}"
+                )
+            if len("".join(lines)) > MAX_LENGTH:
+                raise SettingsError(
+                    f"layout of {self.name}: wanted up to {MAX_LENGTH} characters, got {layout}"
+                )
+        check_range(f"share of {self.name}", self.share, 0, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the country, with the codes that its plates bear."""
+
+    name: str
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Formats:
+    """The plates of a country, as its TOML file has them.
+
+    Attributes:
+        alphabet: Every character a plate may have, in the order of the reader's classes.
+        letters: Characters that an `L` of a layout allows; all but the digits when empty.
+        format: The kinds of plates. A text that fits two of them has the first.
+        region: The regions whose codes the plates bear.
+        unknown_region_nats: The penalty of a reading whose region code does not exist. It is the
+            natural logarithm of the factor by which such a reading is less likely; 0: no penalty.
+        renderer: `module:function` that draws such plates, see `workshop.rendering.country`. The module is a
+            file beside the formats' own, or can be imported. Empty means that they cannot be drawn.
+
+    Raises:
+        SettingsError: A character, a name or a code comes twice. There is no format, or there are
+            too many. The alphabet lacks letters or digits of a layout or a code.
+    """
+
+    alphabet: str
+    format: tuple[PlateFormat, ...]
+    region: tuple[Region, ...] = ()
+    renderer: str = ""
+    letters: str = ""
+    unknown_region_nats: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_alphabet(self.alphabet)
+        _check_letters(self.letters, self.alphabet)
+        _check_single("formats: wanted each name", (one.name for one in self.format))
+        codes = [code for one in self.region for code in one.codes]
+        _check_single("regions: wanted each code", codes)
+        for code in codes:
+            if not code or set(code) - {char for char in self.alphabet if char.isdigit()}:
+                raise SettingsError(f"regions: wanted codes of the alphabet's digits, got {code!r}")
+        check_range("unknown_region_nats", self.unknown_region_nats, 0, MOST_NATS)
+        layouts = [layout for one in self.format for layout in one.layouts]
+        if not 1 <= len(layouts) <= MOST_LAYOUTS:
+            raise SettingsError(
+                f"formats: wanted 1 to {MOST_LAYOUTS} layouts in [[format]], got {len(layouts)}"
+            )
+        for place in sorted(set("".join(map(flatten, layouts)))):
+            if not any(self.admits(place, char) for char in self.alphabet):
+                wanted = KINDS.get(place, place.upper())
+                raise SettingsError(
+                    f"alphabet: wanted {wanted} for the layouts, got {self.alphabet!r}"
+                )
+
+    @property
+    def blank(self) -> int:
+        """The class of CTC's blank: the reader's class after those of the alphabet."""
+        return len(self.alphabet)
+
+    @property
+    def classes(self) -> int:
+        """The number of the reader's classes."""
+        return len(self.alphabet) + 1
+
+    def layouts(self, lines: int) -> tuple[str, ...]:
+        """Return the layouts of plates with this number of lines, 1 or 2."""
+        all_layouts = (layout for one in self.format for layout in one.layouts)
+        return tuple(layout for layout in all_layouts if lines_of(layout) == lines)
+
+    def admits(self, place: str, char: str) -> bool:
+        """Tell whether a place of a layout, given by its character, allows a character."""
+        if place == "L":
+            return char in (self.letters or self.alphabet) and not char.isdigit()
+        if place in ("D", "R"):
+            return char in self.alphabet and char.isdigit()
+        return char == place.upper()
+
+    def fits(self, text: str, layout: str) -> bool:
+        """Tell whether a text has a layout; both must show where lines break, or neither."""
+        return len(text) == len(layout) and all(map(self.admits, layout, text))
+
+    def format_of(self, text: str, lines: int = 1) -> str:
+        """Return the name of the format that a text has, `""` for none.
+
+        A text may fit several formats. The first whose region code exists, or that has no region
+        code, is returned. If no code exists, it is the first of all.
+
+        Args:
+            text: The plate's text, its lines one after the other.
+            lines: Lines of the plate, 1 or 2.
+        """
+        return self._match(text, lines)[0]
+
+    def region_of(self, text: str, format_name: str = "") -> Region | None:
+        """Return the region whose code a text bears; None when the text has no known code."""
+        return self._regions.get(self.code_of(text, format_name))
+
+    def code_of(self, text: str, format_name: str = "") -> str:
+        """Return the region code that a text bears, `""` for none.
+
+        Args:
+            text: The plate's text, its lines one after the other.
+            format_name: Format of the text; empty means its format in one line, else in two.
+        """
+        named = (one for one in self.format if one.name == format_name)
+        layouts = (flatten(layout) for one in named for layout in one.layouts)
+        given = next((layout for layout in layouts if self.fits(text, layout)), "")
+        found = "" if format_name else self._match(text, 1)[1] or self._match(text, 2)[1]
+        return code_in(text, given or found)
+
+    @cached_property
+    def _regions(self) -> dict[str, Region]:
+        """The regions by their codes."""
+        return {code: region for region in self.region for code in region.codes}
+
+    def _match(self, text: str, lines: int) -> tuple[str, str]:
+        """Return name and one-line layout of the format of a text, `""` for none."""
+        fitting = [
+            (one.name, flatten(layout))
+            for one in self.format
+            for layout in one.layouts
+            if lines_of(layout) == lines and self.fits(text, flatten(layout))
+        ]
+        for name, layout in fitting:
+            if "R" not in layout or code_in(text, layout) in self._regions:
+                return name, layout
+        return fitting[0] if fitting else ("", "")
+
+
+def flatten(layout: str) -> str:
+    """Return a layout with its lines one after the other."""
+    return layout.replace(BREAK, "")
+
+
+def code_in(text: str, layout: str) -> str:
+    """Return the region code of a text, given its one-line layout; `""` for none."""
+    return "".join(char for char, place in zip(text, layout, strict=False) if place == "R")
+
+
+def lines_of(layout: str) -> int:
+    """Return the number of lines of a plate with this layout."""
+    return layout.count(BREAK) + 1
+
+
+def read_formats(file: Path = RUSSIA) -> Formats:
+    """Read a country's file.
+
+    Raises:
+        SettingsError: It cannot be read, or describes plates that cannot exist.
+    """
+    return read_table(Formats, file)
+
+
+@lru_cache(maxsize=1)
+def russian() -> Formats:
+    """Return the formats that the project's own weights read: those of Russian plates."""
+    return read_formats(RUSSIA)
+
+
+def _check_alphabet(alphabet: str) -> None:
+    _check_single("alphabet: wanted each character", alphabet)
+    if any(char.isspace() or char == BREAK for char in alphabet):
+        raise SettingsError(f"alphabet: wanted no spaces and no {BREAK}, got {alphabet!r}")
+    if len(alphabet) > MOST_CHARACTERS:
+        raise SettingsError(
+            f"alphabet: wanted up to {MOST_CHARACTERS} characters, got {len(alphabet)}"
+        )
+
+
+def _check_letters(letters: str, alphabet: str) -> None:
+    _check_single("letters: wanted each character", letters)
+    for char in letters:
+        if char not in alphabet or char.isdigit():
+            raise SettingsError(
+                f"letters: wanted characters of the alphabet that are no digits, got {char!r}"
+            )
+
+
+def _check_single(wanted: str, values: Iterable[str]) -> None:
+    double = [value for value, count in Counter(values).items() if count > 1]
+    if double:
+        raise SettingsError(f"{wanted} once, got {double[0]!r} more than once")

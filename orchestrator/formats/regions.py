@@ -1,0 +1,31 @@
+"""The region in which a plate is registered, from the region code in its text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from orchestrator.formats.plate_formats import COUNTRIES, Formats, read_formats
+from orchestrator.plates import PlateRegion
+
+
+def region_in(formats: Formats, text: str, format_name: str) -> PlateRegion | None:
+    """Return the region of a text that has a format; None when it has no known region."""
+    region = formats.region_of(text, format_name) if format_name else None
+    return PlateRegion(formats.code_of(text, format_name), region.name) if region else None
+
+
+def known_region(text: str, format_name: str) -> PlateRegion | None:
+    """Return the region of a text from the name of its format alone, which tells the country.
+
+    A client does not have the formats of its server. The result is None when no country of the
+    project has the format, too.
+    """
+    formats = _by_format().get(format_name)
+    return region_in(formats, text, format_name) if formats else None
+
+
+@lru_cache(maxsize=1)
+def _by_format() -> dict[str, Formats]:
+    """Return the formats of each country that the project knows, by the names of its formats."""
+    countries = (read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml")))
+    return {one.name: formats for formats in countries for one in formats.format}

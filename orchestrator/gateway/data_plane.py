@@ -1,0 +1,293 @@
+"""The data plane. Checks, admits and forwards every inference call, from HTTP and gRPC alike."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib import metadata
+from typing import Any
+
+from orchestrator.system.canary import read_canary
+from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
+from orchestrator.errors import Cancelled, RequestError
+from orchestrator.gateway.policy.admission import Admission
+from orchestrator.gateway.ops.audit import Audit, Entry
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.policy.clients import Client, client_at
+from orchestrator.gateway.http.connections import Connections
+from orchestrator.gateway.ipc import Moved
+from orchestrator.gateway.upstream.health import Canary, plate_reading
+from orchestrator.gateway.policy.api_keys import KeyFile, who_calls
+from orchestrator.gateway.ops.metrics import Metrics
+from orchestrator.gateway.policy.custom_models import check_by_metadata
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.errors import (
+    ANSWERED,
+    Evicted,
+    Full,
+    Outcome,
+    TooMany,
+    Unauthenticated,
+    outcome_of,
+)
+from orchestrator.gateway.upstream.triton import Triton
+
+EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
+"""Extensions of KServe v2 and Triton that callers may use."""
+REFRESH_S = 1.0
+PROBES = 100
+"""Most connections to the port of metrics and probes. Callers cannot use them up."""
+
+HELD = (Full, TooMany, Unauthenticated)
+"""Refusals that are delayed if there are many."""
+Headers = Sequence[tuple[str, str]]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class About:
+    """The metadata of the gateway itself, not of the Triton behind it."""
+
+    name: str
+    version: str
+    extensions: tuple[str, ...]
+
+
+@dataclass
+class Visit:
+    """One admitted call, from its headers to its answer.
+
+    Attributes:
+        service: The service that admitted it.
+        place: Slot of the call.
+        model: Name of the model; empty before the call is parsed.
+        id: Request id of the call.
+        plates: Number of plates in the answers.
+    """
+
+    service: Service
+    place: Place
+    model: str = ""
+    id: str = ""
+    plates: int = 0
+
+    def expect(self, size: int) -> None:
+        """Reserve memory for a body of a size in bytes, before it is read if possible.
+
+        Raises:
+            Full: There is no room.
+        """
+        self.service.admission.reserve(self.place, size)
+
+    def receive(self) -> AbstractContextManager[None]:
+        """Let the block read the call's body, until the call is evicted."""
+        return self.service.admission.receive(self.place)
+
+    async def infer(self, call: Call) -> Answer:
+        """Check a call, wait for a slot, and forward it.
+
+        Raises:
+            PlateError: The call was refused, or not answered.
+        """
+        self.model, self.id = call.model, call.id
+        answer = await self.service.forward(call, self.place)
+        self.plates += count_plates(answer)
+        return answer
+
+
+def count_plates(answer: Answer) -> int:
+    """Return the number of plates in an answer; 0 for an operator's own model."""
+    of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
+    is_ours = answer.model in (MODEL, PLATE_READER)
+    return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
+
+
+class Service:
+    """The data plane behind all protocols. It must be created inside its event loop."""
+
+    def __init__(self, options: GatewayOptions) -> None:
+        """Begin without any calls.
+
+        Raises:
+            SettingsError: The file of keys or of the audit cannot be used.
+        """
+        self.options, self.limits = options, options.limits.share(options.processes)
+        self.triton = Triton(replace(options, limits=self.limits))
+        self.canary = self._make_canary()
+        self.admission = Admission(self.limits)
+        self.connections = self._allow(self.limits.connections)
+        self.probes = self._allow(PROBES)
+        self.metrics = Metrics(self.admission.counts)
+        self._moves: set[asyncio.Task[None]] = set()
+        self._audit = Audit(options.audit)
+        self._keys = KeyFile(options.keys) if options.keys else None
+
+    def _allow(self, connections: int) -> Connections:
+        return Connections(connections, self.limits.client_connections)
+
+    def leave(self) -> None:
+        """Reject new calls and stop retries, because the process is to end."""
+        self.triton.repeats.end()
+        for connections in (self.connections, self.probes):
+            connections.is_leaving = True
+
+    def _make_canary(self) -> Canary:
+        if not self.options.has_plates:
+            return Canary(self.triton.greet)
+        picture = read_canary(self.options.canary)
+        return Canary(plate_reading(self.triton.infer, picture.file), picture.text)
+
+    @asynccontextmanager
+    async def visit(
+        self, front: str, what: str, address: str, headers: Headers
+    ) -> AsyncIterator[Visit]:
+        """Admit a caller before its body is read, and record the outcome at the end.
+
+        Args:
+            front: Protocol of the call, one of `metrics.FRONTS`.
+            what: Kind of the request, from a small set.
+            address: IP address of the caller; empty if it is not known.
+            headers: Lower-case names and values of the headers.
+
+        Raises:
+            PlateError: The caller or its call is refused.
+        """
+        begun = time.monotonic()
+        visit = Visit(self, Place(client_at(address, self.limits)))
+        outcome = outcome_of(Cancelled())
+        try:
+            client = self._who_calls(headers, address)
+            with self.admission.enter(client) as visit.place:
+                yield visit
+            outcome = ANSWERED
+        except Exception as error:
+            outcome = self._explain(what, error)
+            if isinstance(error, HELD) and not isinstance(error, Evicted):
+                await self.admission.hold(visit.place.client.name)
+            raise
+        finally:
+            self._note(front, what, visit, outcome, time.monotonic() - begun)
+
+    def _who_calls(self, headers: Headers, address: str) -> Client:
+        keys = self._keys.keys() if self._keys else None
+        wants_keys = self.options.wants_keys
+        try:
+            return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
+        except Unauthenticated:
+            self.admission.charge(client_at(address, self.limits))
+            raise
+
+    def _explain(self, what: str, error: Exception) -> Outcome:
+        outcome = outcome_of(error)
+        if outcome.status == 500:  # our own fault; only this log describes it
+            logger.error("%s failed", what, exc_info=error)
+        return outcome
+
+    def _note(self, front: str, what: str, visit: Visit, outcome: Outcome, seconds: float) -> None:
+        entry = Entry(
+            client=visit.place.client.name,
+            what=what,
+            model=visit.model,
+            id=visit.id,
+            status=outcome.status,
+            reason=outcome.reason,
+            ms=1e3 * seconds,
+            bytes=visit.place.size,
+            plates=visit.plates,
+        )
+        self.metrics.note(front, entry)
+        if not self._audit.write(entry):
+            self.metrics.audit_lost.inc()
+
+    async def forward(self, call: Call, place: Place) -> Answer:
+        """Wait for a slot, and return Triton's answer to a call.
+
+        Raises:
+            PlateError: The call is refused, or not answered.
+        """
+        if call.is_probe:
+            raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
+        call = await self._check(call)
+        async with self.admission.turn(place, call.cost):
+            return await self.triton.infer(call)
+
+    async def _check(self, call: Call) -> Call:
+        self.check_served(call.model, call.version)
+        if call.model not in self.options.models:
+            return check(call, self.limits)
+        return check_by_metadata(call, await self.triton.metadata_of(call.model, call.version))
+
+    def check_served(self, model: str, version: str) -> None:
+        """Check that callers may reach a model.
+
+        Raises:
+            NotServed: Callers may not reach it.
+        """
+        check_served(model, version, self.options.served)
+
+    def move(self, addresses: Moved) -> None:
+        """Send the next calls to another Triton. The old one answers the calls that it has."""
+        task = asyncio.create_task(self.triton.move(addresses))
+        self._moves.add(task)
+        task.add_done_callback(self._moves.discard)
+
+    async def watch(self) -> None:
+        """Keep the metrics up to date for ever."""
+        dropped = repeated = 0
+        while True:
+            self.metrics.refresh()
+            if self._keys:
+                self._keys.look()
+                self.metrics.keys_broken.set(self._keys.is_broken)
+            self.metrics.repeated.inc(self.triton.repeats.count - repeated)
+            repeated = self.triton.repeats.count
+            self.metrics.connections.set(len(self.connections))
+            self.metrics.connections_dropped.inc(self._dropped - dropped)
+            dropped = self._dropped
+            await asyncio.sleep(REFRESH_S)
+
+    @property
+    def _dropped(self) -> int:
+        return self.connections.dropped + self.probes.dropped
+
+    async def close(self) -> None:
+        await self.triton.close()
+        self._audit.close()
+
+    async def is_live(self) -> bool:
+        return self.canary.is_alive()
+
+    async def is_ready(self) -> bool:
+        """Tell whether the service is ready: a recent health check passed, and models are ready."""
+        if not self.canary.is_ready():
+            return False
+        models = (MODEL,) if self.options.has_plates else self.options.models
+        return all([await self.triton.is_model_ready(model, "") for model in models])
+
+    async def is_model_ready(self, model: str, version: str) -> bool:
+        self.check_served(model, version)
+        return await self.triton.is_model_ready(model, version)
+
+    async def metadata_of(self, model: str, version: str) -> Any:
+        self.check_served(model, version)
+        return await self.triton.metadata_of(model, version)
+
+    async def config_of(self, model: str, version: str) -> Any:
+        self.check_served(model, version)
+        return await self.triton.config_of(model, version)
+
+    async def page_of(self, model: str, version: str, page: str = "") -> bytes:
+        """Return a model's metadata, or its `/config`, as Triton sends it over HTTP."""
+        self.check_served(model, version)
+        below = f"/versions/{version}" if version else ""
+        return await self.triton.page(f"/v2/models/{model}{below}{page}")
+
+    def server_metadata(self) -> About:
+        return About("plates", metadata.version("orchestrator"), EXTENSIONS)

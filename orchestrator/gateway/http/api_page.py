@@ -1,0 +1,275 @@
+"""The API's documentation as an HTML page, without scripts or files of other sites."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Any
+
+from orchestrator.gateway.http.problem_details import KINDS, anchor_of
+
+Json = dict[str, Any]
+
+STYLE = """
+:root { color-scheme: light dark; --text: #1b1f24; --faint: #57606a; --ground: #ffffff;
+  --panel: #f4f6f8; --line: #d0d7de; --link: #0550ae; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6edf3; --faint: #9da7b3; --ground: #0f1318; --panel: #1a2027;
+    --line: #3a434d; --link: #7cb7ff; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem 1.25rem 4rem; max-width: 62rem; color: var(--text);
+  background: var(--ground); font: 1rem/1.55 system-ui, sans-serif; }
+h1 { font-size: 1.75rem; line-height: 1.25; }
+h2 { margin-top: 3rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: 1.3rem; }
+h3 { margin-top: 1.75rem; font-size: 1.05rem; }
+a { color: var(--link); }
+a:focus-visible, pre:focus-visible, .wide:focus-visible { outline: 2px solid var(--link);
+  outline-offset: 2px; }
+code, pre { font: 0.9em/1.5 ui-monospace, monospace; }
+h2 code { overflow-wrap: anywhere; font-size: 1em; font-weight: 600; }
+pre { padding: 0.75rem 1rem; overflow-x: auto; background: var(--panel);
+  border: 1px solid var(--line); border-radius: 6px; }
+.wide { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); }
+thead th { color: var(--faint); font-weight: 600; }
+tbody th { font-weight: 400; white-space: nowrap; }
+dt { margin-top: 1rem; font-weight: 600; }
+dd { margin: 0.15rem 0 0; }
+summary { padding: 0.35rem 0; cursor: pointer; }
+.faint { color: var(--faint); }
+"""
+_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+CSP = (
+    f"default-src 'none'; style-src 'sha256-{_DIGEST}'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The page's Content-Security-Policy: its own style and nothing else."""
+
+CODE = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[([^\]]+)\]\((https://[^)\s]+)\)")
+
+
+def page(document: Json) -> str:
+    """Return the HTML page of an OpenAPI document."""
+    operations = [*_operations(document)]
+    body = "\n".join(
+        [
+            _head(document, operations),
+            *(_operation(document, *one) for one in operations),
+            _keys(document),
+            _schemas(document),
+            _problems(),
+        ]
+    )
+    title = escape(document["info"]["title"])
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}: API</title>\n<style>{STYLE}</style>\n</head>\n"
+        f"<body>\n{body}\n</body>\n</html>\n"
+    )
+
+
+def _operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield method.upper(), path, operation
+
+
+def _head(document: Json, operations: Iterable[tuple[str, str, Json]]) -> str:
+    info = document["info"]
+    links = [
+        f'<li><a href="#{escape(one["operationId"])}"><code>{escape(f"{method} {path}")}</code>'
+        f"</a> {_inline(one['summary'])}</li>"
+        for method, path, one in operations
+    ]
+    return (
+        f"<header>\n<h1>{escape(info['title'])}</h1>\n<p>{_inline(info['description'])}</p>\n"
+        f'<p class="faint">API version {escape(info["version"])}; for programs: '
+        '<a href="/openapi.json">openapi.json</a></p>\n</header>\n'
+        f'<nav aria-label="Contents">\n<ul>\n{"".join(links)}\n'
+        '<li><a href="#keys">Keys</a></li>\n<li><a href="#fields">Fields of the answers</a></li>\n'
+        '<li><a href="#problems">Problems</a></li>\n</ul>\n</nav>\n<main>'
+    )
+
+
+def _operation(document: Json, method: str, path: str, operation: Json) -> str:
+    parts = [
+        f'<section id="{escape(operation["operationId"])}">',
+        f"<h2><code>{escape(f'{method} {path}')}</code></h2>",
+        f"<p>{_inline(operation['summary'])}.</p>",
+    ]
+    if "description" in operation:
+        parts.append(f"<p>{_inline(operation['description'])}</p>")
+    if "x-codeSamples" in operation:
+        lines = "\n".join(sample["source"] for sample in operation["x-codeSamples"])
+        parts += ["<h3>Call</h3>", _block(lines, "Calls with curl")]
+    if "parameters" in operation:
+        parts += ["<h3>Parameters</h3>", _parameters(document, operation["parameters"])]
+    if "requestBody" in operation:
+        parts += ["<h3>Body</h3>", _body(operation["requestBody"])]
+    parts += ["<h3>Answers</h3>", *_answers(document, operation["responses"]), "</section>"]
+    return "\n".join(parts)
+
+
+def _parameters(document: Json, parameters: Iterable[Json]) -> str:
+    rows = []
+    for parameter in (_resolved(document, one) for one in parameters):
+        example = f" Example: <code>{escape(parameter['example'])}</code>"
+        about = _inline(parameter["description"]) + "." + example
+        where = escape(parameter["in"])
+        rows.append((parameter["name"], where, _type_of(parameter["schema"]), about))
+    return _table("Parameters", ("Name", "In", "Type", "Meaning"), rows)
+
+
+def _body(body: Json) -> str:
+    rows = []
+    for kind, content in body["content"].items():
+        fields = content["schema"].get("properties", {})
+        told = [
+            f"field <code>{escape(name)}</code>: {_type_of(field)}. {_inline(field['description'])}"
+            for name, field in fields.items()
+        ]
+        rows.append((kind, "; ".join(told) or "one picture"))
+    return f"<p>{_inline(body['description'])}.</p>\n" + _table(
+        "Body", ("Content type", "Holds"), rows
+    )
+
+
+def _answers(document: Json, responses: Json) -> Iterator[str]:
+    failed = []
+    for status, response in responses.items():
+        answer = _resolved(document, response)
+        for kind, content in answer["content"].items():
+            if status.startswith("2"):
+                yield from _answer(status, kind, answer, content)
+            else:
+                values = [one["value"] for one in content["examples"].values()]
+                failed.append((status, "; ".join(map(_problem_link, values))))
+    if failed:
+        yield _table("Problems", ("Status", "Problem"), failed)
+
+
+def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
+    told = (
+        f"<strong>{status}</strong> <code>{escape(kind)}</code>: {_inline(answer['description'])}"
+    )
+    fields = f" {_type_of(content['schema'])}" if "$ref" in content["schema"] else ""
+    yield f"<p>{told}{fields}</p>"
+    for name, example in content.get("examples", {}).items():
+        text = _block(json.dumps(example["value"], indent=2), f"Example {name}")
+        yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
+
+
+def _problem_link(value: Json) -> str:
+    return f'<a href="#{anchor_of(value["reason"])}">{escape(value["title"])}</a>'
+
+
+def _keys(document: Json) -> str:
+    needed = {} not in document["security"]
+    schemes = document["components"]["securitySchemes"].values()
+    ways = " or ".join(
+        f"<code>{escape(one['name'])}: KEY</code>"
+        if "name" in one
+        else "<code>Authorization: Bearer KEY</code>"
+        for one in schemes
+    )
+    return (
+        '<section id="keys">\n<h2>Keys</h2>\n<p>Calls '
+        f"{'need a key' if needed else 'may have a key'}, as the header {ways}.</p>\n</section>"
+    )
+
+
+def _schemas(document: Json) -> str:
+    parts = ['<section id="fields">', "<h2>Fields of the answers</h2>"]
+    for name, schema in document["components"]["schemas"].items():
+        rows = [
+            (field, _type_of(one), _inline(one.get("description", "")))
+            for field, one in schema["properties"].items()
+        ]
+        parts.append(f'<h3 id="schema-{escape(name)}">{escape(name)}</h3>')
+        parts.append(f"<p>{_inline(schema['description'])}</p>")
+        parts.append(_table(name, ("Field", "Type", "Meaning"), rows))
+    return "\n".join([*parts, "</section>"])
+
+
+def _problems() -> str:
+    told = [
+        f'<dt id="{anchor_of(reason)}">{escape(kind.title)} '
+        f'<span class="faint">{", ".join(map(str, kind.statuses))}, '
+        f"reason <code>{escape(reason)}</code></span></dt>\n<dd>{_inline(kind.meaning)}</dd>"
+        for reason, kind in KINDS.items()
+    ]
+    return (
+        '<section id="problems">\n<h2>Problems</h2>\n<p>A call that has no answer ends with '
+        "<code>application/problem+json</code>; its <code>type</code> leads here.</p>\n<dl>\n"
+        + "\n".join(told)
+        + "\n</dl>\n</section>\n</main>"
+    )
+
+
+def _table(label: str, columns: Iterable[str], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table. The first cell of a row is text; the others are HTML."""
+    head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
+    lines = [
+        f'<tr><th scope="row"><code>{escape(first)}</code></th>'
+        + "".join(f"<td>{cell}</td>" for cell in others)
+        + "</tr>"
+        for first, *others in rows
+    ]
+    return (
+        f'<div class="wide" role="region" aria-label="{escape(label)}" tabindex="0"><table>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n" + "\n".join(lines) + "\n</tbody>\n"
+        "</table></div>"
+    )
+
+
+def _block(text: str, label: str) -> str:
+    return f'<pre tabindex="0" aria-label="{escape(label)}"><code>{escape(text)}</code></pre>'
+
+
+def _type_of(schema: Json) -> str:
+    """Describe the values of a JSON schema in a few words of HTML."""
+    if "$ref" in schema:
+        name = escape(schema["$ref"].rpartition("/")[2])
+        return f'<a href="#schema-{name}">{name}</a>'
+    if "anyOf" in schema:
+        return " or ".join(map(_type_of, schema["anyOf"]))
+    if "prefixItems" in schema:
+        return f"{len(schema['prefixItems'])} of {_type_of(schema['prefixItems'][0])}"
+    if "items" in schema:
+        return f"list of {_type_of(schema['items'])}{_range_of(schema, 'Items')}"
+    if schema.get("format") == "binary":
+        return "file"
+    kind = escape(str(schema.get("const") or schema["type"]))
+    return kind + _range_of(schema, "imum")
+
+
+def _range_of(schema: Json, what: str) -> str:
+    least, most = schema.get(f"min{what}"), schema.get(f"max{what}")
+    if least is not None and most is not None:
+        return f", {least}" if least == most else f", {least} to {most}"
+    if least is not None:
+        return f", {least} or more"
+    return f", up to {most}" if most is not None else ""
+
+
+def _resolved(document: Json, part: Json) -> Json:
+    """Return a part of the document. A reference is replaced by its component."""
+    if "$ref" not in part:
+        return part
+    _, _, kind, name = part["$ref"].split("/")
+    return dict(document["components"][kind][name])
+
+
+def _inline(text: str) -> str:
+    """Return a line of Markdown as HTML: code and links."""
+    linked = LINK.sub(r'<a href="\2">\1</a>', escape(text))
+    return CODE.sub(r"<code>\1</code>", linked)

@@ -1,0 +1,47 @@
+"""Bodies of HTTP calls: size announced, not compressed, not too large, received in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+
+from orchestrator.errors import Cancelled
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.errors import LengthRequired, TooLarge, TooSlow, Unsupported
+
+
+def announced_size(headers: Mapping[str, str], most: int) -> int:
+    """Return the size of the body in bytes, from the headers alone.
+
+    Raises:
+        Refusal: The size is not announced or too large, or the body is compressed.
+    """
+    encoding = headers.get("content-encoding", "identity")
+    if encoding.lower() != "identity":
+        raise Unsupported(f"content-encoding: wanted none, got {encoding[:40]!r}")
+    length = headers.get("content-length", "")
+    if "transfer-encoding" in headers or not length:
+        raise LengthRequired("body: wanted Content-Length, got none; chunks are not taken")
+    if not (length.isascii() and length.isdigit()) or len(length) > 18:
+        raise LengthRequired(f"content-length: wanted a number, got {length[:40]!r}")
+    if int(length) > most:
+        raise TooLarge(f"body: wanted at most {most} bytes, got {length}")
+    return int(length)
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body.
+
+    Raises:
+        TooSlow: The body did not come in time.
+        Cancelled: The caller hung up.
+    """
+    try:
+        with anyio.fail_after(limits.body_s):
+            return await request.body()
+    except TimeoutError as error:
+        raise TooSlow(f"body: wanted all of it within {limits.body_s:g} s") from error
+    except ClientDisconnect as error:
+        raise Cancelled("the caller hung up") from error

@@ -1,0 +1,265 @@
+"""The API as an OpenAPI 3.1 document, made from what the answers, limits and refusals are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema, models_json_schema
+
+from orchestrator.gateway.http import schemas
+from orchestrator.gateway.http.api_examples import (
+    EMPTY,
+    FAILED_PICTURE,
+    PARAMETERS,
+    PROBLEMS,
+    READING,
+    RECOGNIZED,
+    TRIED_LATER,
+    Json,
+)
+from orchestrator.gateway.http.multipart import FIELD
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
+from orchestrator.gateway.http.rest import FILE, FORM, LONGEST_ID
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
+
+VERSION = "1.1.0"
+"""Of the API, not of the program."""
+KSERVE = "https://github.com/kserve/open-inference-protocol"
+HOST = "http://localhost:8000"  # of the examples
+PICTURES = ("image/jpeg", "image/png", "image/webp", "image/bmp", FILE)
+KEYED: list[Json] = [{"bearer": []}, {"key": []}]
+
+
+def document(wants_keys: bool, limits: Limits) -> Json:
+    """Return the description of the API.
+
+    Args:
+        wants_keys: Every call needs a key.
+        limits: What callers may ask for.
+    """
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Number plate recognition",
+            "version": VERSION,
+            "summary": "Finds and reads number plates in pictures",
+            "description": _introduction(limits),
+            "license": {"name": "AGPL-3.0-or-later", "identifier": "AGPL-3.0-or-later"},
+        },
+        "servers": [{"url": "/", "description": "This service"}],
+        "tags": [
+            {"name": "pictures", "description": "What is in pictures"},
+            {"name": "service", "description": "How the service is, and what it offers"},
+        ],
+        "security": KEYED if wants_keys else [{}, *KEYED],
+        "paths": {
+            "/v1/recognize": {"post": _recognize(limits)},
+            "/v1/read": {"post": _read(limits)},
+        }
+        | {path: {"get": operation} for path, operation in _service().items()},
+        "components": _components(),
+    }
+
+
+def _introduction(limits: Limits) -> str:
+    return (
+        "Send a picture, get the plates in it with their boxes, texts and scores. "
+        f"A body may have up to {limits.body_mb} MiB and {limits.pictures} pictures, "
+        f"a picture up to {limits.pixels:,} pixels, a client {limits.client_calls} calls at once "
+        f"and {limits.client_rate:g} a second. "
+        f"Beside this API the service speaks [KServe v2]({KSERVE}) under `/v2` "
+        "for the models `plate_recognition` and `plate_reader`, as Triton's own clients do."
+    )
+
+
+def _recognize(limits: Limits) -> Json:
+    several = [RECOGNIZED | {"name": "car.jpg"}, FAILED_PICTURE]
+    return {
+        "operationId": "recognize",
+        "tags": ["pictures"],
+        "summary": "Find and read the plates in pictures",
+        "description": "One picture as the body, or several as a form. Of several each may fail "
+        "alone: it has a `problem` where the others have `plates`.",
+        "parameters": _parameters(REQUEST_PARAMETERS),
+        "requestBody": _body(limits, "pictures"),
+        "responses": {
+            "200": _answer(
+                schemas.Recognition,
+                one={"pictures": [RECOGNIZED]},
+                none={"pictures": [EMPTY]},
+                several={"pictures": several},
+            )
+        }
+        | _problems(PROBLEMS),
+        "x-codeSamples": [
+            _sample(
+                "/v1/recognize?text_threshold=0.9",
+                "-H 'Content-Type: image/jpeg' --data-binary @car.jpg",
+            ),
+            _sample("/v1/recognize", "-F picture=@car.jpg -F picture=@street.png"),
+        ],
+    }
+
+
+def _read(limits: Limits) -> Json:
+    several = [{"name": "plate.png", "plate": READING}, FAILED_PICTURE]
+    return {
+        "operationId": "read",
+        "tags": ["pictures"],
+        "summary": "Read tight crops of plates",
+        "description": "For who finds the plates by other means: each picture is one plate, "
+        f"of up to {limits.crop_pixels:,} pixels.",
+        "parameters": _parameters(READER_PARAMETERS),
+        "requestBody": _body(limits, "crops"),
+        "responses": {
+            "200": _answer(
+                schemas.Readings,
+                one={"pictures": [{"name": "", "plate": READING}]},
+                several={"pictures": several},
+            )
+        }
+        | _problems(PROBLEMS),
+        "x-codeSamples": [
+            _sample("/v1/read", "-H 'Content-Type: image/png' --data-binary @plate.png"),
+            _sample("/v1/read", "-F picture=@plate.png -F picture=@another.png"),
+        ],
+    }
+
+
+def _service() -> dict[str, Json]:
+    alive = _answer(schemas.Alive, alive={"status": "alive"})
+    ready = _answer(schemas.Ready, ready={"status": "ready", "canary_age_s": 3.1})
+    this = _content("The document.", "application/json", {"type": "object"})
+    return {
+        "/healthz": _look("healthz", "Tell whether the gateway is alive", alive),
+        "/readyz": _look("readyz", "Tell whether a picture was read lately", ready, "503"),
+        "/metrics": _look("metrics", "Metrics for Prometheus", _content("Metrics.", "text/plain")),
+        "/openapi.json": _look("openapi", "This document", this),
+        "/docs": _look("docs", "This document for people", _content("The page.", "text/html")),
+    }
+
+
+def _look(name: str, summary: str, answer: Json, *problems: str) -> Json:
+    return {
+        "operationId": name,
+        "tags": ["service"],
+        "summary": summary,
+        "security": [],
+        "responses": {"200": answer} | _problems(problems),
+    }
+
+
+def _parameters(names: Iterable[str]) -> list[Json]:
+    query = [
+        {
+            "name": name,
+            "in": "query",
+            "description": PARAMETERS[name][0],
+            "schema": PARAMETERS[name][1],
+            "example": PARAMETERS[name][2],
+        }
+        for name in names
+    ]
+    return [*query, {"$ref": "#/components/parameters/request_id"}]
+
+
+def _body(limits: Limits, what: str) -> Json:
+    file = {"type": "string", "format": "binary"}
+    files = {"type": "array", "items": file, "minItems": 1, "maxItems": limits.pictures}
+    form = {
+        "type": "object",
+        "properties": {FIELD: files | {"description": f"The {what}, each with its file's name"}},
+        "required": [FIELD],
+        "additionalProperties": False,
+    }
+    encoding = {FIELD: {"contentType": ", ".join(PICTURES)}}
+    one = {kind: {"schema": file} for kind in PICTURES}
+    return {
+        "required": True,
+        "description": f"JPEG, PNG, WebP or BMP, judged by its bytes; or a form with {what}",
+        "content": one | {FORM: {"schema": form, "encoding": encoding}},
+    }
+
+
+def _answer(model: type[schemas.Model], **examples: Json) -> Json:
+    content = {
+        "schema": {"$ref": f"#/components/schemas/{model.__name__}"},
+        "examples": {name: {"value": value} for name, value in examples.items()},
+    }
+    return {"description": str(model.__doc__), "content": {"application/json": content}}
+
+
+def _content(description: str, media_type: str, schema: Json | None = None) -> Json:
+    content = {media_type: {"schema": schema or {"type": "string"}}}
+    return {"description": description, "content": content}
+
+
+def _problems(statuses: Iterable[str]) -> Json:
+    return {status: {"$ref": f"#/components/responses/Problem{status}"} for status in statuses}
+
+
+def _problem_response(status: str) -> Json:
+    values = {one.reason.replace(" ", "_"): problem(one) for one in PROBLEMS[status]}
+    content = {
+        "schema": {"$ref": "#/components/schemas/Problem"},
+        "examples": {name: {"value": value} for name, value in values.items()},
+    }
+    titles = dict.fromkeys(str(value["title"]) for value in values.values())
+    response: Json = {"description": "; ".join(titles), "content": {MEDIA_TYPE: content}}
+    if status in TRIED_LATER:
+        response["headers"] = {"Retry-After": {"$ref": "#/components/headers/RetryAfter"}}
+    return response
+
+
+def _sample(path: str, arguments: str) -> Json:
+    return {"lang": "Shell", "label": "curl", "source": f"curl {arguments} '{HOST}{path}'"}
+
+
+def _components() -> Json:
+    return {
+        "schemas": _schemas(),
+        "responses": {f"Problem{status}": _problem_response(status) for status in PROBLEMS},
+        "parameters": {
+            "request_id": {
+                "name": "X-Request-Id",
+                "in": "header",
+                "description": f"Names the call in the service's log: up to {LONGEST_ID} "
+                "printable characters; another name is made where there is none or no such",
+                "schema": {"type": "string"},
+                "example": "gate-7-000123",
+            }
+        },
+        "headers": {
+            "RetryAfter": {
+                "description": "Seconds to wait before the next call",
+                "schema": {"type": "integer", "minimum": 0},
+                "example": 1,
+            }
+        },
+        "securitySchemes": {
+            "bearer": {"type": "http", "scheme": "bearer", "description": "An API key"},
+            "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+        },
+    }
+
+
+class _Untitled(GenerateJsonSchema):
+    """A field's name is its title."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def _schemas() -> Json:
+    answers = (
+        *(schemas.Recognition, schemas.Readings, schemas.Problem),
+        *(schemas.Alive, schemas.Ready),
+    )
+    _, definitions = models_json_schema(
+        [(answer, "validation") for answer in answers],
+        ref_template="#/components/schemas/{model}",
+        schema_generator=_Untitled,
+    )
+    return dict(definitions["$defs"])

@@ -1,0 +1,62 @@
+"""Routes of the page and its files, which are public and hold no private data.
+
+Their requests are not calls: they need no key, use no quota and are not counted. The page sends
+pictures to `/v1/recognize`, like any other caller.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.http.page.html import CSP, render
+from orchestrator.gateway.http.page.texts import choose_language, read_texts
+
+FILES = {
+    "page.css": "text/css",
+    "page.js": "text/javascript",
+    "plates.js": "text/javascript",
+    "words.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "sample.jpg": "image/jpeg",
+}
+"""Content types by file name."""
+GUARDED = {
+    "content-security-policy": CSP,
+    "cross-origin-resource-policy": "same-origin",
+    # Not "no-referrer": browsers then send `Origin: null` with the page's own form.
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+}
+"""Headers of every answer here. The server may be newer than the files in a browser's cache."""
+
+
+def routes(options: GatewayOptions) -> list[Route]:
+    """Return the routes of the page.
+
+    Raises:
+        SettingsError: A text of the page is missing or wrong.
+    """
+    pages = {name: render(texts, options) for name, texts in read_texts().items()}
+
+    async def home(request: Request) -> Response:
+        accepted = request.headers.get("accept-language", "")
+        language = choose_language(request.query_params.get("lang"), accepted)
+        headers = GUARDED | {"content-language": language, "vary": "accept-language"}
+        return Response(pages[language], media_type="text/html", headers=headers)
+
+    return [Route("/", home), *(_file(name, kind) for name, kind in FILES.items())]
+
+
+def _file(name: str, kind: str) -> Route:
+    content = Path(__file__).with_name(name).read_bytes()
+
+    async def file(_request: Request) -> Response:
+        return Response(content, media_type=kind, headers=GUARDED)
+
+    return Route(f"/page/{name}", file)

@@ -1,0 +1,75 @@
+"""Routes of the REST API, and of its documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from orchestrator.gateway.http import rest
+from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
+from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
+from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.errors import Outcome
+from orchestrator.gateway.http.schemas import Model
+from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.ops.tracing import trace_of
+
+JSON, HTML = "application/json", "text/html"
+REQUEST_ID = "x-request-id"
+
+Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
+
+
+def tell(outcome: Outcome) -> Response:
+    """Return an error in the form of RFC 9457."""
+    return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
+
+
+REST = Front("rest", tell)
+
+
+def calls(service: Service) -> list[Route]:
+    """Return the routes of calls."""
+    answers = {"recognize": rest.recognize, "read": rest.read}
+    return [
+        Route(f"/v1/{what}", Endpoint(service, REST, what, partial(_answer, read), "POST"))
+        for what, read in answers.items()
+    ]
+
+
+def pages(service: Service) -> list[Route]:
+    """Return the routes of the documentation."""
+    described = document(service.options.wants_keys, service.limits)
+    api, html = orjson.dumps(described), page(described)
+
+    async def openapi(_request: Request) -> Response:
+        return Response(api, media_type=JSON)
+
+    async def docs(_request: Request) -> Response:
+        return Response(html, media_type=HTML, headers={"content-security-policy": CSP})
+
+    return [Route("/openapi.json", openapi), Route("/docs", docs)]
+
+
+async def _answer(read: Read, exchange: Exchange) -> Response:
+    sent = _sent(exchange.request, await exchange.body())
+    results = await read(sent, exchange.visit.infer, exchange.service.limits)
+    return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
+
+
+def _sent(request: Request, body: bytes) -> rest.Sent:
+    headers = request.headers
+    return rest.Sent(
+        body=body,
+        content_type=headers.get("content-type", ""),
+        query=request.query_params.multi_items(),
+        id=rest.request_id(headers.get(REQUEST_ID)),
+        trace=trace_of(headers),
+    )

@@ -1,0 +1,220 @@
+"""What the REST API answers: made here, described from here.
+
+A picture that failed among others has a `problem` where those have what was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from orchestrator import plates
+from orchestrator.formats.plate_formats import MAX_LENGTH
+
+Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]")]
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds")]
+Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels")]
+
+
+class Model(BaseModel):
+    """Base of the answers: nothing is converted, nothing is left over."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    def to_json(self) -> bytes:
+        return self.model_dump_json(exclude_defaults=True).encode()
+
+
+class Candidate(Model):
+    """A possible reading of a plate."""
+
+    text: str = Field(description="Latin look-alikes", examples=["A123BC77"])
+    score: Score = Field(description="Probability of the whole text, in [0, 1]", examples=[0.97])
+
+
+class Region(Model):
+    """Where a plate is registered."""
+
+    code: str = Field(description="As the plate bears it", examples=["77"])
+    name: str = Field(description="Of the region", examples=["Moscow"])
+
+
+class Reading(Model):
+    """What a plate says."""
+
+    text: str = Field(
+        description='Latin look-alikes; "" when it could not be read surely enough or has no '
+        "known format",
+        examples=["A123BC77"],
+    )
+    text_score: Score = Field(
+        description="Probability of the best reading, shown or not, in [0, 1]", examples=[0.97]
+    )
+    raw_text: str = Field(
+        description="Best reading before threshold and format rule", examples=["A123BC77"]
+    )
+    character_scores: tuple[Score, ...] = Field(
+        max_length=MAX_LENGTH,
+        description="In [0, 1], one for each character of `raw_text`",
+        examples=[[0.99, 1.0, 1.0, 0.98, 1.0, 0.99, 1.0, 1.0]],
+    )
+    candidates: tuple[Candidate, ...] = Field(
+        max_length=plates.CANDIDATES,
+        description="Best readings that have a format, best first",
+        examples=[[{"text": "A123BC77", "score": 0.97}, {"text": "A128BC77", "score": 0.01}]],
+    )
+    format: str = Field(
+        description='Name of the plate format of `text`, "" for none', examples=["ru_car"]
+    )
+    region: Region | None = Field(
+        description="Whose code `text` bears; null where it bears none, or none that exists",
+        examples=[{"code": "77", "name": "Moscow"}],
+    )
+
+
+class Plate(Reading):
+    """One plate found in a picture."""
+
+    xyxy: tuple[Pixels, Pixels, Pixels, Pixels] = Field(
+        description="Box x0, y0, x1, y1 in pixels of the picture that was sent, clipped to it",
+        examples=[[412.0, 300.5, 520.0, 326.5]],
+    )
+    detection_score: Score = Field(
+        description="How surely this is a plate, in [0, 1]", examples=[0.93]
+    )
+    corners: tuple[tuple[Pixels, Pixels], ...] = Field(
+        min_length=4,
+        max_length=4,
+        description="The plate's quadrilateral, x and y in picture pixels, clockwise from top-left",
+        examples=[[[413.0, 302.0], [519.0, 300.5], [519.5, 325.0], [412.5, 326.5]]],
+    )
+
+
+class Problem(Model):
+    """Why a call, or one picture of it, has no answer (RFC 9457)."""
+
+    type: str = Field(
+        description="Reference to what this kind of problem is, or `about:blank`",
+        examples=["/docs#problem-picture"],
+    )
+    title: str = Field(
+        description="The kind of problem, for people", examples=["The picture cannot be used"]
+    )
+    status: int = Field(ge=400, le=599, description="HTTP status", examples=[400])
+    detail: str = Field(
+        description="What it was here: what was wanted, what came",
+        examples=["encoded_image: damaged picture"],
+    )
+    reason: str = Field(
+        description="One word or two, of a small set, for programs", examples=["picture"]
+    )
+    instance: str = Field(
+        default="", description="Names this one occurrence", examples=["/requests/4f1d0a"]
+    )
+
+
+Name = Annotated[
+    str,
+    Field(
+        description='The file\'s name as its sender gave it, "" for none; control characters are '
+        "replaced",
+        examples=["car.jpg"],
+    ),
+]
+
+
+class Seconds(Model):
+    """How long each stage of a picture took."""
+
+    picture: Duration = Field(description="Unpacking the file", examples=[0.018])
+    letterbox: Duration = Field(description="Shrinking it for the detector", examples=[0.002])
+    yolo: Duration = Field(description="Finding plates", examples=[0.024])
+    crops: Duration = Field(description="Choosing among the finds, cutting", examples=[0.001])
+    stn: Duration = Field(description="Straightening", examples=[0.003])
+    lprnet: Duration = Field(description="Reading", examples=[0.006])
+    texts: Duration = Field(description="Spelling the texts out", examples=[0.001])
+
+
+class RecognizedPicture(Model):
+    """A picture and the plates in it."""
+
+    name: Name
+    plates: tuple[Plate, ...] = Field(description="Best detection first; empty where there is none")
+    seconds: Seconds = Field(
+        description="By stage, without the waits before and after; 0 where nothing was to do"
+    )
+
+
+class ReadPicture(Model):
+    """A crop of a plate and what it says."""
+
+    name: Name
+    plate: Reading = Field(description="What was read")
+
+
+class FailedPicture(Model):
+    """A picture, sent with others, that has no answer."""
+
+    name: Name
+    problem: Problem = Field(description="Why not")
+
+
+class Recognition(Model):
+    """The answer of `/v1/recognize`."""
+
+    pictures: tuple[RecognizedPicture | FailedPicture, ...] = Field(
+        description="One for each picture that was sent, in that order"
+    )
+
+
+class Readings(Model):
+    """The answer of `/v1/read`."""
+
+    pictures: tuple[ReadPicture | FailedPicture, ...] = Field(
+        description="One for each crop that was sent, in that order"
+    )
+
+
+class Alive(Model):
+    """The answer of `/healthz`."""
+
+    status: Literal["alive"] = Field(description="Always `alive`")
+
+
+class Ready(Model):
+    """The answer of `/readyz`."""
+
+    status: Literal["ready"] = Field(description="Always `ready`")
+    canary_age_s: float = Field(
+        ge=0, description="Seconds since the canary picture was last read", examples=[3.1]
+    )
+
+
+def reading_of(plate: plates.Plate) -> dict[str, Any]:
+    """Return what a plate says, as a `Reading` takes it."""
+    return {
+        "text": plate.text,
+        "text_score": plate.text_score,
+        "raw_text": plate.raw_text,
+        "character_scores": plate.character_scores,
+        "candidates": tuple({"text": text, "score": score} for text, score in plate.candidates),
+        "format": plate.format,
+        "region": asdict(plate.region) if plate.region else None,
+    }
+
+
+def plate_of(plate: plates.Plate) -> dict[str, Any]:
+    """Return a plate as a `Plate` takes it."""
+    return reading_of(plate) | {
+        "xyxy": plate.xyxy,
+        "detection_score": plate.detection_score,
+        "corners": plate.corners,
+    }
+
+
+def plates_of(found: Iterable[plates.Plate]) -> tuple[dict[str, Any], ...]:
+    """Return plates as a `RecognizedPicture` takes them."""
+    return tuple(map(plate_of, found))

@@ -1,0 +1,45 @@
+"""Events that the parent process sends to a running gateway, over its standard input."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import stat
+
+from orchestrator.errors import SettingsError
+from orchestrator.gateway.ipc import Died, Event, Moved, Renewed, event_from_json
+from orchestrator.gateway.data_plane import Service
+
+STDIN = 0
+
+logger = logging.getLogger(__name__)
+
+
+async def listen(service: Service, file: int = STDIN) -> None:
+    """Handle events from a pipe until its other end is closed. Other files hold no events."""
+    if not stat.S_ISFIFO(os.fstat(file).st_mode):
+        return
+    reader = asyncio.StreamReader()
+    with open(file, "rb", buffering=0, closefd=False) as pipe:
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        async for line in reader:
+            try:
+                await heed(service, event_from_json(line.decode()))
+            except (SettingsError, UnicodeDecodeError) as error:
+                logger.error("%s", error)
+
+
+async def heed(service: Service, event: Event) -> None:
+    """Tell the service about one event."""
+    match event:
+        case Moved():
+            service.move(event)
+        case Died():
+            service.triton.lose(event)
+            if event.is_counted:
+                service.metrics.note_death(event.model, event.how)
+        case Renewed():
+            service.triton.easing.end(event.model)

@@ -1,0 +1,66 @@
+"""Checks calls of the operator's own models against the metadata of each model."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.errors import RequestError
+from orchestrator.protocol import bytes_tensors
+from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.gateway.policy.costs import cost_of
+from orchestrator.protocol.arrays import BYTES, SIZES
+
+ANY = -1
+"""A size of a shape that the model leaves open."""
+
+
+def check_by_metadata(call: Call, metadata: Any) -> Call:
+    """Return a call if its tensors are those of its model.
+
+    Triton itself refuses a call that lacks an input of the model.
+
+    Args:
+        call: Call of any model.
+        metadata: Triton's `ModelMetadataResponse` for the model.
+
+    Raises:
+        RequestError: A tensor is not known, or its type, shape or size is wrong.
+    """
+    inputs = {one.name: one for one in metadata.inputs}
+    _check_known("inputs", [tensor.name for tensor in call.inputs], inputs)
+    _check_known("outputs", call.outputs, {one.name: one for one in metadata.outputs})
+    for tensor in call.inputs:
+        _check_tensor(tensor, inputs[tensor.name])
+    return replace(call, cost=cost_of(sum(len(tensor.data) for tensor in call.inputs)))
+
+
+def _check_known(what: str, names: list[str] | tuple[str, ...], known: Mapping[str, Any]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise RequestError(
+            f"{what}: wanted some of {', '.join(known)}, got {reprlib.repr(unknown[0])}"
+        )
+
+
+def _check_tensor(tensor: Tensor, wanted: Any) -> None:
+    shape = tuple(wanted.shape)
+    is_fitting = len(shape) == len(tensor.shape) and all(
+        size in {ANY, given} for size, given in zip(shape, tensor.shape, strict=True)
+    )
+    if tensor.datatype != wanted.datatype or not is_fitting:
+        raise RequestError(
+            f"{tensor.name}: wanted {wanted.datatype} {list(shape)}, "
+            f"got {reprlib.repr(tensor.datatype)[1:-1]} {reprlib.repr(list(tensor.shape))}"
+        )
+    if tensor.datatype == BYTES:
+        bytes_tensors.decode(tensor)
+        return
+    size = SIZES[tensor.datatype] * math.prod(tensor.shape)
+    if len(tensor.data) != size:
+        raise RequestError(
+            f"{tensor.name}: wanted {size} bytes by its shape, got {len(tensor.data)}"
+        )

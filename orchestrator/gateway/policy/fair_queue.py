@@ -1,0 +1,164 @@
+"""The queue for slots at Triton: by priority, fair between clients, limited by memory."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import insort
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+
+from orchestrator.gateway.policy.clients import Client
+from orchestrator.gateway.policy.costs import Cost
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.slots import Place, evicted, open_to
+from orchestrator.gateway.errors import RETRY_AFTER_S, Full
+
+FEWEST_TO_SWEEP = 1000
+
+
+@dataclass(frozen=True, order=True)
+class _Waiter:
+    """A call in the queue. Its future holds None for a slot, or the refusal."""
+
+    priority: int
+    start: float
+    arrival: int
+    cost: Cost = field(compare=False)
+    told: asyncio.Future[Full | None] = field(compare=False)
+
+    def tell(self, refusal: Full | None = None) -> bool:
+        """Wake up the call. Return False if it no longer waits."""
+        if self.told.done():
+            return False
+        self.told.set_result(refusal)
+        return True
+
+
+class Order:
+    """The order of calls of one priority: fair queuing between clients, by virtual time.
+
+    A call starts, in virtual time, when the previous call of its client ends. Virtual time is the
+    start of the latest call that got a slot. Calls that cost more end later.
+
+    Source: Goyal, Vin, Cheng 1996, "Start-time Fair Queuing".
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._ends: dict[str, float] = {}
+        self._sweep_at = FEWEST_TO_SWEEP
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def start(self, client: Client, calls: float) -> float:
+        """Return the virtual start of a client's next call. Drop clients without calls."""
+        if len(self._ends) >= self._sweep_at:
+            self._ends = {name: end for name, end in self._ends.items() if end > self._now}
+            self._sweep_at = max(FEWEST_TO_SWEEP, 2 * len(self._ends))
+        start = max(self._now, self._ends.get(client.name, 0.0))
+        self._ends[client.name] = start + calls
+        return start
+
+    def move_to(self, start: float) -> None:
+        """Note that a call with this start got a slot."""
+        self._now = max(self._now, start)
+
+
+class Turns:
+    """The slots of calls at Triton, and the queue of waiting calls.
+
+    Attributes:
+        in_work: Number of calls that have a slot.
+        bytes: Memory that these calls take at most.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._queue: list[_Waiter] = []  # the next call comes first
+        self._orders: defaultdict[int, Order] = defaultdict(Order)  # by priority
+        self._arrivals = 0
+        self.in_work = self.bytes = 0
+
+    @property
+    def waiting(self) -> int:
+        """Number of calls in the queue."""
+        return len(self._queue)
+
+    @asynccontextmanager
+    async def turn(self, place: Place, cost: Cost) -> AsyncIterator[None]:
+        """Wait for a slot, and keep it while Triton works.
+
+        Raises:
+            Full: No slot came free in time, or a call of better priority evicted this one.
+        """
+        waiter = self._join(place, cost)
+        if not waiter.told.done():
+            await self._wait(waiter, place)
+        try:
+            yield
+        finally:
+            self._release(cost)
+
+    def _join(self, place: Place, cost: Cost) -> _Waiter:
+        self._arrivals += 1
+        priority = place.client.priority
+        start = self._orders[priority].start(place.client, cost.calls)
+        told = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(priority, start, self._arrivals, cost, told)
+        insort(self._queue, waiter)
+        self._serve()
+        return waiter
+
+    async def _wait(self, waiter: _Waiter, place: Place) -> None:
+        loop, wait_s = asyncio.get_running_loop(), self._limits.wait_s
+        timer = loop.call_later(wait_s, self._refuse, waiter, _too_late(wait_s))
+        place.evict = partial(self._refuse, waiter, evicted())
+        try:
+            refusal = await waiter.told
+        except asyncio.CancelledError:
+            if not waiter.told.cancelled() and waiter.told.result() is None:
+                self._release(waiter.cost)  # the slot came together with the cancellation
+            raise
+        finally:
+            place.evict = None
+            timer.cancel()
+            self._leave(waiter)
+        if refusal is not None:
+            raise refusal
+
+    def _refuse(self, waiter: _Waiter, refusal: Full) -> None:
+        waiter.tell(refusal)
+        self._leave(waiter)
+
+    def _leave(self, waiter: _Waiter) -> None:
+        if waiter in self._queue:
+            self._queue.remove(waiter)
+            self._serve()  # a later call may fit into the memory
+
+    def _serve(self) -> None:
+        """Give slots to the next calls, as far as there are slots and memory."""
+        while self._queue and self._fits(self._queue[0]):
+            waiter = self._queue.pop(0)
+            if waiter.tell():
+                self._orders[waiter.priority].move_to(waiter.start)
+                self.in_work += 1
+                self.bytes += waiter.cost.bytes
+
+    def _fits(self, waiter: _Waiter) -> bool:
+        """Tell whether slots and memory allow a call. Memory always allows a single call."""
+        most = open_to(waiter.priority, self._limits.picture_bytes)
+        has_memory = not self.bytes or self.bytes + waiter.cost.bytes <= most
+        return self.in_work < self._limits.calls and has_memory
+
+    def _release(self, cost: Cost) -> None:
+        self.in_work -= 1
+        self.bytes -= cost.bytes
+        self._serve()
+
+
+def _too_late(wait_s: float) -> Full:
+    return Full(f"the call's turn did not come within {wait_s:g} s; try again later", RETRY_AFTER_S)

@@ -1,0 +1,188 @@
+"""Checks of a call before it is forwarded: the contract's tensors, sizes and parameters."""
+
+from __future__ import annotations
+
+import math
+import re
+import reprlib
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from orchestrator.contract import (
+    CROP,
+    ENCODED,
+    ENCODED_CROP,
+    MODEL,
+    OF_A_READING,
+    OUTPUTS,
+    PICTURE,
+    STAGE_SECONDS,
+)
+from orchestrator.errors import ParameterError, PictureError, RequestError
+from orchestrator.protocol import bytes_tensors
+from orchestrator.protocol.inference import Call, Plain, Tensor
+from orchestrator.gateway.policy.costs import Cost, cost_of
+from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.errors import NotServed
+from orchestrator.imaging.files import from_base64
+from orchestrator.imaging.headers import check_file, check_pixels
+from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
+
+MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
+MOST_DIMENSIONS = 8
+LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
+VERSION = re.compile(r"[0-9]{1,9}")
+LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
+TIMEOUT = "timeout"
+"""Parameter of any request, microseconds. Triton itself uses it."""
+LAST_RESPONSE = "triton_enable_empty_final_response"
+"""Triton's own parameter, for streams of answers. perf_analyzer sends it with every gRPC call."""
+OF_TRITON = {TIMEOUT, LAST_RESPONSE}
+
+
+def check_bounds(call: Call) -> Call:
+    """Return a call if its names, counts and texts keep to the bounds for every model.
+
+    Raises:
+        RequestError: A name, count or text is out of bounds.
+    """
+    _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
+    _check_names("outputs", call.outputs, MOST_OUTPUTS)
+    _check_names("parameters", call.parameters, MOST_PARAMETERS)
+    for name, value in call.parameters.items():
+        _check_plain(name, value)
+    if len(call.id) > LONGEST_ID or not call.id.isprintable():
+        raise RequestError(
+            f"id: wanted up to {LONGEST_ID} printable characters, got {reprlib.repr(call.id)}"
+        )
+    return call
+
+
+def _check_names(what: str, names: Collection[str], most: int) -> None:
+    if len(names) > most:
+        raise RequestError(f"{what}: wanted up to {most}, got {len(names)}")
+    for name in names:
+        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
+            raise RequestError(
+                f"{what}: wanted names of 1 to {LONGEST_NAME} printable characters, "
+                f"got {reprlib.repr(name)}"
+            )
+    if len(set(names)) < len(names):
+        raise RequestError(f"{what}: wanted each name once, got {reprlib.repr(list(names))}")
+
+
+def _check_plain(name: str, value: Plain) -> None:
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise ParameterError(
+            f"{name}: wanted up to {LONGEST_TEXT} characters, got {len(value)} characters"
+        )
+    if isinstance(value, int) and not LEAST_INT <= value <= MOST_INT:
+        raise ParameterError(f"{name}: wanted a number of 64 bits, got {value}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ParameterError(f"{name}: wanted a finite number, got {value}")
+
+
+def check_served(model: str, version: str, served: Collection[str]) -> None:
+    """Check that callers may reach a model.
+
+    Raises:
+        NotServed: Callers may not reach it.
+    """
+    if model not in served:
+        raise NotServed(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
+    if version and not VERSION.fullmatch(version):
+        raise NotServed(f"version: wanted a number, got {reprlib.repr(version)}")
+
+
+def check(call: Call, limits: Limits) -> Call:
+    """Check a call of one of our models, and return the call to forward.
+
+    Names, types and ranges of parameters are checked here. The model itself checks the operator's
+    upper limits.
+
+    Raises:
+        RequestError: The model cannot answer such a call.
+    """
+    if call.model == MODEL:
+        _check_outputs(call.outputs, (*OUTPUTS, STAGE_SECONDS))
+        is_crop = [tensor.name for tensor in call.inputs] == [ENCODED_CROP]
+        _check_parameters(call.parameters, READER_PARAMETERS if is_crop else REQUEST_PARAMETERS)
+        if is_crop:
+            picture, cost = _check_file(call.inputs[0], limits, limits.crop_pixels)
+        else:
+            picture, cost = _check_picture(call.inputs, limits)
+        outputs = call.outputs or tuple(OUTPUTS)
+        return replace(call, inputs=(picture,), outputs=outputs, cost=cost)
+    _check_outputs(call.outputs, OF_A_READING)
+    _check_parameters(call.parameters, READER_PARAMETERS)
+    crop = _check_pixels(_only(call.inputs, CROP), limits.crop_pixels)
+    return replace(call, cost=cost_of(len(crop.data)))
+
+
+def _check_outputs(wanted: Iterable[str], known: Collection[str]) -> None:
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise RequestError(
+            f"outputs: wanted some of {', '.join(known)}, got {reprlib.repr(unknown[0])}"
+        )
+
+
+def _check_parameters(parameters: Mapping[str, Plain], known: tuple[str, ...]) -> None:
+    timeout = parameters.get(TIMEOUT, 1)
+    if not isinstance(timeout, int) or isinstance(timeout, bool) or timeout < 1:
+        raise ParameterError(
+            f"{TIMEOUT}: wanted a whole number of microseconds above 0, got {reprlib.repr(timeout)}"
+        )
+    if not isinstance(parameters.get(LAST_RESPONSE, True), bool):
+        got = reprlib.repr(parameters[LAST_RESPONSE])
+        raise ParameterError(f"{LAST_RESPONSE}: wanted true or false, got {got}")
+    check_parameters({k: v for k, v in parameters.items() if k not in OF_TRITON}, known)
+
+
+def _check_picture(inputs: tuple[Tensor, ...], limits: Limits) -> tuple[Tensor, Cost]:
+    tensor = _only(inputs, PICTURE, ENCODED)
+    if tensor.name == PICTURE:
+        return _check_pixels(tensor, limits.pixels), cost_of(len(tensor.data))
+    return _check_file(tensor, limits, limits.pixels)
+
+
+def _check_file(tensor: Tensor, limits: Limits, most_pixels: int) -> tuple[Tensor, Cost]:
+    """Return the tensor of a picture file, decoded from base64 if needed, and its cost."""
+    name = tensor.name
+    if (tensor.datatype, tensor.shape) != ("BYTES", (1,)):
+        raise PictureError(f"{name}: wanted BYTES [1], got {_kind(tensor)}")
+    (sent,) = bytes_tensors.decode(tensor)
+    file = from_base64(sent)
+    header = check_file(file, most_pixels)
+    cost = cost_of(len(file), header)
+    if cost.bytes > limits.picture_bytes:
+        raise PictureError(
+            f"{name}: wanted a picture that takes up to {limits.picture_mb} MiB to unpack, got "
+            f"one of {header.width}x{header.height} pixels that takes {cost.bytes // MIB} MiB"
+        )
+    return tensor if file is sent else replace(tensor, data=bytes_tensors.encode([file])), cost
+
+
+def _only(inputs: tuple[Tensor, ...], *names: str) -> Tensor:
+    if len(inputs) != 1 or inputs[0].name not in names:
+        got = reprlib.repr([tensor.name for tensor in inputs]) if inputs else "none"
+        wanted = f"exactly one of {' and '.join(names)}" if len(names) > 1 else f"{names[0]} alone"
+        raise RequestError(f"inputs: wanted {wanted}, got {got}")
+    return inputs[0]
+
+
+def _check_pixels(tensor: Tensor, most: int) -> Tensor:
+    """Return a picture of pixels if its number of bytes fits its shape."""
+    shape = tensor.shape
+    if tensor.datatype != "UINT8" or len(shape) != 3 or shape[2] != 3:
+        raise PictureError(f"{tensor.name}: wanted UINT8 [height, width, 3], got {_kind(tensor)}")
+    check_pixels(shape[1], shape[0], most)
+    if len(tensor.data) != math.prod(shape):
+        raise PictureError(
+            f"{tensor.name}: wanted {math.prod(shape)} bytes by its shape, got {len(tensor.data)}"
+        )
+    return tensor
+
+
+def _kind(tensor: Tensor) -> str:
+    return f"{reprlib.repr(tensor.datatype)[1:-1]} {reprlib.repr(list(tensor.shape))}"

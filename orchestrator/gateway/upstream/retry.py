@@ -1,0 +1,202 @@
+"""Retries calls whose worker died. Rejects a call that killed two workers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from hashlib import blake2b
+from typing import NamedTuple, TypeVar
+
+import anyio
+
+from orchestrator import contract
+from orchestrator.contract import mark_of
+from orchestrator.errors import ServerError
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.gateway.upstream.backoff import Pauses, growing_s
+from orchestrator.gateway.errors import Harmful, Late
+
+STRIKES = 2
+"""Deaths of workers after which a call is rejected. The first may be due to another call."""
+MOST_KEPT = 1000
+
+KeyT = TypeVar("KeyT")
+ValueT = TypeVar("ValueT")
+Send = Callable[[Call, float], Awaitable[Answer]]
+"""Sends a call to Triton, with a timeout in seconds."""
+
+
+class Print(NamedTuple):
+    """A call's fingerprint.
+
+    Attributes:
+        size: Size of its tensors, bytes.
+        digest: BLAKE2b hash of its model, tensors and parameters.
+    """
+
+    size: int
+    digest: bytes
+
+
+class Repeats:
+    """Sends calls to Triton, with retries while Triton or a worker is briefly not available.
+
+    Args:
+        send: Sends a call. It raises `ServerError` if a retry may help.
+        away_s: Longest time for retries of a call.
+        clock: Returns the time in seconds.
+        sleep: Waits for a number of seconds.
+
+    Attributes:
+        count: Number of retries of all calls.
+    """
+
+    def __init__(
+        self,
+        send: Send,
+        away_s: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        self._send, self._away_s = send, away_s
+        self._clock, self._pauses = clock, Pauses(clock, sleep)
+        self._numbers = itertools.count(1)
+        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker died, by a call's mark
+        self._strikes: OrderedDict[Print, int] = OrderedDict()
+        self._harmful: OrderedDict[Print, str] = OrderedDict()
+        self._given_up: OrderedDict[str, Print] = OrderedDict()  # callers stopped waiting
+        self._alone = asyncio.Lock()
+        self._is_ending = False
+        self.count = 0
+
+    def blame(self, calls: Iterable[str], how: str) -> None:
+        """Note that a worker died while it had these calls. One of them may be the cause.
+
+        Args:
+            calls: Ids of the calls, as Triton got them.
+            how: Cause of the worker's death: a signal, an exit status, or a hang.
+        """
+        for call in filter(None, map(mark_of, calls)):
+            _keep(self._blamed, call, how)
+            if call in self._given_up:
+                self._strike(self._given_up.pop(call), how)
+
+    def end(self) -> None:
+        """Stop all retries from now on."""
+        self._is_ending = True
+        self._pauses.release()
+
+    async def infer(self, call: Call, within_s: float) -> Answer:
+        """Return Triton's answer to a call, with as many retries as needed.
+
+        Args:
+            call: The call. It may be sent again, because calls change nothing at Triton.
+            within_s: Timeout for all tries together.
+
+        Raises:
+            Harmful: The call killed as many workers as `STRIKES`.
+            PlateError: Triton refused the call, or stayed unavailable.
+        """
+        self._check(call)
+        begun, pauses = self._clock(), growing_s()
+        is_again = is_suspect = False
+        tried_until = begun + min(within_s, self._away_s)
+        async with AsyncExitStack() as alone:
+            while True:
+                sent = call if call.is_probe else replace(call, id=self._mark(call.id))
+                try:
+                    answer = await self._try(sent, begun + within_s - self._clock())
+                except ServerError:
+                    is_blamed, pause_s = self._judge(sent), next(pauses)
+                    if self._is_ending or self._clock() + pause_s > tried_until:
+                        raise
+                else:
+                    if is_again:
+                        self._pauses.release()
+                    if is_suspect:
+                        self._strikes.pop(print_of(call), None)
+                    return replace(answer, id=call.id)
+                await self._pauses.wait(pause_s, tried_until)
+                if is_blamed and not is_suspect:
+                    is_suspect = True
+                    await self._enter_alone(alone, begun + within_s - self._clock())
+                is_again = True
+                self.count += 1
+
+    async def _enter_alone(self, alone: AsyncExitStack, within_s: float) -> None:
+        """Wait until no other suspected call is being retried.
+
+        Raises:
+            Late: Another suspected call takes longer than this call's timeout.
+        """
+        try:
+            with anyio.fail_after(within_s):
+                await alone.enter_async_context(self._alone)
+        except TimeoutError as error:
+            raise Late("wanted an answer in time, got none: another call is tried alone") from error
+
+    async def _try(self, sent: Call, within_s: float) -> Answer:
+        try:
+            return await self._send(sent, within_s)
+        except (Late, asyncio.CancelledError):
+            if mark := mark_of(sent.id):
+                _keep(self._given_up, mark, print_of(sent))
+            raise
+
+    def _judge(self, sent: Call) -> bool:
+        """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
+        how = self._blamed.pop(mark_of(sent.id), "")
+        if how and self._strike(print_of(sent), how):
+            raise _harmful(how)
+        return bool(how)
+
+    def _mark(self, call_id: str) -> str:
+        return contract.mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
+
+    def _strike(self, culprit: Print, how: str) -> bool:
+        """Count a worker that died with a call. Tell whether there were too many."""
+        strikes = self._strikes.get(culprit, 0) + 1
+        _keep(self._strikes, culprit, strikes)
+        if strikes >= STRIKES:
+            _keep(self._harmful, culprit, how)
+        return strikes >= STRIKES
+
+    def _check(self, call: Call) -> None:
+        size = _size_of(call)
+        has_such_size = any(one.size == size for one in self._harmful)  # a digest is rarely needed
+        if has_such_size and (how := self._harmful.get(print_of(call))):
+            raise _harmful(how)
+
+
+def print_of(call: Call) -> Print:
+    """Return a call's fingerprint. It differs for other models, pictures and parameters."""
+    digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
+    for tensor in call.inputs:
+        digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
+        digest.update(tensor.data)
+    return Print(_size_of(call), digest.digest())
+
+
+def _size_of(call: Call) -> int:
+    return sum(len(tensor.data) for tensor in call.inputs)
+
+
+def _harmful(how: str) -> Harmful:
+    return Harmful(
+        f"the call ended {STRIKES} workers, one after the other (the last: {how}); it is not tried "
+        "again"
+    )
+
+
+def _keep(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+    """Store an entry. Drop the oldest entry if there are too many."""
+    kept[key] = value
+    kept.move_to_end(key)
+    if len(kept) > MOST_KEPT:
+        kept.popitem(last=False)

@@ -1,0 +1,120 @@
+"""Frames: the positions of crops in a picture, and cuts along them at any angle.
+
+A frame is an affine map, float32 [2, 3], from a crop's coordinates to pixels of the picture. The
+crop's coordinates run from -1 to 1 from edge to edge, x first. The map's columns are half its upper
+edge, half its left edge, and its middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the name everybody knows
+from torch import Tensor
+
+from orchestrator.imaging.decoding import READER_SIZE_WH, normalize_crops, resize_crop, unfold
+
+FINEST = 4
+"""Most samples of a cut per pixel of the reader's crop, in each direction."""
+LOOK_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
+"""Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
+used because the frame from STN may be inexact."""
+SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
+
+
+def frames_of(boxes: Sequence[tuple[int, int, int, int]]) -> Tensor:
+    """Return the frames [N, 2, 3] of upright boxes xyxy."""
+    x0, y0, x1, y1 = torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4).unbind(1)
+    none = torch.zeros_like(x0)
+    return (
+        torch.stack((x1 - x0, none, x0 + x1, none, y1 - y0, y0 + y1), dim=1).reshape(-1, 2, 3) / 2
+    )
+
+
+def frames_round(corners: Tensor) -> Tensor:
+    """Return the frames [N, 2, 3] that fit corners [N, 4, 2], clockwise from top-left, best."""
+    first, second, third, fourth = corners.unbind(1)
+    across = (second - first + third - fourth) / 4
+    along = (fourth - first + third - second) / 4
+    return torch.stack((across, along, corners.mean(dim=1)), dim=2)
+
+
+def compose(frames: Tensor, theta: Tensor) -> Tensor:
+    """Return the frames [N, 2, 3] of the parts that STN cuts out of crops.
+
+    Args:
+        frames: Frames of the crops, float32 [N, 2, 3].
+        theta: float32 [N, 2, 3], from STN's output to its input, both in [-1, 1].
+    """
+    last = theta.new_tensor([0.0, 0.0, 1.0]).expand(len(theta), 1, 3)
+    return frames @ torch.cat((theta, last), dim=1).float().cpu()
+
+
+def grow_frames(frames: Tensor, margin_xy: tuple[float, float]) -> Tensor:
+    """Grow frames [N, 2, 3] at each side by a fraction of their own width and height."""
+    x, y = (1 + 2 * margin for margin in margin_xy)
+    return frames * frames.new_tensor([x, y, 1.0])
+
+
+def corners_of(frames: Tensor) -> Tensor:
+    """Return the corners [N, 4, 2] of frames, pixels, clockwise from top-left."""
+    return frames.new_tensor(SQUARE) @ frames.transpose(1, 2)
+
+
+def sizes_of(frames: Tensor) -> Tensor:
+    """Return widths and heights [N, 2] of frames: the lengths of their edges, pixels."""
+    lengths: Tensor = frames[:, :, :2].norm(dim=1)
+    return 2 * lengths
+
+
+def tilts_of(frames: Tensor) -> Tensor:
+    """Return the tilt of frames in degrees, [N]: the larger of the tilts of their edges."""
+    (right, down), (across, along) = frames[:, :, 0].T, frames[:, :, 1].T
+    rows, columns = torch.atan2(down.abs(), right), torch.atan2(across.abs(), along)
+    return torch.rad2deg(torch.maximum(rows, columns))
+
+
+def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
+    """Cut a tilted plate out of the full-size picture for STN and LPRNet.
+
+    Outside the picture, its outermost pixels are repeated.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        frame: float32 [2, 3].
+        lines: Lines of the plate; a plate of 2 lines is unfolded to one row of characters.
+
+    Returns:
+        float32 [1, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
+    """
+    upright = _turn_upright(picture, frame)
+    return normalize_crops(resize_crop(upright if lines == 1 else unfold(upright)))
+
+
+def _turn_upright(picture: Tensor, frame: Tensor) -> Tensor:
+    """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
+    wide, high = (
+        min(max(math.ceil(size), 1), FINEST * most)
+        for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
+    )
+    (x0, y0, x1, y1), region = _region(picture, frame)
+    scale = torch.tensor([2 / (x1 - x0), 2 / (y1 - y0)])[:, None]
+    theta = frame * scale
+    theta[:, 2] -= torch.tensor([x0, y0]) * scale[:, 0] + 1
+    grid = F.affine_grid(theta[None].to(picture.device), [1, 3, high, wide], align_corners=False)
+    planes = region.permute(2, 0, 1)[None].float()
+    upright = F.grid_sample(planes, grid, padding_mode="border", align_corners=False)
+    return upright[0].permute(1, 2, 0).round_().byte()
+
+
+def _region(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], Tensor]:
+    """Return the part of a picture inside a frame's bounds, at least one pixel, and its box."""
+    height, width = picture.shape[:2]
+    corners = corners_of(frame[None])[0]
+    low, high = corners.amin(0).floor().tolist(), corners.amax(0).ceil().tolist()
+    x0, y0 = int(min(max(low[0] - 1, 0), width - 1)), int(min(max(low[1] - 1, 0), height - 1))
+    x1 = int(max(min(high[0] + 1, width), x0 + 1))
+    y1 = int(max(min(high[1] + 1, height), y0 + 1))
+    return (x0, y0, x1, y1), picture[y0:y1, x0:x1]

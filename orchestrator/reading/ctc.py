@@ -1,0 +1,257 @@
+"""CTC decoding: from LPRNet's logits to readings.
+
+Source: Graves et al. 2006 (CTC); Hannun et al. 2014 (prefix beam search).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from orchestrator.contract import Array
+from orchestrator.errors import ModelError
+from orchestrator.reading.grammar import Grammar, Ints
+from orchestrator.plates import CANDIDATES
+
+BEAM_WIDTH = 12
+CLASSES_TRIED = 8  # likeliest classes of a step; rarer ones lead to no useful candidate
+
+Probs = npt.NDArray[np.float64]
+Candidates = tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The result of decoding one plate's logits.
+
+    Attributes:
+        raw_text: Best path: the likeliest class of each step, collapsed.
+        character_scores: Per character of `raw_text`, the best probability among its steps.
+        candidates: Up to five texts that have a plate format, best first, with their probabilities.
+            Each is the probability of the whole text; a region that does not exist lowers it. The
+            probabilities of all possible texts, with or without a format, sum to 1.
+        lines: Lines of the plate in this reading, 1 or 2.
+    """
+
+    raw_text: str
+    character_scores: tuple[float, ...]
+    candidates: Candidates
+    lines: int = 1
+
+    @property
+    def score(self) -> float:
+        """The score of the best candidate; 0 without candidates."""
+        return self.candidates[0][1] if self.candidates else 0.0
+
+
+def decode(logits: Array, grammar: Grammar, *, temperature: float = 1.0) -> list[Reading]:
+    """Read each plate by best path, and by prefix beam search within a grammar.
+
+    Args:
+        logits: float32 [N, classes, T], not softmaxed; the last class is the blank.
+        grammar: The allowed texts: `Grammar.of(formats)`, or `Grammar.free(alphabet)`.
+        temperature: Divides the logits; above 1 for a network that is more certain than it is
+            right.
+
+    Returns:
+        N readings in the order of the plates.
+
+    Raises:
+        ModelError: The logits have another number of classes or are not finite.
+    """
+    classes = len(grammar.alphabet) + 1
+    if logits.ndim != 3 or logits.shape[1] != classes:
+        raise ModelError(f"logits: wanted [N, {classes}, T], got {list(logits.shape)}")
+    if not np.isfinite(logits).all():
+        raise ModelError("logits: wanted finite numbers, got NaN or infinity")
+    lattices = softmax(np.asarray(logits, np.float64) / temperature).transpose(0, 2, 1)
+    return [
+        Reading(*best_path(lattice, grammar.alphabet), candidates=candidates)
+        for lattice, candidates in zip(lattices, beam_search(lattices, grammar), strict=True)
+    ]
+
+
+def softmax(logits: Probs) -> Probs:
+    """Turn logits [N, C, T] into probabilities over the classes."""
+    powers: Probs = np.exp(logits - logits.max(axis=1, keepdims=True))
+    powers /= powers.sum(axis=1, keepdims=True)
+    return powers
+
+
+def collapse(classes: Iterable[int], blank: int) -> list[int]:
+    """Merge repeats, then drop blanks."""
+    return [c for c, _ in groupby(classes) if c != blank]
+
+
+def best_path(lattice: Probs, alphabet: str) -> tuple[str, tuple[float, ...]]:
+    """Collapse the likeliest class of each step.
+
+    Args:
+        lattice: [T, C] probabilities.
+        alphabet: The characters of the classes before the blank.
+
+    Returns:
+        The text and, per character, the highest probability among the steps merged into it.
+    """
+    steps = zip(lattice.argmax(axis=1).tolist(), lattice.max(axis=1).tolist(), strict=True)
+    runs = [(c, max(p for _, p in run)) for c, run in groupby(steps, key=lambda step: step[0])]
+    chars = [(alphabet[c], p) for c, p in runs if c != len(alphabet)]
+    return "".join(char for char, _ in chars), tuple(p for _, p in chars)
+
+
+@dataclass(frozen=True)
+class _Beams:
+    """The W prefixes kept for each of N plates, as arrays [N, W]; probability 0 means no prefix.
+
+    Attributes:
+        code: The prefix as a number, whose digits are its classes plus one; -1 for none.
+        length: Characters of the prefix.
+        last: Its last class; the blank's class when it is empty.
+        alive: The layouts that it can still become.
+        blank: Probability of the prefix with a blank as the last step.
+        char: Probability of the prefix with a character as the last step.
+    """
+
+    code: Ints
+    length: Ints
+    last: Ints
+    alive: Ints
+    blank: Probs
+    char: Probs
+
+    @staticmethod
+    def start(count: int, width: int, grammar: Grammar) -> _Beams:
+        """Return one beam for each plate, with the empty prefix."""
+        zeros, none = np.zeros((count, width), np.int64), np.zeros((count, width))
+        first = np.zeros(width, np.int64)
+        first[0] = 1
+        return _Beams(
+            code=zeros + first - 1,
+            length=zeros,
+            last=zeros + grammar.blank,
+            alive=zeros + first * grammar.start,
+            blank=none + first,
+            char=none,
+        )
+
+
+def beam_search(lattices: Probs, grammar: Grammar, *, width: int = BEAM_WIDTH) -> list[Candidates]:
+    """Find the likeliest texts that the grammar allows; sums over all alignments of each text.
+
+    Args:
+        lattices: [N, T, C] probabilities, the last class being the blank.
+        grammar: The allowed texts.
+        width: Prefixes kept after each step.
+
+    Returns:
+        For each plate up to five complete texts, best first, each with its probability; the
+        grammar's regions are part of it.
+    """
+    likely = np.argsort(-lattices[:, :, : grammar.blank], axis=2)[:, :, :CLASSES_TRIED]
+    beams = _Beams.start(len(lattices), width, grammar)
+    for step in range(lattices.shape[1]):
+        beams = _extend(beams, lattices[:, step], likely[:, step], grammar)
+    layouts = beams.alive & grammar.complete[beams.length]
+    scores = np.where(layouts != 0, beams.blank + beams.char, 0.0)
+    scores = weigh_regions(scores, beams.code, layouts, grammar)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :CANDIDATES]
+    codes = np.take_along_axis(beams.code, best, 1).tolist()
+    scores = np.take_along_axis(scores, best, 1).tolist()
+    return [
+        tuple((_spell(code, grammar.alphabet), score) for code, score in pairs if score > 0)
+        for pairs in map(zip, codes, scores)
+    ]
+
+
+def weigh_regions(scores: Probs, texts: Ints, layouts: Ints, grammar: Grammar) -> Probs:
+    """Make texts whose region does not exist less likely, and all others more likely.
+
+    Bayes' rule: each probability is multiplied by its prior and divided by their sum. Probability
+    that the search has lost on its way counts as texts of known regions. So no score is too high.
+
+    Args:
+        scores: Probabilities [N, W] of texts; those of one plate sum to 1 at most.
+        texts: Texts [N, W], as numbers.
+        layouts: Layouts [N, W] of each text, as bits; 0 for none.
+        grammar: Has the regions, and the factor for an unknown one.
+    """
+    if grammar.unknown_factor == 1:
+        return scores
+    is_unknown = (scores > 0) & ~grammar.regions.are_known(texts, layouts)
+    lost = (scores * is_unknown).sum(axis=1, keepdims=True) * (1 - grammar.unknown_factor)
+    weighed: Probs = np.where(is_unknown, grammar.unknown_factor, 1.0) * scores / (1 - lost)
+    return weighed
+
+
+def _extend(beams: _Beams, probs: Probs, likely: Ints, grammar: Grammar) -> _Beams:
+    """Let every prefix stay or grow by one class; keep the best of them all.
+
+    For one plate, the prefixes `A` (0.2 ending in a blank, 0.4 in the character) and empty (0.3,
+    all blank), and a step of A 0.6, B 0.1, blank 0.3:
+
+        A stays: a blank    (0.2 + 0.4) * 0.3 = 0.18, now ending in a blank
+                 A again            0.4 * 0.6 = 0.24, merged into the same A
+        A grows: AA                 0.2 * 0.6 = 0.12: only over a blank are there two
+                 AB         (0.2 + 0.4) * 0.1 = 0.06
+        empty stays                 0.3 * 0.3 = 0.09
+              grows: A              0.3 * 0.6 = 0.18. `A` is kept already: `_merge` adds this
+                                                to its 0.24. It is no new prefix.
+                     B              0.3 * 0.1 = 0.03
+
+    Args:
+        beams: Prefixes before the step, arrays [N, W].
+        probs: [N, C] probabilities of the step.
+        likely: [N, K] classes tried.
+        grammar: The allowed texts.
+    """
+    plates, width = beams.code.shape
+    grown_shape = plates, width * likely.shape[1]
+    rows, classes = np.arange(plates)[:, None], likely[:, None, :]  # [N, 1], [N, 1, K]
+    total = beams.blank + beams.char  # [N, W]
+    blank = total * probs[:, grammar.blank, None]  # [N, W]
+    char = beams.char * probs[rows, beams.last]  # [N, W]
+
+    alive = beams.alive[:, :, None] & grammar.after[beams.length[:, :, None], classes]  # [N, W, K]
+    repeats = beams.last[:, :, None] == classes  # [N, W, K]: these need a blank between
+    before = np.where(repeats, beams.blank[:, :, None], total[:, :, None]) * (alive != 0)
+    grown = (before * probs[rows, likely][:, None, :]).reshape(grown_shape)  # [N, W * K]
+    codes = beams.code[:, :, None] * (grammar.blank + 1) + classes + 1  # [N, W, K]
+    codes = codes.reshape(grown_shape)  # [N, W * K]
+
+    char = char + _merge(beams, codes, grown)  # [N, W]
+    scores = np.concatenate((blank + char, grown), axis=1)  # [N, W + W * K]: stay, then grow
+    keep = np.argpartition(-scores, width - 1, axis=1)[:, :width]  # [N, W], and all below
+    none = scores[rows, keep] == 0
+    grew = keep >= width
+    parent, child = np.divmod(np.maximum(keep - width, 0), likely.shape[1])
+    parent = np.where(grew, parent, np.minimum(keep, width - 1))
+    code = np.where(grew, codes[rows, keep - width], beams.code[rows, parent])
+    return _Beams(
+        code=np.where(none, -1, code),
+        length=np.where(none, 0, beams.length[rows, parent] + grew),
+        last=np.where(grew, likely[rows, child], beams.last[rows, parent]),
+        alive=np.where(grew, alive[rows, parent, child], beams.alive[rows, parent]),
+        blank=np.where(grew, 0.0, blank[rows, parent]),
+        char=np.where(grew, grown[rows, keep - width], char[rows, parent]),
+    )
+
+
+def _merge(beams: _Beams, codes: Ints, grown: Probs) -> Probs:
+    """Move the probability of prefixes that are kept already out of `grown`; return it, [N, W]."""
+    known = (beams.code[:, :, None] == codes[:, None, :]) & (grown > 0)[:, None, :]  # [N, W, W * K]
+    taken: Probs = (known * grown[:, None, :]).sum(axis=2)
+    grown[known.any(axis=1)] = 0.0
+    return taken
+
+
+def _spell(code: int, alphabet: str) -> str:
+    """Return the characters of a prefix."""
+    text = ""
+    while code > 0:
+        code, digit = divmod(code, len(alphabet) + 1)
+        text = alphabet[digit - 1] + text
+    return text

@@ -1,0 +1,243 @@
+"""Looks at plates: STN finds their frames and LPRNet reads them; some plates get a second look.
+
+A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
+along their own edges. So are plates that may have two lines, and plates with a low score. The
+logits of all looks at a plate are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.reading.ctc import Reading
+from orchestrator.detection.postprocessing import WIDEST_SQUARE
+from orchestrator.errors import ModelError
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.reading.affine_crops import (
+    LOOK_MARGINS_XY,
+    compose,
+    cut_frame,
+    frames_of,
+    grow_frames,
+    sizes_of,
+    tilts_of,
+)
+from orchestrator.imaging.decoding import crop_boxes, crop_plates
+from orchestrator.reading.readings import read_lines
+
+Tensors = Mapping[str, Tensor]
+Infer = Callable[[str, Tensors], Tensors]
+"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
+
+It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
+weights.
+"""
+
+ASLANT_DEG = 8.0
+"""Plates with a greater tilt are cut again along their edges."""
+SURE = 0.9
+"""Plates with a lower score get a second look."""
+MOST_THETA = 1000.0
+"""Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
+cut."""
+NOTHING = 0.001
+"""Readings with a lower score are no plate, or a plate that no second look makes readable."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The networks that read plates, and the texts that they may return.
+
+    Attributes:
+        infer: Runs a network.
+        formats: The plate formats.
+        temperature: Divides the logits.
+        reads: Texts are wanted; if false, only STN runs.
+    """
+
+    infer: Infer
+    formats: Formats
+    temperature: float = 1.0
+    reads: bool = True
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The frames and readings of the N plates of a picture.
+
+    Attributes:
+        frames: The plates' frames, float32 [N, 2, 3].
+        readings: The N readings; none when texts are not wanted.
+        logits: The logits of the readings, float32 [N, classes, 18]; empty when texts are not
+            wanted.
+    """
+
+    frames: Tensor
+    readings: tuple[Reading, ...]
+    logits: Tensor
+
+
+class Again(NamedTuple):
+    """Plates to cut again: `flat` ones in one line, `square` ones unfolded from two."""
+
+    flat: list[int]
+    square: list[int]
+
+
+class Cuts(NamedTuple):
+    """Frames of the cuts of the plates to cut again: float32 [plates, cuts of each, 2, 3]."""
+
+    flat: Tensor
+    square: Tensor
+
+    @property
+    def frames(self) -> Tensor:
+        """All frames, [cuts, 2, 3]."""
+        return torch.cat([frames.flatten(0, 1) for frames in self])
+
+    def by_plate(self, answers: Tensor) -> tuple[Tensor, Tensor]:
+        """Divide answers into those of flat and of square plates: [plates, cuts, ...]."""
+        sizes = [frames.shape[:2] for frames in self]
+        flat, square = answers.split([size.numel() for size in sizes])
+        return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
+
+
+def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
+    """Look at the plates in boxes, and again at those where it helps.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        xyxy: The detector's boxes, float32 [N, 4]; N at least 1.
+        reader: The networks and formats.
+
+    Raises:
+        ModelError: A network answered with tensors of another shape, or with numbers that are not
+            finite.
+    """
+    boxes = frames_of(crop_boxes(picture, xyxy))
+    frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
+    first = Looks(frames, _decode(logits, 1, reader), logits)
+    again = choose_again(first, reader)
+    if not any(again):
+        return first
+    cuts = _plan_cuts(frames, xyxy.cpu(), again)
+    crops = [
+        cut_frame(picture, frame, lines)
+        for lines, of_plates in enumerate(cuts, start=1)
+        for frame in of_plates.flatten(0, 1)
+    ]
+    frames_again, logits_again = _look(torch.cat(crops), cuts.frames, reader)
+    joined = replace(first, frames=_join_frames(frames, cuts.by_plate(frames_again)[0], again.flat))
+    if not reader.reads:
+        return joined
+    return _read_again(joined, cuts.by_plate(logits_again), again, reader)
+
+
+def choose_again(looks: Looks, reader: Reader) -> Again:
+    """Choose tilted plates, plates with a low score, and those that may have two lines.
+
+    An upright box with an empty reading is no plate; half of the detector's boxes are such.
+    """
+    aslant = (tilts_of(looks.frames) > ASLANT_DEG).tolist()
+    unsure = [NOTHING <= reading.score < SURE for reading in looks.readings] or aslant
+    flat = [plate for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
+    if not (reader.reads and reader.formats.layouts(2)):
+        return Again(flat, [])
+    sizes = sizes_of(looks.frames)
+    return Again(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
+
+
+def _plan_cuts(frames: Tensor, xyxy: Tensor, again: Again) -> Cuts:
+    """Plan cuts of plates along their edges, from the frames [N, 2, 3] that STN found.
+
+    STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
+    So these are also cut along the detector's boxes [N, 4].
+    """
+    flat, square = (
+        [grow_frames(frames[plates], margin_xy) for margin_xy in LOOK_MARGINS_XY[lines]]
+        for lines, plates in enumerate(again, start=1)
+    )
+    boxes = frames_of(xyxy[again.square].tolist())
+    return Cuts(torch.stack(flat, dim=1), torch.stack([*square, boxes], dim=1))
+
+
+def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
+    """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
+
+    Returns:
+        The plates' frames [N, 2, 3], and logits [N, classes, 18]; no logits when texts are not
+        wanted.
+    """
+    straight, theta = straighten(crops, reader.infer)
+    logits = read(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
+    return compose(frames, theta), logits
+
+
+def _decode(logits: Tensor, lines: int, reader: Reader) -> tuple[Reading, ...]:
+    counts = [lines] * len(logits)
+    return tuple(read_lines(logits.numpy(), counts, reader.formats, reader.temperature))
+
+
+def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
+    """Return the plates' frames; a tilted plate gets the mean frame of the cuts along its edges.
+
+    The frame that STN gives for an unfolded crop is no position in the picture.
+
+    Args:
+        frames: Frames of the first look, [N, 2, 3].
+        again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
+        flat: Indices of the flat plates.
+    """
+    is_aslant = tilts_of(frames[flat]) > ASLANT_DEG
+    joined = frames.clone()
+    joined[flat] = torch.where(is_aslant[:, None, None], again.mean(dim=1), frames[flat])
+    return joined
+
+
+def _read_again(first: Looks, again: tuple[Tensor, Tensor], chosen: Again, reader: Reader) -> Looks:
+    """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
+    readings, logits = list(first.readings), first.logits.clone()
+    of_flat, of_square = again
+    looks = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
+    logits[chosen.flat] = looks.mean(dim=1)
+    for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
+        readings[plate] = reading
+    unfolded = of_square.mean(dim=1)
+    in_two_lines = zip(chosen.square, _decode(unfolded, 2, reader), unfolded, strict=True)
+    for plate, reading, seen in in_two_lines:
+        if reading.score > readings[plate].score or not reader.formats.layouts(1):
+            readings[plate], logits[plate] = reading, seen
+    return replace(first, readings=tuple(readings), logits=logits)
+
+
+def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
+    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
+    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
+    straight = torch.cat([answer[OUTPUT] for answer in answers])
+    theta = torch.cat([answer[THETA] for answer in answers]).float().cpu()
+    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
+        raise ModelError(
+            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
+            f"got {list(straight.shape)} and {list(theta.shape)}"
+        )
+    if not theta.isfinite().all():
+        raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
+    largest = theta.abs().max().item()
+    if largest > MOST_THETA:
+        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
+    return straight, theta
+
+
+def read(straight: Tensor, infer: Infer) -> Tensor:
+    """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
+    chunks = straight.split(MAX_BATCH)
+    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+    if len(logits) != len(straight):
+        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
+    return logits

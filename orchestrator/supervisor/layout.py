@@ -1,0 +1,145 @@
+"""Writes the model repository of a server: configurations, exported files and plate formats."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from orchestrator.system.canary import CANARY_FILES, has_canary
+from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
+from orchestrator.errors import SettingsError
+from orchestrator.system.heartbeat import PARAMETER as HANG
+from orchestrator.networks.registry import EXPORTED
+from orchestrator.supervisor.capacity import Capacity
+from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
+from orchestrator.supervisor.models import CONFIG, read_config
+from orchestrator.supervisor.repository import (
+    MODELS,
+    WORKERS,
+    check_models,
+    count_instances,
+    is_laid_out,
+)
+
+HANG_ON_A_GPU = "30"
+"""Limit in seconds: on a GPU, a network's code is compiled with the first pictures of a shape."""
+SETTINGS_OF_READINGS = ("text_threshold", "temperature")
+"""Settings that `plate_reader` has in common with `plate_recognition`."""
+
+
+def lay_out(
+    source: ModelSource,
+    target: Path,
+    capacity: Capacity | None = None,
+    *,
+    spare: Path | None = None,
+) -> Path:
+    """Write a repository for one engine; Triton's own backends of these names accept it, too.
+
+    Args:
+        source: The inputs; their networks are exported.
+        target: The folder to write. It must be new, empty, or written by this function before,
+            without added versions.
+        capacity: The number of instances of each model on a CPU. None is for GPUs only:
+            config.pbtxt sets the number, and the server does not start without a GPU.
+        spare: Folder for exported networks that are not in the repository.
+
+    Returns:
+        The target.
+
+    Raises:
+        SettingsError: The source is no repository of our models, or a network is not exported. The
+            formats cannot be read. The target has other files in it, or cannot be written.
+        WeightsError: The weights cannot be used.
+    """
+    check_models(source.repository)
+    _check_target(source, target)
+    for name in MODELS:
+        config = configure(source, name, capacity)
+        try:
+            _write_model(target / name, config, _choose_files(source, name, spare))
+        except OSError as error:
+            raise SettingsError(f"{target / name}: cannot be written: {error.strerror}") from error
+    return target
+
+
+def configure(source: ModelSource, name: str, capacity: Capacity | None = None) -> str:
+    """Return a model's config.pbtxt for an engine and a country's plates.
+
+    Raises:
+        SettingsError: The file in the repository does not parse.
+        WeightsError: The weights do not say which plates they read.
+    """
+    from google.protobuf import text_format
+    from tritonclient.grpc.model_config_pb2 import ModelInstanceGroup
+
+    config = read_config(source.repository / name / CONFIG)
+    if name in EXPORTED:
+        config.backend = source.choose_engine(name).backend
+        if capacity is None:
+            config.parameters[HANG].string_value = HANG_ON_A_GPU
+    for group in config.instance_group:  # an ensemble has none
+        if source.engine.is_openvino:
+            group.kind = ModelInstanceGroup.KIND_CPU
+        elif capacity is None and group.kind == ModelInstanceGroup.KIND_AUTO:
+            group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
+        if capacity:
+            group.count = count_instances(name, capacity)
+    if name == READER:
+        config.output[0].dims[0] = source.read_formats().classes
+    if name == DECODE:
+        config.input[0].dims[1] = source.read_formats().classes
+        _copy_settings(read_config(source.repository / MODEL / CONFIG), config)
+    return str(text_format.MessageToString(config))
+
+
+def canary_folder(repository: Path) -> Path:
+    """Return the folder of the canary picture in a repository of our models."""
+    return repository / MODEL / "1"
+
+
+def _check_target(source: ModelSource, target: Path) -> None:
+    """Check that writing a folder would destroy nothing.
+
+    Raises:
+        SettingsError: It is the source itself, or has files that `lay_out` did not write.
+    """
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    wanted = f"{target}: wanted a new folder, or one that plates export --out wrote, got"
+    if not is_laid_out(target) or target.resolve() == source.repository.resolve():
+        raise SettingsError(f"{wanted} another; nothing in it was changed")
+    added = [path for name in MODELS for path in (target / name).glob("[0-9]*") if path.name != "1"]
+    if added:
+        raise SettingsError(f"{wanted} one with {added[0]}, which was added since and would go")
+
+
+def _choose_files(source: ModelSource, name: str, spare: Path | None) -> dict[str, Path]:
+    """Return the files of a model's version folder, by their names there."""
+    if name in EXPORTED:
+        exported = files_of(find_exported(source, name, spare))
+        return {f"model{file.suffix}": file for file in exported}
+    if name not in WORKERS:  # an ensemble
+        return {}
+    files = {"model.py": source.repository / name / "1" / "model.py"}
+    files[FORMATS_FILE] = source.choose_formats()
+    if name == MODEL and has_canary(source.weights):
+        files |= {one: source.weights / one for one in CANARY_FILES}
+    return files
+
+
+def _write_model(folder: Path, config: str, files: Mapping[str, Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "1").mkdir(parents=True)
+    (folder / CONFIG).write_text(config, encoding="utf-8")
+    for name, file in files.items():
+        shutil.copy(file, folder / "1" / name)
+
+
+def _copy_settings(source: Any, target: Any) -> None:
+    """Copy the settings of one model to another, so that an operator sets them in one place."""
+    for name in SETTINGS_OF_READINGS:
+        if name in source.parameters:
+            target.parameters[name].CopyFrom(source.parameters[name])

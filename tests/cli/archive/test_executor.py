@@ -1,0 +1,48 @@
+"""Partitions whose actors died, without Ray."""
+
+from collections.abc import Sequence
+
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.executor import ROUNDS, Spread, do_in_rounds
+from orchestrator.cli.archive.actor import Outcome
+
+PARTITIONS = [Partition(name, ()) for name in "abc"]
+
+
+class Dying:
+    """Does partitions, but for some as often as is said."""
+
+    def __init__(self, **deaths: int) -> None:
+        self.deaths, self.asked = deaths, list[str]()
+
+    def __call__(self, partitions: Sequence[Partition]) -> list[Outcome]:
+        names = [one.name for one in partitions]
+        self.asked.append("".join(names))
+        dead = {name for name in names if self.deaths.get(name, 0) >= len(self.asked)}
+        return [Outcome(name) for name in names if name not in dead]
+
+
+def test_nothing_to_do_asks_nobody() -> None:
+    dying = Dying()
+    assert [*do_in_rounds([], dying)] == []
+    assert dying.asked == []
+
+
+def test_what_a_dead_machine_had_is_done_again() -> None:
+    dying = Dying(b=1, c=2)
+    outcomes = [*do_in_rounds(PARTITIONS, dying)]
+    assert dying.asked == ["abc", "bc", "c"]
+    assert [(one.name, one.undone) for one in outcomes] == [("a", ""), ("b", ""), ("c", "")]
+
+
+def test_what_kills_every_actor_is_left_out_and_told() -> None:
+    outcomes = [*do_in_rounds(PARTITIONS, Dying(b=ROUNDS))]
+    assert [one.name for one in outcomes if not one.undone] == ["a", "c"]
+    assert [one.name for one in outcomes if one.undone] == ["b"]
+
+
+def test_networks_share_the_cores_of_a_machine() -> None:
+    alone, four = (Spread.of_networks(actors, 0, 0, "") for actors in (1, 4))
+    assert alone.cpus >= four.cpus >= 1
+    assert Spread.of_networks(4, 0, 2, "").gpus == 0.5
+    assert Spread.of_networks(0, 0, 1, "auto") == Spread(0, 1, 1.0, "auto")

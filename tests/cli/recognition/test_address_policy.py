@@ -1,0 +1,102 @@
+"""Where URLs may lead."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from orchestrator.cli.recognition.address_policy import Gate, Reach, is_public
+from orchestrator.errors import PictureError
+
+PUBLIC, OTHER = "93.184.215.14", "1.1.1.1"
+
+
+@pytest.mark.parametrize("address", [PUBLIC, "2606:2800:21f:cb07::1", "::ffff:1.1.1.1"])
+def test_global_addresses_are_public(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("127.0.0.1", "127.1.2.3", "0.0.0.0", "10.0.0.1", "172.16.0.1", "192.168.1.1"),
+        *("169.254.169.254", "100.64.0.1", "::1", "::", "fe80::1", "fe80::1%lo", "fd00::1"),
+        *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "2002:7f00:1::"),
+    ],
+)
+def test_all_others_are_private(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """Addresses by name, which tests put there; nothing is asked of a network."""
+    known: dict[str, list[str]] = {}
+
+    def look_up(host: str, port: int, **_: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in known[host]]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    return known
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Addresses that were connected to."""
+    tried: list[str] = []
+
+    def connect(address: tuple[str, int], _timeout_s: float | None) -> str:
+        tried.append(address[0])
+        if address[0] == OTHER:
+            raise ConnectionRefusedError("refused")
+        return "a socket"
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    return tried
+
+
+def test_what_is_connected_to_is_the_address_that_was_checked(names, connected) -> None:
+    names["rebinding.example"] = [PUBLIC]
+    gate = Gate(Reach.PUBLIC)
+    gate.connect("rebinding.example", 80, 1)
+    names["rebinding.example"] = ["127.0.0.1"]
+    with pytest.raises(PictureError, match=r"got 127\.0\.0\.1 for rebind\S+; --private-add"):
+        gate.connect("rebinding.example", 80, 1)
+    assert connected == [PUBLIC]
+
+
+def test_of_several_addresses_private_ones_are_passed_over(names, connected) -> None:
+    names["several.example"] = ["10.0.0.1", OTHER, PUBLIC]
+    Gate(Reach.PUBLIC).connect("several.example", 80, 1)
+    assert connected == [OTHER, PUBLIC]
+
+
+def test_no_address_that_answers_is_an_error(names, connected) -> None:
+    names["down.example"] = [OTHER]
+    with pytest.raises(ConnectionRefusedError):
+        Gate(Reach.PUBLIC).connect("down.example", 80, 1)
+
+
+def test_a_typed_private_host_is_reached_again_and_no_other(names, connected) -> None:
+    names |= {"camera": ["192.168.1.9"], "router": ["192.168.1.1"], "web": [PUBLIC]}
+    gate = Gate(Reach.TYPED)
+    for host in ("camera", "camera", "web"):
+        gate.connect(host, 80, 1)
+    with pytest.raises(PictureError, match=r"got 192\.168\.1\.1 for router"):
+        gate.connect("router", 80, 1)
+    assert connected == ["192.168.1.9", "192.168.1.9", PUBLIC]
+
+
+def test_a_typed_public_host_leads_to_no_private_one(names, connected) -> None:
+    names["web"] = [PUBLIC]
+    gate = Gate(Reach.TYPED)
+    gate.connect("web", 80, 1)
+    names["web"] = ["127.0.0.1"]
+    with pytest.raises(PictureError, match="wanted a public address"):
+        gate.connect("web", 80, 1)
+
+
+def test_all_addresses_may_be_allowed(names, connected) -> None:
+    names["router"] = ["192.168.1.1"]
+    Gate(Reach.ALL).connect("router", 80, 1)
+    assert connected == ["192.168.1.1"]

@@ -1,0 +1,62 @@
+"""How many calls fit a server, by what it says of itself."""
+
+import pytest
+
+from orchestrator.cli.chosen_server import fitting_calls
+from orchestrator.errors import Overloaded, RequestError, ServerError
+
+
+class FakeTransport:
+    def __init__(self, answer: dict | Exception) -> None:
+        self._answer = answer
+
+    def config(self, timeout_s: float) -> dict:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def serve(monkeypatch):
+    """Let a server answer so."""
+
+    def answer(answer: dict | Exception) -> None:
+        transport = "orchestrator.client.transport.connect"
+        monkeypatch.setattr(transport, lambda url, key: FakeTransport(answer))
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("groups", "calls"),
+    [
+        pytest.param([{"count": 1}], 4, id="one-picture-at-a-time"),
+        pytest.param([{"count": 3}], 6, id="two-cores"),
+        pytest.param([{"count": 4}, {"count": 4}], 16, id="two-gpus"),
+        pytest.param([{"count": 99}], 32, id="more-than-one-client-should-take"),
+        pytest.param([], 4, id="nothing-said"),
+    ],
+)
+def test_twice_as_many_calls_as_pictures_in_work(serve, groups: list, calls: int) -> None:
+    serve({"instance_group": groups})
+    assert fitting_calls("x:1", None, 1.0) == calls
+
+
+def test_a_server_that_is_busy_is_there(serve) -> None:
+    serve(Overloaded("no capacity"))
+    assert fitting_calls("x:1", None, 1.0) == 8
+
+
+def test_no_server_is_told_with_what_to_do(serve) -> None:
+    serve(ServerError("x:1: wanted an answer, got none"))
+    with pytest.raises(ServerError, match="Is a server running there"):
+        fitting_calls("x:1", None, 1.0)
+
+
+def test_a_wrong_key_is_told_once(serve) -> None:
+    serve(RequestError("wanted a key"))
+    with pytest.raises(RequestError, match="wanted a key"):
+        fitting_calls("x:1", None, 1.0)

@@ -1,0 +1,48 @@
+"""A command that goes on when its output cannot be written."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SAYS = "from orchestrator.cli.standard_streams import say; say('ready', err={err}); say('on', err={err})"
+OPENS = """
+import os
+from orchestrator.cli.standard_streams import open_closed_streams
+open_closed_streams()
+opened = os.open(os.devnull, os.O_RDONLY)
+os.system(f'echo heard >&1 && echo {opened} > "$TOLD"')
+"""
+
+
+@pytest.mark.parametrize("err", [False, True])
+def test_a_full_disk_ends_nothing(*, err: bool) -> None:
+    with Path("/dev/full").open("w") as full:
+        streams = {"stderr" if err else "stdout": full}
+        done = subprocess.run([sys.executable, "-c", SAYS.format(err=err)], check=False, **streams)
+    assert done.returncode == 0
+
+
+def test_a_reader_that_hung_up_ends_nothing() -> None:
+    code = f"import sys; sys.stdin.read(); {SAYS.format(err=False)}"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+    assert process.returncode == 0
+
+
+def test_what_can_be_read_is_printed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SAYS.format(err=False)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "ready\non\n"
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("TOLD", str(tmp_path / "told"))
+    subprocess.run(
+        ["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, OPENS], check=True
+    )
+    assert int((tmp_path / "told").read_text()) > 2

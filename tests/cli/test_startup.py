@@ -1,0 +1,193 @@
+"""Checks of `plates serve` before the start, and its messages after it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.cli.startup import check_services, welcome
+from orchestrator.errors import ServerError, SettingsError
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+
+TRITON = ServerOptions(http_port=0, grpc_port=0, metrics_port=0, device="cpu", caller_key="door")
+FLAGS = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0)
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    """A repository without our models."""
+    (tmp_path / "double").mkdir()
+    (tmp_path / "double" / "config.pbtxt").write_text('backend: "python"')
+    return tmp_path
+
+
+def test_the_gateway_is_told_how_to_call_triton() -> None:
+    options, gateway = check_services(TRITON, FLAGS)
+    assert gateway.triton_http == f"127.0.0.1:{options.http_port}"
+    assert gateway.triton_headers == options.caller_headers
+    assert gateway.served == ("plate_recognition", "plate_reader")
+    fronts = (gateway.http, gateway.grpc, gateway.metrics)
+    ports = {options.http_port, options.grpc_port, options.metrics_port}
+    assert len(ports | {one.port for one in fronts} | {0}) == 7
+
+
+def test_no_port_is_wanted_twice() -> None:
+    (port,) = free_ports(1)
+    with pytest.raises(ServerError, match=r"^admin_port: wanted another port than http_port, got"):
+        check_services(replace(TRITON, http_port=port), replace(FLAGS, http_port=port))
+
+
+def test_models_of_others_are_served_by_their_names(foreign: Path) -> None:
+    options, gateway = check_services(
+        replace(TRITON, repository=foreign), replace(FLAGS, models=("double",))
+    )
+    assert (gateway.has_plates, gateway.served) == (False, ("double",))
+    said = welcome(options, gateway)
+    assert "models: double\n" in said
+    assert f"curl http://localhost:{gateway.http.port}/v2/models/NAME\n" in said
+    assert "page" not in said
+
+
+def test_models_of_ones_own_are_served_beside_the_plates(foreign: Path) -> None:
+    _, gateway = check_services(
+        replace(TRITON, beside=(foreign,)), replace(FLAGS, models=("double",))
+    )
+    assert gateway.served == ("plate_recognition", "plate_reader", "double")
+
+
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        pytest.param((), "^model: wanted --model NAME .*, of double, or --no-gateway", id="none"),
+        pytest.param(("triple",), "^model: wanted some of double, got triple$", id="unknown"),
+    ],
+)
+def test_a_gateway_without_a_model_is_refused(
+    models: tuple[str, ...], message: str, foreign: Path
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        check_services(replace(TRITON, repository=foreign), replace(FLAGS, models=models))
+
+
+def test_bare_triton_is_said_to_be_bare(foreign: Path) -> None:
+    options, gateway = check_services(replace(TRITON, repository=foreign), None)
+    assert gateway is None
+    said = welcome(options, None)
+    assert "bare Triton, without the gateway\n" in said
+    assert "models: double\n" in said
+
+
+def test_the_welcome_names_one_set_of_ports() -> None:
+    lines = welcome(ServerOptions(), GatewayOptions()).splitlines()
+    assert lines[:8] == [
+        "ready",
+        "  page     http://localhost:8000/",
+        "  REST     http://localhost:8000/v1/recognize",
+        "  docs     http://localhost:8000/docs",
+        "  KServe   localhost:8000",
+        "  gRPC     localhost:8001",
+        "  metrics  http://localhost:8002/metrics",
+        "",
+    ]
+    curl = "  curl --data-binary @tests/data/street.jpg http://localhost:8000/v1/recognize"
+    assert curl in lines
+
+
+def test_the_welcome_names_what_there_is() -> None:
+    options = GatewayOptions(
+        http=Address("::", 8000),
+        grpc=None,
+        metrics=Address("192.0.2.7", 9090),
+        certificate=Path("c"),
+    )
+    said = welcome(ServerOptions(explicit=True, http_port=9000), options)
+    assert "  REST     https://[::1]:8000/v1/recognize\n" in said
+    assert "  metrics  http://192.0.2.7:9090/metrics\n" in said
+    assert "  admin    http://127.0.0.1:9000/v2/repository, with PLATES_ADMIN_KEY\n" in said
+    assert "gRPC" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        pytest.param(
+            GatewayOptions(certificate=Path("c"), private_key=Path("k")),
+            [
+                "  curl --data-binary @tests/data/street.jpg https://localhost:8000/v1/recognize",
+                "  .venv/bin/plates recognize tests/data/street.jpg --url https://localhost:8000",
+                '  print(PlateClient("https://localhost:8000")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
+            id="tls",
+        ),
+        pytest.param(
+            GatewayOptions(keys=Path("keys.toml"), wants_keys=True),
+            [
+                "  curl -H 'X-API-Key: KEY' --data-binary @tests/data/street.jpg "
+                "http://localhost:8000/v1/recognize",
+                "  PLATES_KEY=KEY .venv/bin/plates recognize tests/data/street.jpg "
+                "--url localhost:8000",
+                '  print(PlateClient("localhost:8000", key="KEY")'
+                '.recognize("tests/data/street.jpg").to_dataframe())',
+            ],
+            id="keys",
+        ),
+    ],
+)
+def test_the_welcome_says_how_to_call_the_gateway(
+    options: GatewayOptions, lines: list[str]
+) -> None:
+    said = welcome(ServerOptions(), options).splitlines()
+    assert [line for line in said if line in lines] == lines
+
+
+def test_the_welcome_without_a_gateway_asks_triton() -> None:
+    said = welcome(ServerOptions(), None)
+    assert "curl" not in said
+    assert "street.jpg --url localhost:8000\n" in said
+
+
+@pytest.fixture
+def serve() -> Callable[..., str]:
+    """Run the command where it cannot start; return its one sentence."""
+
+    def run(*flags: str) -> str:
+        done = CliRunner().invoke(app, ["serve", *flags], env={"PLATES_ADMIN_KEY": ""})
+        assert done.exit_code == 2
+        return re.sub(r"\s+", " ", done.stderr)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        pytest.param(
+            ["--explicit"], "plates: explicit: wanted PLATES_ADMIN_KEY, got none", id="key"
+        ),
+        pytest.param(
+            ["--host=0.0.0.0", "--no-gateway", "--http-port=0", "--grpc-port=0"],
+            "plates: host: wanted an address of this machine alone for bare Triton, got 0.0.0.0",
+            id="triton-for-others",
+        ),
+        pytest.param(
+            ["--host=0.0.0.0", "--http-port=1", "--grpc-port=0", "--metrics-port=0"],
+            "plates: keys: others can reach 0.0.0.0:1; make API keys and name their file",
+            id="nothing-of-keys",
+        ),
+        pytest.param(
+            ["--tritonserver=/nowhere", "--http-port=0", "--grpc-port=0", "--metrics-port=0"],
+            "plates: tritonserver: wanted a program that can be run, got /nowhere",
+            id="no-such-triton",
+        ),
+    ],
+)
+def test_what_cannot_be_started_is_one_sentence(serve, flags: list[str], message: str) -> None:
+    assert serve(*flags).startswith(message)

@@ -1,0 +1,85 @@
+import pytest
+import torch
+
+from orchestrator.detection.boxes import area, clip, grow, iou, nms
+
+
+def boxes(*rows: tuple[float, float, float, float]) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.float32).reshape(-1, 4)
+
+
+@pytest.mark.parametrize(
+    ("box", "clipped"),
+    [
+        pytest.param((10, 10, 20, 20), (10, 10, 20, 20), id="inside"),
+        pytest.param((-5, 10, 20, 20), (0, 10, 20, 20), id="left edge"),
+        pytest.param((10, -5, 20, 20), (10, 0, 20, 20), id="top edge"),
+        pytest.param((10, 10, 120, 20), (10, 10, 100, 20), id="right edge"),
+        pytest.param((10, 10, 20, 70), (10, 10, 20, 50), id="bottom edge"),
+        pytest.param((120, 60, 130, 70), (100, 50, 100, 50), id="outside"),
+    ],
+)
+def test_clip_keeps_boxes_in_the_picture(box, clipped) -> None:
+    assert torch.equal(clip(boxes(box), (100, 50)), boxes(clipped))
+
+
+def test_clip_of_no_boxes_is_no_boxes() -> None:
+    assert clip(boxes(), (100, 50)).shape == (0, 4)
+
+
+def test_clip_leaves_its_argument_alone() -> None:
+    given = boxes((-5, 0, 10, 10))
+    clip(given, (100, 50))
+    assert torch.equal(given, boxes((-5, 0, 10, 10)))
+
+
+def test_grow_adds_a_part_of_each_side() -> None:
+    grown = grow(boxes((100, 50, 200, 70)), (0.05, 0.2))
+    assert torch.allclose(grown, boxes((95, 46, 205, 74)))
+
+
+def test_area_of_a_box_turned_inside_out_is_zero() -> None:
+    assert area(boxes((0, 0, 4, 5), (4, 0, 0, 5))).tolist() == [20, 0]
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        pytest.param((0, 0, 10, 10), 1.0, id="same"),
+        pytest.param((5, 0, 15, 10), 1 / 3, id="half"),
+        pytest.param((10, 0, 20, 10), 0.0, id="touching"),
+        pytest.param((2, 2, 7, 7), 0.25, id="inside"),
+        pytest.param((5, 5, 5, 5), 0.0, id="empty"),
+    ],
+)
+def test_iou(other, expected) -> None:
+    assert iou(boxes((0, 0, 10, 10)), boxes(other)).item() == pytest.approx(expected)
+
+
+def test_iou_of_two_empty_boxes_is_zero() -> None:
+    assert iou(boxes((1, 1, 1, 1)), boxes((1, 1, 1, 1))).item() == 0
+
+
+def test_nms_of_nothing_is_nothing() -> None:
+    assert nms(boxes(), torch.zeros(0), 0.5).tolist() == []
+
+
+def test_nms_keeps_the_best_of_overlapping_boxes() -> None:
+    xyxy = boxes((0, 0, 10, 10), (1, 0, 11, 10), (50, 50, 60, 60))
+    assert nms(xyxy, torch.tensor([0.5, 0.9, 0.7]), 0.5).tolist() == [1, 2]
+
+
+def test_nms_compares_with_kept_boxes_only() -> None:
+    # The middle box is dropped for the first, so it cannot drop the third.
+    xyxy = boxes((0, 0, 10, 10), (4, 0, 14, 10), (8, 0, 18, 10))
+    assert nms(xyxy, torch.tensor([0.9, 0.8, 0.7]), 0.3).tolist() == [0, 2]
+
+
+def test_nms_is_idempotent() -> None:
+    generator = torch.Generator().manual_seed(1)
+    corner = torch.rand(60, 2, generator=generator) * 50
+    xyxy = torch.cat((corner, corner + 5 + torch.rand(60, 2, generator=generator) * 20), dim=1)
+    scores = torch.rand(60, generator=generator)
+    kept = nms(xyxy, scores, 0.4)
+    again = nms(xyxy[kept], scores[kept], 0.4)
+    assert again.tolist() == list(range(len(kept)))

@@ -1,0 +1,114 @@
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from orchestrator.gateway.options import GatewayOptions, Limits
+from orchestrator.gateway.http.page.html import CSP, render
+from orchestrator.gateway.http.page.texts import LANGUAGES, read_texts
+
+TEXTS = read_texts()
+HOSTILE = '"><script>alert(1)</script>'
+
+
+class Reader(HTMLParser):
+    """Takes the elements of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def named(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+    def with_id(self, id: str) -> dict[str, str | None]:
+        (found,) = (attributes for _, attributes in self.tags if attributes.get("id") == id)
+        return found
+
+
+def read(language: str = "en", options: GatewayOptions | None = None) -> Reader:
+    return Reader(render(TEXTS[language], options or GatewayOptions()))
+
+
+def key_field(options: GatewayOptions) -> dict[str, str | None]:
+    (field,) = (one for one in read(options=options).named("div") if one.get("class") == "key")
+    return field
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_says_its_language_and_names_the_other(language: str) -> None:
+    reader = read(language)
+    (other,) = {*LANGUAGES} - {language}
+    assert reader.named("html") == [{"lang": language}]
+    links = [link for link in reader.named("a") if link.get("hreflang") == other]
+    assert links[0]["href"] == f"?lang={other}"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_script_gets_its_words(language: str) -> None:
+    (body,) = read(language).named("body")
+    words = json.loads(body["data-words"] or "")
+    assert words["problems"] == TEXTS[language].problems
+    assert words["plate"] == TEXTS[language].script["plate"]
+
+
+def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:
+    reader = read()
+    names = {name for _, attributes in reader.tags for name in attributes}
+    assert not {name for name in names if name == "style" or name.startswith("on")}
+    assert not reader.named("style")
+    assert [script["src"] for script in reader.named("script")] == ["page/page.js"]
+    links = [
+        attributes.get(name) or "" for _, attributes in reader.tags for name in ("src", "href")
+    ]
+    assert not [link for link in links if "//" in link or link.startswith("/")]
+
+
+def test_the_policy_allows_nothing_inline() -> None:
+    assert CSP.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+    assert "unsafe" not in CSP
+
+
+def test_every_field_has_a_label() -> None:
+    reader = read()
+    fields = {one["id"] for tag in ("input", "textarea") for one in reader.named(tag)}
+    assert fields == {one["for"] for one in reader.named("label")}
+
+
+def test_the_form_works_without_a_script() -> None:
+    reader = read()
+    form, pictures = reader.with_id("form"), reader.with_id("pictures")
+    assert (form["action"], form["method"]) == ("v1/recognize", "post")
+    assert (form["enctype"], pictures["name"]) == ("multipart/form-data", "picture")
+    assert "name" not in reader.with_id("key")  # which is no part of the form
+
+
+def test_limits_are_told() -> None:
+    options = GatewayOptions(limits=Limits(body_mb=7, pixels=2_500_000))
+    assert "up to 7 MiB and 2.5 megapixels" in render(TEXTS["en"], options)
+
+
+@pytest.mark.parametrize(
+    ("options", "is_hidden"),
+    [
+        pytest.param(GatewayOptions(), True, id="nobody has a key"),
+        pytest.param(GatewayOptions(keys=Path("keys.toml")), False, id="some have"),
+        pytest.param(GatewayOptions(keys=Path("keys.toml"), wants_keys=True), False, id="wanted"),
+    ],
+)
+def test_a_key_can_be_given_where_there_are_keys(options: GatewayOptions, is_hidden: bool) -> None:
+    assert ("hidden" in key_field(options)) == is_hidden
+
+
+def test_texts_are_text() -> None:
+    hostile = dict.fromkeys(TEXTS["en"].page, HOSTILE)
+    script = dict.fromkeys(TEXTS["en"].script, HOSTILE)
+    html = render(replace(TEXTS["en"], page=hostile, script=script), GatewayOptions())
+    assert len(Reader(html).named("script")) == 1

@@ -1,0 +1,129 @@
+"""The page as the gateway serves it: public, guarded, and no way round what guards the calls."""
+
+import hashlib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from poetry.core.masonry.api import build_wheel
+
+from orchestrator.gateway.http.app import make_app
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.http.page.html import CSP
+from orchestrator.gateway.http.page.routes import FILES
+from orchestrator.gateway.http.page.texts import LANGUAGES
+from orchestrator.gateway.data_plane import Service
+from tests.gateway.loops import run
+from tests.samples import PROJECT
+
+PATHS = ["/", *(f"/page/{name}" for name in FILES)]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """Response to a visit, and its line in the audit."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    audit: str
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> GatewayOptions:
+    """A gateway that answers nobody without a key."""
+    keys = tmp_path / "keys.toml"
+    keys.write_text(f'[gate]\nsha256 = "{hashlib.sha256(b"secret").hexdigest()}"\n')
+    return GatewayOptions(keys=keys, wants_keys=True, audit=tmp_path / "audit.jsonl")
+
+
+def ask(
+    options: GatewayOptions, path: str, method: str = "GET", query: str = "", **headers: str
+) -> Reply:
+    return run(_ask(options, path, method, query, headers))
+
+
+async def _ask(
+    options: GatewayOptions, path: str, method: str, query: str, headers: dict[str, str]
+) -> Reply:
+    service, sent = Service(options), []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = {"host": "localhost", **headers}
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http", "method": method, "path": path, "raw_path": path.encode(),
+        "query_string": query.encode(), "root_path": "", "headers": named, "client": ("::1", 1),
+        "http_version": "1.1",
+    }  # fmt: skip
+    await make_app(service)(scope, receive, send)
+    await service.close()
+    told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return Reply(sent[0]["status"], told, body, options.audit.read_text())
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_page_is_public_and_guarded(keyed: GatewayOptions, path: str) -> None:
+    reply = ask(keyed, path)
+    assert reply.status == 200
+    assert reply.headers["content-security-policy"] == CSP
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert reply.headers["referrer-policy"] == "same-origin"
+    assert reply.audit == ""  # no call
+
+
+def test_calls_still_want_a_key(keyed: GatewayOptions) -> None:
+    reply = ask(keyed, "/v1/recognize", "POST", content_length="0")
+    assert reply.status == 401
+    assert '"reason":"key"' in reply.audit.replace(" ", "")
+
+
+@pytest.mark.parametrize("path", ["/page/", "/page/en.toml", "/page/routes.py", "/page/../app.py"])
+def test_other_files_are_not_served(keyed: GatewayOptions, path: str) -> None:
+    assert ask(keyed, path, authorization="Bearer secret").status == 404
+
+
+def test_the_page_takes_nothing(keyed: GatewayOptions) -> None:
+    assert ask(keyed, "/", "POST", authorization="Bearer secret").status == 405
+
+
+@pytest.mark.parametrize(
+    ("accepted", "query", "language"),
+    [
+        pytest.param("ru-RU,ru;q=0.9", "", "ru", id="accepted"),
+        pytest.param("ru", "lang=en", "en", id="asked"),
+        pytest.param("de", "lang=%3Cb%3E", "en", id="unknown"),
+    ],
+)
+def test_a_language_is_chosen_and_told(
+    keyed: GatewayOptions, accepted: str, query: str, language: str
+) -> None:
+    reply = ask(keyed, "/", query=query, accept_language=accepted)
+    assert f'<html lang="{language}">'.encode() in reply.body
+    assert reply.headers["content-language"] == language
+    assert reply.headers["vary"] == "accept-language"
+
+
+def test_files_have_their_types(keyed: GatewayOptions) -> None:
+    kinds = {name: ask(keyed, f"/page/{name}").headers["content-type"] for name in FILES}
+    assert {name: kind.partition(";")[0] for name, kind in kinds.items()} == FILES
+
+
+def test_what_is_shipped_stays_small(keyed: GatewayOptions) -> None:
+    assert sum(len(ask(keyed, path).body) for path in PATHS) < 150_000
+
+
+def test_a_wheel_holds_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
+        files = wheel.namelist()
+    shipped = {*FILES, "page.html", *(f"{language}.toml" for language in LANGUAGES)}
+    assert {f"orchestrator/gateway/http/page/{name}" for name in shipped} <= {*files}

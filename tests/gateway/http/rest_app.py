@@ -1,0 +1,66 @@
+"""The smallest application that has the API's routes, with a model that answers from a table."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from orchestrator.errors import PlateError
+from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
+from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.errors import outcome_of
+from orchestrator.gateway.http.rest import Infer, Sent, read, recognize, request_id
+from orchestrator.gateway.http.schemas import Alive, Model, Ready
+
+Answer = Callable[[Sent, Infer, Limits], Awaitable[Model]]
+
+
+def rest_app(infer: Infer) -> Starlette:
+    described = document(wants_keys=False, limits=Limits())
+
+    async def look(request: Request) -> Response:
+        match request.url.path:
+            case "/healthz":
+                return _json(Alive(status="alive"))
+            case "/readyz":
+                return _json(Ready(status="ready", canary_age_s=3.1))
+            case "/metrics":
+                return PlainTextResponse("")
+            case "/docs":
+                return HTMLResponse(page(described), headers={"Content-Security-Policy": CSP})
+        return JSONResponse(described)
+
+    paths = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs")
+    return Starlette(
+        routes=[
+            Route("/v1/recognize", _post(recognize, infer), methods=["POST"]),
+            Route("/v1/read", _post(read, infer), methods=["POST"]),
+            *(Route(path, look, methods=["GET"]) for path in paths),
+        ]
+    )
+
+
+def _post(answer: Answer, infer: Infer) -> Callable[[Request], Awaitable[Response]]:
+    async def post(request: Request) -> Response:
+        sent = Sent(
+            await request.body(),
+            request.headers.get("content-type", ""),
+            request.query_params.multi_items(),
+            request_id(request.headers.get("x-request-id")),
+        )
+        try:
+            return _json(await answer(sent, infer, Limits()))
+        except PlateError as error:
+            outcome = outcome_of(error)
+            headers = headers_of(outcome)
+            return JSONResponse(problem(outcome), outcome.status, headers, MEDIA_TYPE)
+
+    return post
+
+
+def _json(answer: Model) -> Response:
+    return Response(answer.to_json(), media_type="application/json")

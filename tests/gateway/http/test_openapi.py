@@ -1,0 +1,174 @@
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ParameterError
+from orchestrator.gateway.http import schemas
+from orchestrator.gateway.http.api_examples import PARAMETERS, PROBLEMS
+from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.options import Limits
+from orchestrator.settings import REQUEST_PARAMETERS, Settings
+
+DOCUMENT = document(wants_keys=False, limits=Limits(body_mb=7, pictures=5, crop_pixels=12345))
+OPERATIONS = [
+    pytest.param(operation, id=f"{method} {path}")
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
+POSTS = [pytest.param(path, id=path) for path in ("/v1/recognize", "/v1/read")]
+ANSWERS = [
+    pytest.param(getattr(schemas, content["schema"]["$ref"].rpartition("/")[2]), example["value"],
+                 id=f"{path} {name}")
+    for path, methods in DOCUMENT["paths"].items()
+    for operation in methods.values()
+    for content in operation["responses"]["200"]["content"].values()
+    for name, example in content.get("examples", {}).items()
+]  # fmt: skip
+PROBLEM_EXAMPLES = [
+    pytest.param(name.removeprefix("Problem"), example["value"], id=f"{name} {key}")
+    for name, response in DOCUMENT["components"]["responses"].items()
+    for key, example in response["content"]["application/problem+json"]["examples"].items()
+]
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from (value for key, value in part.items() if key == "$ref")
+        for value in part.values():
+            yield from references(value)
+    if isinstance(part, list):
+        for value in part:
+            yield from references(value)
+
+
+def found(reference: str) -> Any:
+    part: Any = DOCUMENT
+    for key in reference.removeprefix("#/").split("/"):
+        part = part[key]
+    return part
+
+
+def test_the_document_is_json() -> None:
+    assert json.loads(json.dumps(DOCUMENT)) == DOCUMENT
+
+
+def test_every_path_of_the_contract_is_described() -> None:
+    assert set(DOCUMENT["paths"]) == {
+        *("/v1/recognize", "/v1/read", "/healthz", "/readyz", "/metrics"),
+        *("/openapi.json", "/docs"),
+    }
+
+
+def test_every_reference_leads_somewhere() -> None:
+    assert all(map(found, references(DOCUMENT)))
+
+
+def test_operations_have_names_of_their_own() -> None:
+    names = [operation.values[0]["operationId"] for operation in OPERATIONS]
+    assert len(set(names)) == len(names) == 7
+
+
+@pytest.mark.parametrize(("model", "example"), ANSWERS)
+def test_an_example_is_an_answer(model: type[schemas.Model], example: Any) -> None:
+    assert json.loads(model.model_validate_json(json.dumps(example)).to_json()) == example
+
+
+@pytest.mark.parametrize(("status", "example"), PROBLEM_EXAMPLES)
+def test_an_example_is_a_problem(status: str, example: Any) -> None:
+    assert schemas.Problem.model_validate(example).status == int(status)
+    assert example["type"].startswith("/docs#problem-")
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_every_refusal_is_an_answer_of_a_call(path: str) -> None:
+    assert list(DOCUMENT["paths"][path]["post"]["responses"]) == ["200", *PROBLEMS]
+
+
+@pytest.mark.parametrize("status", ["429", "503"])
+def test_who_may_try_later_is_told_when(status: str) -> None:
+    headers = DOCUMENT["components"]["responses"][f"Problem{status}"]["headers"]
+    assert list(headers) == ["Retry-After"]
+
+
+def test_every_request_parameter_is_described() -> None:
+    assert tuple(PARAMETERS) == REQUEST_PARAMETERS
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_example_of_a_parameter_is_accepted(name: str) -> None:
+    assert Settings(max_plates=1000).updated({name: PARAMETERS[name][2]}) != Settings(
+        max_plates=1000
+    )
+
+
+@pytest.mark.parametrize("edge", ["minimum", "maximum"])
+def test_the_side_s_range_is_that_of_the_settings(edge: str) -> None:
+    last, step = (PARAMETERS["detector_side_px"][1][key] for key in (edge, "multipleOf"))
+    widest = Settings(max_detector_side_px=4096)
+    assert widest.updated({"detector_side_px": last}).detector_side_px == last
+    beyond = last + {"minimum": -step, "maximum": step}[edge]
+    with pytest.raises(ParameterError, match="detector_side_px: wanted 32 to 4096"):
+        widest.updated({"detector_side_px": beyond})
+
+
+@pytest.mark.parametrize("edge", ["minimum", "maximum"])
+@pytest.mark.parametrize("name", ["detection_threshold", "text_threshold", "max_plates"])
+def test_the_range_of_a_parameter_is_that_of_the_settings(name: str, edge: str) -> None:
+    last = PARAMETERS[name][1][edge]
+    assert getattr(Settings(max_plates=1000).updated({name: str(last)}), name) == last
+
+    beyond = last + {"minimum": -1, "maximum": 1}[edge]
+    with pytest.raises(ParameterError, match=f"{name}: wanted"):
+        Settings().updated({name: str(beyond)})
+
+
+@pytest.mark.parametrize(
+    ("text", "is_described"),
+    [
+        pytest.param("0,0,1,1", True, id="whole numbers"),
+        pytest.param("-0.5,0,100.25,1", True, id="fractions"),
+        pytest.param("0,0,1", False, id="three"),
+        pytest.param("0,0,1,1,1", False, id="five"),
+        pytest.param("a,0,1,1", False, id="letter"),
+    ],
+)
+def test_what_a_region_looks_like_is_described(text: str, is_described: bool) -> None:
+    pattern = PARAMETERS["roi"][1]["pattern"]
+    assert bool(re.search(pattern, text)) == is_described
+
+
+def test_the_reader_has_one_parameter() -> None:
+    parameters = DOCUMENT["paths"]["/v1/read"]["post"]["parameters"]
+    assert [one["name"] for one in parameters if "name" in one] == ["text_threshold"]
+
+
+def test_limits_are_said() -> None:
+    form = DOCUMENT["paths"]["/v1/recognize"]["post"]["requestBody"]["content"][
+        "multipart/form-data"
+    ]
+    assert form["schema"]["properties"]["picture"]["maxItems"] == 5
+    assert "up to 7 MiB and 5 pictures" in DOCUMENT["info"]["description"]
+    assert "up to 12,345 pixels" in DOCUMENT["paths"]["/v1/read"]["post"]["description"]
+
+
+def test_the_other_protocol_is_named() -> None:
+    assert "/v2" in DOCUMENT["info"]["description"]
+
+
+@pytest.mark.parametrize(
+    ("wants_keys", "security"),
+    [
+        pytest.param(True, [{"bearer": []}, {"key": []}], id="wanted"),
+        pytest.param(False, [{}, {"bearer": []}, {"key": []}], id="not wanted"),
+    ],
+)
+def test_keys_are_needed_where_they_are_wanted(wants_keys: bool, security: list) -> None:
+    assert document(wants_keys, Limits())["security"] == security
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"])
+def test_how_the_service_is_needs_no_key(path: str) -> None:
+    assert DOCUMENT["paths"][path]["get"]["security"] == []

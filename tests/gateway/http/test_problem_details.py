@@ -1,0 +1,74 @@
+import pytest
+
+from orchestrator.errors import ModelError, PictureError, RequestError
+from orchestrator.gateway import errors
+from orchestrator.gateway.http.problem_details import KINDS, anchor_of, headers_of, problem
+from orchestrator.gateway.errors import Full, NotServed, Outcome, outcome_of
+
+
+def test_a_problem_says_what_kind_it_is_and_what_it_was_here() -> None:
+    assert problem(outcome_of(PictureError("wanted a picture, got none"))) == {
+        "type": "/docs#problem-picture",
+        "title": "The picture cannot be used",
+        "status": 400,
+        "detail": "wanted a picture, got none",
+        "reason": "picture",
+    }
+
+
+def test_a_problem_may_name_its_occurrence() -> None:
+    assert problem(outcome_of(PictureError("")), "/requests/7")["instance"] == "/requests/7"
+
+
+def test_a_type_is_a_reference_without_blanks() -> None:
+    assert problem(outcome_of(NotServed("")))["type"] == "/docs#problem-not-served"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "title"),
+    [
+        pytest.param(Outcome(405, "UNIMPLEMENTED", "other"), "Method Not Allowed", id="reason"),
+        pytest.param(outcome_of(RequestError("")), "Bad Request", id="not with this status"),
+        pytest.param(Outcome(499, "CANCELLED", "cancelled"), "The call failed", id="not HTTP's"),
+    ],
+)
+def test_a_kind_that_is_not_described_has_https_title(outcome: Outcome, title: str) -> None:
+    told = problem(outcome)
+    assert (told["type"], told["title"]) == ("about:blank", title)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, id=kind.__name__) for kind in errors.Refusal.__subclasses__()],
+)
+def test_every_refusal_is_described(kind: type[errors.Refusal]) -> None:
+    outcome = outcome_of(kind("wanted one thing, got another"))
+    assert problem(outcome)["type"] == f"/docs#{anchor_of(outcome.reason)}"
+
+
+def test_a_models_failure_is_described() -> None:
+    assert problem(outcome_of(ModelError("")))["type"] == "/docs#problem-model"
+
+
+def test_no_two_kinds_have_one_anchor() -> None:
+    assert len({anchor_of(reason) for reason in KINDS}) == len(KINDS)
+
+
+def test_an_answer_without_a_time_to_wait_has_no_headers() -> None:
+    assert headers_of(outcome_of(PictureError(""))) == {}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "header"),
+    [
+        pytest.param(0.0, "0", id="at once"),
+        pytest.param(0.01, "1", id="rounded up"),
+        pytest.param(2.0, "2", id="whole"),
+    ],
+)
+def test_whole_seconds_are_told(seconds: float, header: str) -> None:
+    assert headers_of(outcome_of(Full("", seconds))) == {"Retry-After": header}
+
+
+def test_who_lacks_a_key_is_told_how_to_send_one() -> None:
+    assert headers_of(outcome_of(errors.Unauthenticated(""))) == {"WWW-Authenticate": "Bearer"}

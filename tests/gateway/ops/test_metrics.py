@@ -1,0 +1,207 @@
+"""Every call is counted, over all processes of a gateway, and no caller makes a label."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchestrator.gateway.policy.admission import Counts
+from orchestrator.gateway.ops.audit import Entry
+from orchestrator.gateway.ops.metrics import CONTENT_TYPE, FRONTS, Metrics, join
+from orchestrator.gateway.errors import TooMany, outcome_of
+from tests.samples import PROJECT
+
+COUNTS = Counts(inside=5, waiting=3, in_work=2, held=7, bytes=1024)
+
+
+def make(counts: Counts = COUNTS) -> Metrics:
+    return Metrics(lambda: counts)
+
+
+def samples_of(page: bytes) -> dict[str, float]:
+    """Return a page's numbers that are not 0, by name and labels."""
+    return {
+        one.name.removeprefix("plates_gateway_") + str([*one.labels.values()]): one.value
+        for family in text_string_to_metric_families(page.decode())
+        for one in family.samples
+        if one.value
+    }
+
+
+def note_all(metrics: Metrics, front: str, entries: Iterable[Entry]) -> None:
+    for entry in entries:
+        metrics.note(front, entry)
+
+
+def test_without_a_call_nothing_is_counted() -> None:
+    assert samples_of(make(Counts(0, 0, 0, 0, 0)).render()) == {}
+
+
+def test_every_reason_is_there_before_the_first_call() -> None:
+    page = make().render().decode()
+    assert 'calls_total{front="rest",model="plate_reader",reason="rate"} 0.0\n' in page
+    assert 'calls_total{front="kserve-grpc",model="other",reason="ok"} 0.0\n' in page
+    assert 'call_seconds_count{front="kserve-http"} 0.0\n' in page
+
+
+def test_what_is_going_on_is_told_as_it_is_at_the_moment() -> None:
+    assert samples_of(make().render()) == {
+        "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024
+    }  # fmt: skip
+
+
+def test_an_answered_call_is_counted_by_front_and_model() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.note("rest", Entry("192.0.2.1", "x", "plate_recognition", ms=2500, bytes=10, plates=3))
+    counted = samples_of(metrics.render())
+    assert counted["calls_total['rest', 'plate_recognition', 'ok']"] == 1
+    assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (3, 10)
+    assert counted["call_seconds_sum['rest']"] == 2.5
+    assert "call_seconds_bucket['rest', '2.0']" not in counted
+    assert counted["call_seconds_bucket['rest', '5.0']"] == 1
+
+
+def test_a_refused_call_has_its_reason_and_no_time() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    reason = outcome_of(TooMany("too many")).reason
+    metrics.note("kserve-grpc", Entry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
+    assert samples_of(metrics.render()) == {"calls_total['kserve-grpc', 'plate_reader', 'rate']": 1}
+
+
+def test_a_key_is_counted_by_its_name_and_an_address_by_nothing() -> None:
+    metrics = make()
+    note_all(metrics, "rest", [Entry("key:north", "x"), Entry("192.0.2.1", "x")])
+    assert samples_of(metrics.render())["calls_by_key_total['north', 'ok']"] == 1
+    assert b"192.0.2.1" not in metrics.render()
+
+
+def test_connections_and_lost_lines_are_counted_by_who_knows_them() -> None:
+    metrics = make(Counts(0, 0, 0, 0, 0))
+    metrics.connections.set(4)
+    metrics.connections_dropped.inc(2)
+    metrics.audit_lost.inc()
+    assert samples_of(metrics.render()) == {
+        "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param([Entry("a", "x", str(i)) for i in range(3000)], id="models"),
+        pytest.param([Entry("a", "x", reason=str(i)) for i in range(3000)], id="reasons"),
+        pytest.param([Entry(f"10.0.{i}.1", "x") for i in range(3000)], id="addresses"),
+        pytest.param([Entry("a", str(i), id=str(i)) for i in range(3000)], id="texts"),
+    ],
+)
+def test_no_caller_makes_a_label(entries: list[Entry]) -> None:
+    metrics = make()
+    fewest = metrics.render().count(b"\n")
+    note_all(metrics, "rest", entries)
+    assert metrics.render().count(b"\n") <= fewest + 1  # other's
+
+
+def test_fronts_that_are_none_are_other() -> None:
+    metrics = make()
+    metrics.note("smtp", Entry("a", "x"))
+    assert samples_of(metrics.render())["calls_total['other', 'other', 'ok']"] == 1
+
+
+def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
+    metrics = make()
+    note_all(metrics, "rest", [Entry(f"key:k{number}", "x") for number in range(3000)])
+    note_all(metrics, "rest", [Entry("key:k0", "x")])
+    counted = samples_of(metrics.render())
+    by_key = {name: one for name, one in counted.items() if name.startswith("calls_by_key")}
+    assert (len(by_key), by_key["calls_by_key_total['other', 'ok']"]) == (1001, 2000)
+    assert by_key["calls_by_key_total['k0', 'ok']"] == 2
+
+
+def test_two_gateways_in_one_process_share_nothing() -> None:
+    one, other = make(), make()
+    one.note("rest", Entry("a", "x"))
+    assert "calls_total['rest', 'other', 'ok']" not in samples_of(other.render())
+
+
+def test_the_page_says_what_it_is() -> None:
+    assert CONTENT_TYPE == "text/plain; version=0.0.4; charset=utf-8"
+    assert FRONTS == ("kserve-http", "kserve-grpc", "rest")
+
+
+TRITONS = b"""# HELP nv_inference_count Number of inferences
+# TYPE nv_inference_count counter
+nv_inference_count{model="yolo",version="1"} 7
+# HELP plates_found_total Plates found.
+# TYPE plates_found_total counter
+plates_found_total 3
+"""
+CLASH = b"""# HELP plates_gateway_plates_total Not ours.
+# TYPE plates_gateway_plates_total counter
+plates_gateway_plates_total{a="b"} 9"""
+
+
+@pytest.mark.parametrize("tritons", [TRITONS, CLASH + b"\n" + TRITONS, TRITONS + CLASH])
+def test_both_pages_are_one(tritons: bytes) -> None:
+    ours = make().render()
+    assert join(ours, tritons) == ours + TRITONS
+
+
+@pytest.mark.parametrize("tritons", [b"", CLASH])
+def test_without_tritons_page_ours_is_told(tritons: bytes) -> None:
+    assert join(b"plates_gateway_inside 1.0\n", tritons) == b"plates_gateway_inside 1.0\n"
+
+
+def test_a_page_without_its_last_newline_is_whole() -> None:
+    assert join(b"", b"nv_x 1") == b"nv_x 1\n"
+
+
+GATEWAY = """
+import os, sys
+from orchestrator.gateway.policy.admission import Counts
+from orchestrator.gateway.ops.audit import Entry
+from orchestrator.gateway.ops.metrics import Metrics
+
+metrics = Metrics(lambda: Counts(1, 0, 0, 0, 0))
+metrics.note("rest", Entry("key:north", "x", "plate_reader", ms=50, bytes=10, plates=2))
+metrics.connections.set(3)
+metrics.refresh()
+"""
+
+
+def gateway(folder: Path, code: str) -> bytes:
+    """Run one process of a gateway that had one call; return what it says at last."""
+    return subprocess.run(
+        [sys.executable, "-c", GATEWAY + code],
+        env=os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)},
+        cwd=PROJECT,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+
+
+def test_any_process_tells_the_sums_of_all(tmp_path: Path) -> None:
+    gateway(tmp_path, "")
+    page = gateway(tmp_path, "sys.stdout.buffer.write(metrics.render())")
+    counted = samples_of(page)
+    assert counted["calls_total['rest', 'plate_reader', 'ok']"] == 2
+    assert counted["calls_by_key_total['north', 'ok']"] == 2
+    assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (4, 20)
+    assert counted["call_seconds_bucket['rest', '0.05']"] == 2
+    assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
+    families = [one.name for one in text_string_to_metric_families(page.decode())]
+    assert len(families) == len(set(families))
+
+
+def test_the_names_are_the_same_for_one_process_and_several(tmp_path: Path) -> None:
+    several = gateway(tmp_path, "sys.stdout.buffer.write(metrics.render())")
+    alone = make()
+    alone.note("rest", Entry("key:north", "x", "plate_reader"))
+    assert names_of(several) == names_of(alone.render())
+
+
+def names_of(page: bytes) -> dict[str, str]:
+    return {one.name: one.type for one in text_string_to_metric_families(page.decode())}

@@ -1,0 +1,312 @@
+"""Order of waiting calls, and delays of rejections."""
+
+import asyncio
+
+import pytest
+
+from orchestrator.gateway.policy.admission import Admission, Counts
+from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
+from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.errors import Evicted, Full
+from tests.gateway.stories import (
+    NOTHING,
+    Clock,
+    Story,
+    admission,
+    client,
+    enter,
+    play,
+    settle,
+)
+
+
+def test_turns_come_by_priority_and_arrival() -> None:
+    async def told() -> None:
+        story = Story(waiting=4)
+        tasks = [
+            await story.start(*one)
+            for one in [
+                ("first", ARCHIVE), ("archive", ARCHIVE), ("a", USUAL), ("gate", GATE), ("b", USUAL)
+            ]
+        ]  # fmt: skip
+        assert story.began == ["first"]
+        assert story.admission.counts() == Counts(5, waiting=4, in_work=1, held=0, bytes=0)
+        await story.finish(*tasks)
+        assert story.began == ["first", "gate", "a", "b", "archive"]
+        assert story.admission.counts() == NOTHING
+
+    play(told())
+
+
+def test_as_many_are_in_work_as_may_be() -> None:
+    async def told() -> None:
+        story = Story(calls=2)
+        tasks = [await story.start(name) for name in "abc"]
+        assert story.began == ["a", "b"]
+        await story.finish(*tasks)
+        assert story.ended == ["a", "b", "c"]
+
+    play(told())
+
+
+def test_nobody_waits_for_ever() -> None:
+    async def told() -> None:
+        story = Story(wait_s=0.001)
+        first, late = await story.start("first"), await story.start("late")
+        with pytest.raises(Full, match=r"turn did not come within 0\.001 s") as refused:
+            await late
+        assert refused.value.retry_after_s == 1.0
+        assert story.admission.counts() == Counts(1, waiting=0, in_work=1, held=0, bytes=0)
+        assert await story.finish(first) == [None]
+
+    play(told())
+
+
+def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
+    async def told() -> None:
+        story = Story(waiting=3)
+        work = await story.start("work", ARCHIVE)
+        waiting = [
+            await story.start(*one) for one in [("x", ARCHIVE), ("y", ARCHIVE), ("z", USUAL)]
+        ]
+        gate = await story.start("gate", GATE)
+        with pytest.raises(Evicted, match="a call of better priority took the place"):
+            await waiting[1]
+        assert story.admission.counts() == Counts(4, waiting=3, in_work=1, held=0, bytes=0)
+        await story.finish(work, gate, waiting[0], waiting[2])
+        assert story.ended == ["work", "gate", "z", "x"]
+
+    play(told())
+
+
+def test_each_gate_takes_another_place() -> None:
+    async def told() -> None:
+        story = Story()
+        work = await story.start("work", ARCHIVE)
+        waiting = [await story.start("x", ARCHIVE), await story.start("y", ARCHIVE)]
+        gates = [
+            asyncio.create_task(story.call(client(name, priority=GATE), 0)) for name in ("g", "h")
+        ]
+        refused = await asyncio.gather(*waiting, return_exceptions=True)
+        assert [type(one) for one in refused] == [Evicted, Evicted]
+        await story.finish(work, *gates)
+        assert story.ended == ["work", "g", "h"]
+
+    play(told())
+
+
+@pytest.mark.parametrize(
+    ("priority", "others"),
+    [pytest.param(GATE, GATE, id="equal"), pytest.param(ARCHIVE, USUAL, id="worse")],
+)
+def test_only_a_better_priority_takes_a_place(priority: int, others: int) -> None:
+    async def told() -> None:
+        story = Story()
+        tasks = [await story.start(name, others) for name in "abc"]
+        with pytest.raises(Full, match="all places are taken"):
+            await (await story.start("late", priority))
+        assert await story.finish(*tasks) == [None, None, None]
+
+    play(told())
+
+
+def test_a_call_in_work_or_between_its_steps_keeps_its_place() -> None:
+    async def told() -> None:
+        story = Story(waiting=1)
+        work = await story.start("work", ARCHIVE)
+        between = client("between", priority=ARCHIVE)
+        with enter(story.admission, between, 0), pytest.raises(Full, match="all places are taken"):
+            await (await story.start("gate", GATE))
+        assert await story.finish(work) == [None]
+
+    play(told())
+
+
+def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
+    async def told() -> None:
+        story = Story(waiting=10)
+        work = await story.start("work", ARCHIVE)
+        small, *large = [
+            await story.start(name, ARCHIVE, size)
+            for name, size in [("s", 10), ("l", MIB // 2), ("m", MIB // 4)]
+        ]
+        gate = await story.start("gate", GATE, MIB - 10)
+        refused = await asyncio.gather(*large, return_exceptions=True)
+        assert [type(one) for one in refused] == [Evicted, Evicted]
+        assert story.admission.counts() == Counts(3, waiting=2, in_work=1, held=0, bytes=MIB)
+        assert await story.finish(work, small, gate) == [None, None, None]
+
+    play(told())
+
+
+def test_nobody_loses_a_place_in_vain() -> None:
+    async def told() -> None:
+        story = Story()
+        work = await story.start("work", ARCHIVE, MIB // 2)
+        waiting = await story.start("x", ARCHIVE, 10)
+        with pytest.raises(Full, match="memory for bodies"):
+            await (await story.start("gate", GATE, MIB))
+        assert await story.finish(work, waiting) == [None, None]
+
+    play(told())
+
+
+def test_a_lost_place_has_no_further_turn() -> None:
+    async def turns(admitting: Admission, place: Place) -> None:
+        async with admitting.turn(place):
+            pytest.fail("a call without a place has a turn")
+
+    async def told() -> None:
+        admitting = admission()
+        with enter(admitting, client(), 0) as place:
+            pass
+        with pytest.raises(Full, match="took the place"):
+            await turns(admitting, place)
+        assert admitting.counts() == NOTHING
+
+    play(told())
+
+
+@pytest.mark.parametrize("steps", range(12))
+@pytest.mark.parametrize("name", ["work", "next", "last"])
+def test_a_cancelled_call_never_takes_a_slot_with_it(steps: int, name: str) -> None:
+    """Cancel each of three calls, so many steps of the loop after the first slot is passed on."""
+
+    async def told() -> None:
+        story = Story()
+        tasks = {one: asyncio.create_task(story.call(client(one), 0)) for one in order}
+        await step(before)
+        story.done.set()
+        await step(steps - before)
+        tasks[name].cancel()
+        await asyncio.gather(*tasks.values(), return_exceptions=True)
+        assert set(story.ended) >= {*order} - {name}
+        assert story.admission.counts() == NOTHING
+        await story.start("after")
+        assert story.ended[-1] == "after"
+
+    order, before = ["work", "next", "last"], min(steps, 4)
+    play(told())
+
+
+async def step(times: int) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
+    async def told() -> None:
+        story = Story()
+        with enter(story.admission, client("work"), 0) as place:
+            async with story.admission.turn(place):
+                both = await story.start("both"), await story.start("next")
+            both[0].cancel()  # it was given the slot and does not know yet
+        await settle()
+        assert story.began == ["next"]
+        assert [type(one) for one in await story.finish(*both)] == [
+            asyncio.CancelledError, type(None)
+        ]  # fmt: skip
+        assert story.admission.counts() == NOTHING
+
+    play(told())
+
+
+def test_a_slot_passes_over_a_call_that_is_being_cancelled() -> None:
+    async def told() -> None:
+        story = Story()
+        with enter(story.admission, client("work"), 0) as place:
+            async with story.admission.turn(place):
+                both = await story.start("both"), await story.start("next")
+                both[0].cancel()  # before the slot is free
+        await settle()
+        assert story.began == ["next"]
+        await story.finish(*both)
+        assert story.admission.counts() == NOTHING
+
+    play(told())
+
+
+def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
+    async def told() -> None:
+        story = Story(waiting=1)
+        work, waiting = await story.start("work"), await story.start("waiting", ARCHIVE)
+        gate = asyncio.create_task(story.call(client("gate", priority=GATE), 0))
+        await step(1)
+        waiting.cancel()
+        ends = await story.finish(work, waiting, gate)
+        assert [type(one) for one in ends] == [type(None), asyncio.CancelledError, type(None)]
+        assert story.admission.counts() == NOTHING
+
+    play(told())
+
+
+class Sleeper:
+    """Sleeps until it is woken, and keeps for how long it was to sleep."""
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self.wake = asyncio.Event()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        await self.wake.wait()
+
+
+async def refuse(admitting: Admission, times: int, clients: int = 1) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.create_task(admitting.hold(f"c{i % clients}")) for i in range(times)]
+    await settle()
+    return tasks
+
+
+def test_the_first_refusals_of_a_second_are_told_at_once() -> None:
+    async def told() -> None:
+        clock, sleeper = Clock(), Sleeper()
+        admitting = Admission(Limits(calls=1), clock, sleeper)
+        tasks = await refuse(admitting, 22)
+        assert [task.done() for task in tasks] == [True] * 20 + [False] * 2
+        assert (sleeper.asked, admitting.counts().held) == ([1.0, 1.0], 2)
+        clock.now += 1
+        assert [task.done() for task in await refuse(admitting, 20)] == [True] * 20
+        sleeper.wake.set()
+        await asyncio.gather(*tasks)
+        assert admitting.counts() == NOTHING
+
+    play(told())
+
+
+def test_no_more_than_2000_are_held() -> None:
+    async def told() -> None:
+        admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
+        tasks = await refuse(admitting, 20 + 2000 + 3, clients=50)
+        assert [task.done() for task in tasks] == [True] * 20 + [False] * 2000 + [True] * 3
+        sleeper.wake.set()
+        await asyncio.gather(*tasks)
+
+    play(told())
+
+
+def test_one_client_has_at_most_50_refusals_held() -> None:
+    async def told() -> None:
+        admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
+        greedy = await refuse(admitting, 20 + 50 + 3)
+        assert [task.done() for task in greedy] == [True] * 20 + [False] * 50 + [True] * 3
+        other = asyncio.create_task(admitting.hold("other"))
+        await settle()
+        assert not other.done()
+        sleeper.wake.set()
+        await asyncio.gather(*greedy, other)
+        assert admitting.counts() == NOTHING
+
+    play(told())
+
+
+def test_a_held_caller_who_hangs_up_is_held_no_more() -> None:
+    async def told() -> None:
+        admitting = Admission(Limits(calls=1), Clock(), Sleeper())
+        tasks = await refuse(admitting, 21)
+        tasks[-1].cancel()
+        await settle()
+        assert admitting.counts().held == 0
+
+    play(told())

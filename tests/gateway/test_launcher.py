@@ -1,0 +1,174 @@
+"""The gateway's processes, with small programs in their place."""
+
+import errno
+import json
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.gateway import launcher
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.supervisor.ports import free_ports
+from tests.waiting import until
+
+LISTENS = """
+import json, os, resource, signal, socket, sys
+options = json.loads(sys.stdin.readline())
+servers = []
+for name in ("http", "grpc", "metrics"):
+    if options[name]:
+        family = socket.AF_INET6 if ":" in options[name]["host"] else socket.AF_INET
+        server = socket.socket(family)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        server.bind((options[name]["host"], options[name]["port"]))
+        server.listen()
+        servers.append(server)
+about = {
+    "cores": resource.getrlimit(resource.RLIMIT_CORE),
+    "key": os.environ.get("PLATES_ADMIN_KEY"),
+    "folder": os.getcwd(),
+    "session": os.getsid(0) == os.getpid(),
+}
+with open(os.path.join(os.path.dirname(options["audit"]), str(os.getpid())), "w") as file:
+    json.dump(about, file)
+"""
+ENDS_WHEN_TOLD = LISTENS + "signal.pause()"
+NEVER_ENDS = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + (
+    LISTENS + "while True: signal.pause()"
+)
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> GatewayOptions:
+    http, grpc, metrics = free_ports(3)
+    return GatewayOptions(
+        http=Address("0.0.0.0", http),
+        grpc=Address("::1", grpc),
+        metrics=Address("127.0.0.1", metrics),
+        audit=tmp_path / "audit",
+        processes=2,
+    )
+
+
+@pytest.fixture
+def gateway(options: GatewayOptions, monkeypatch) -> Iterator[Gateway]:
+    monkeypatch.setenv("PLATES_ADMIN_KEY", "gate")
+    started = start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    yield started
+    started.stop(timeout_s=0)
+
+
+def exit_codes(gateway: Gateway) -> list[int | None]:
+    return [worker.process.returncode for worker in gateway.workers]
+
+
+def test_as_many_run_as_were_asked_for(gateway: Gateway, tmp_path: Path) -> None:
+    assert gateway.tend()
+    until(lambda: len(list(tmp_path.iterdir())) == 2, "both to listen")
+    assert {int(file.name) for file in tmp_path.iterdir()} == {
+        worker.process.pid for worker in gateway.workers
+    }
+
+
+def test_a_process_has_no_secrets_no_core_dumps_and_a_session(gateway, tmp_path: Path) -> None:
+    until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()), "one to listen")
+    told = next(file for file in tmp_path.iterdir() if file.stat().st_size)
+    assert json.loads(told.read_text()) == {
+        "cores": [1, 1],
+        "key": None,
+        "folder": str(launcher.PACKAGES),
+        "session": True,
+    }
+
+
+def test_a_gateway_ends_when_it_is_stopped(gateway: Gateway) -> None:
+    gateway.stop()
+    assert not gateway.tend()
+    assert exit_codes(gateway) == [-signal.SIGTERM] * 2
+    gateway.stop()  # as often as one likes
+
+
+def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway) -> None:
+    gateway.workers[1].process.kill()
+    until(lambda: not gateway.tend(), "a dead process to be seen")
+
+
+def test_a_gateway_that_somebody_stopped_is_not_whole(gateway: Gateway) -> None:
+    assert gateway.tend()
+    gateway.workers[0].process.send_signal(signal.SIGSTOP)
+    until(lambda: not gateway.tend(), "a stopped process to be seen")
+
+
+def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:
+    gateway = start(replace(options, processes=1), [sys.executable, "-c", NEVER_ENDS])
+    gateway.stop(timeout_s=0)
+    assert exit_codes(gateway) == [-signal.SIGKILL]
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        pytest.param(
+            "import sys; print('Traceback', file=sys.stderr); sys.exit('gateway: no such file')",
+            "no such file",
+            id="a-sentence",
+        ),
+        pytest.param(
+            "import sys; print('first', file=sys.stderr); sys.exit('second')",
+            "first second",
+            id="lines",
+        ),
+        pytest.param("raise SystemExit(3)", "it left no message (exit status 3)", id="nothing"),
+    ],
+)
+def test_a_process_that_ends_is_told_once(options, caplog, code: str, message: str) -> None:
+    with caplog.at_level(logging.WARNING), pytest.raises(ServerError) as raised:
+        start(options, [sys.executable, "-c", code])
+    assert str(raised.value) == f"gateway: ended while starting: {message}"
+    assert caplog.messages == []
+
+
+def test_processes_that_run_are_ended_when_another_cannot_be(options, monkeypatch) -> None:
+    begun: list[launcher.Worker] = []
+    folders: list[Path] = []
+
+    def launch(command, options, counts, launch=launcher.launch) -> launcher.Worker:
+        if begun:
+            raise OSError(errno.ENOMEM, "Cannot allocate memory")
+        begun.append(launch(command, options, counts))
+        folders.append(counts.folder)
+        return begun[0]
+
+    monkeypatch.setattr(launcher, "launch", launch)
+    with pytest.raises(OSError, match="Cannot allocate memory"):
+        start(options, [sys.executable, "-c", ENDS_WHEN_TOLD])
+    assert not begun[0].is_running()
+    assert not folders[0].exists()
+
+
+def test_a_program_that_cannot_be_run_is_told(options) -> None:
+    with pytest.raises(ServerError, match=r"^gateway: /nowhere cannot be run: No such file or"):
+        start(options, ["/nowhere"])
+
+
+def test_what_a_process_says_while_it_starts_is_shown_when_it_has(options, caplog) -> None:
+    code = "import sys; print('no IPv6 here', file=sys.stderr)\n" + ENDS_WHEN_TOLD
+    with caplog.at_level(logging.WARNING):
+        gateway = start(replace(options, processes=1), [sys.executable, "-c", code])
+        gateway.stop()
+        until(lambda: caplog.messages, "what it said")
+    assert caplog.messages == ["no IPv6 here"]
+
+
+def test_a_gateway_that_does_not_listen_is_given_up(gateway: Gateway) -> None:
+    (port,) = free_ports(1)
+    elsewhere = replace(gateway, options=replace(gateway.options, http=Address("127.0.0.1", port)))
+    with pytest.raises(ServerError, match=f"^gateway: does not listen at 127.0.0.1:{port} within"):
+        elsewhere.wait_until_listening(timeout_s=0)

@@ -1,0 +1,276 @@
+"""Calls are sent again while Triton is away, but not those that bring its workers down."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Callable, Coroutine
+
+import pytest
+
+from orchestrator.contract import PROBE, unmark
+from orchestrator.errors import ModelError, RequestError, ServerError
+from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.gateway.upstream.backoff import LONGEST_S
+from orchestrator.gateway.errors import Harmful, Late
+from orchestrator.gateway.upstream.retry import Repeats, print_of
+from tests.gateway.stories import settle
+
+AWAY = ServerError("away")
+
+
+def call(picture: bytes = b"picture", **fields: object) -> Call:
+    tensor = Tensor("encoded_image", "BYTES", (1,), picture)
+    return Call("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
+
+
+class Triton:
+    """Fails as often as it was told, then answers; a picture `bad` brings each worker down."""
+
+    def __init__(self, *outcomes: Exception) -> None:
+        self.outcomes = [*outcomes]
+        self.sent: list[str] = []
+        self.within_s: list[float] = []
+        self.now = 0.0
+        self.pauses: list[float] = []
+        self.repeats = Repeats(self.send, 30.0, lambda: self.now, self.sleep)
+
+    async def send(self, call: Call, within_s: float) -> Answer:
+        self.sent.append(call.id)
+        self.within_s.append(within_s)
+        if call.inputs[0].data == b"bad":
+            self.repeats.blame([call.id], "hung for 2.5 s")
+            raise AWAY
+        if self.outcomes:
+            raise self.outcomes.pop(0)
+        return Answer(call.model, "1", call.id, ())
+
+    async def sleep(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.now += seconds
+
+    def ask(self, asked: Call, within_s: float = 60.0) -> Answer:
+        return asyncio.run(self.repeats.infer(asked, within_s))
+
+
+class Time:
+    """Passes at once for several tasks that sleep."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
+        await woken
+
+    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
+        together = asyncio.gather(*tasks)
+        await settle()
+        while not together.done():
+            self.now, _, woken = heapq.heappop(self._sleepers)
+            woken.set_result(None)
+            await settle()
+        await together
+
+
+def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
+    triton = Triton()
+    assert triton.ask(call()).id == "gate-7"
+    assert [unmark(one) for one in triton.sent] == ["gate-7"]
+    assert triton.repeats.count == 0
+
+
+def test_no_two_calls_have_one_id_where_triton_sees_them() -> None:
+    triton = Triton()
+    triton.ask(call())
+    triton.ask(call())
+    assert len({*triton.sent}) == 2
+
+
+def test_a_health_check_keeps_its_id() -> None:
+    triton = Triton()
+    triton.ask(call(id=PROBE))
+    assert triton.sent == [PROBE]
+
+
+def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
+    triton = Triton(*[AWAY] * 6)
+    assert triton.ask(call()).id == "gate-7"
+    assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
+    assert len({*triton.sent}) == 7
+    assert triton.repeats.count == 6
+    assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
+
+
+def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together() -> None:
+    callers, back_at_s = 16, 4.0
+    time, sent_at, answered_at = Time(), [], []
+
+    async def send(asked: Call, _within_s: float) -> Answer:
+        sent_at.append(time.now)
+        if time.now < back_at_s:
+            raise AWAY
+        return Answer(asked.model, "1", asked.id, ())
+
+    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
+
+    async def ask() -> None:
+        await repeats.infer(call(), 60.0)
+        answered_at.append(time.now)
+
+    asyncio.run(time.pass_for(*(ask() for _ in range(callers))))
+    assert len(answered_at) == callers
+    assert max(answered_at) <= back_at_s + 2 * LONGEST_S
+    in_vain = sum(at < back_at_s for at in sent_at)
+    assert in_vain < callers * 5 + back_at_s / LONGEST_S  # each on its own: 16 * 23
+
+
+@pytest.mark.parametrize("fault", [RequestError("no picture"), ModelError("failed")])
+def test_what_another_try_does_not_mend_is_told_at_once(fault: Exception) -> None:
+    triton = Triton(fault)
+    with pytest.raises(type(fault)):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+@pytest.mark.parametrize(
+    ("within_s", "longest_s"),
+    [pytest.param(60.0, 30.0, id="the service's"), pytest.param(1.0, 1.0, id="the caller's")],
+)
+def test_a_call_is_given_up_within_its_time(within_s: float, longest_s: float) -> None:
+    triton = Triton(*[AWAY] * 1000)
+    with pytest.raises(ServerError):
+        triton.ask(call(), within_s)
+    assert longest_s - 0.5 < triton.now <= longest_s
+
+
+def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
+    triton = Triton(AWAY)
+    triton.repeats.end()
+    with pytest.raises(ServerError):
+        triton.ask(call())
+    assert len(triton.sent) == 1
+
+
+def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None:
+    triton = Triton()
+    with pytest.raises(Harmful, match=r"ended 2 workers.*hung for 2\.5 s"):
+        triton.ask(call(b"bad"))
+    assert len(triton.sent) == 2
+    with pytest.raises(Harmful):
+        triton.ask(call(b"bad", id="another"))
+    assert len(triton.sent) == 2
+    assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
+
+
+def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
+    triton = Triton(AWAY, AWAY)
+
+    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+        if triton.outcomes:
+            triton.repeats.blame([asked.id[-160:]], "SIGSEGV")  # what a heartbeat keeps of it
+        return await triton.send(asked, within_s)
+
+    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    with pytest.raises(Harmful):
+        triton.ask(call(id="x" * 500))
+
+
+def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() -> None:
+    triton = Triton(AWAY, AWAY)
+    triton.repeats.blame(["a caller of Triton itself", ""], "SIGSEGV")
+    triton.repeats.blame([""], "SIGSEGV")
+    assert triton.ask(call(id=PROBE)).id == PROBE
+
+
+def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
+    async def send(asked: Call, _within_s: float) -> Answer:
+        if asked.inputs[0].data not in seen:
+            seen.add(asked.inputs[0].data)
+            repeats.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        await asyncio.Event().wait()  # the first suspect never comes back
+        raise AssertionError
+
+    async def told() -> None:
+        first = asyncio.create_task(repeats.infer(call(b"a"), 60))
+        await settle()
+        with pytest.raises(Late, match="another call is tried alone"):
+            await repeats.infer(call(b"b"), 0.2)
+        first.cancel()
+
+    seen: set[bytes] = set()
+    repeats = Repeats(send, 30.0, sleep=lambda _: asyncio.sleep(0))
+    asyncio.run(told())
+
+
+def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
+    triton = Triton(AWAY)
+
+    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+        if triton.outcomes:
+            triton.repeats.blame([asked.id], "SIGSEGV")
+        return await triton.send(asked, within_s)
+
+    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    assert triton.ask(call()).id == "gate-7"
+    triton.outcomes = [AWAY]
+    assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
+    assert len(triton.sent) == 4
+
+
+def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too() -> None:
+    triton = Triton(Late("1 s"), Late("1 s"), Late("1 s"))
+    for _ in range(2):
+        with pytest.raises(Late):
+            triton.ask(call(), 1.0)
+        triton.repeats.blame([triton.sent[-1]], "hung for 2.5 s")
+    with pytest.raises(Harmful):
+        triton.ask(call(), 1.0)
+    with pytest.raises(Late):
+        triton.ask(call(b"pictura"), 1.0)
+
+
+def test_suspected_calls_are_sent_one_at_a_time() -> None:
+    at_once: list[int] = []
+    under_way: set[str] = set()
+    seen: set[bytes] = set()
+
+    async def send(asked: Call, _within_s: float) -> Answer:
+        picture = asked.inputs[0].data
+        if picture not in seen:
+            seen.add(picture)
+            repeats.blame([asked.id], "SIGSEGV")
+            raise AWAY
+        under_way.add(asked.id)
+        at_once.append(len(under_way))
+        await time.sleep(0.05)
+        under_way.remove(asked.id)
+        return Answer(asked.model, "1", asked.id, ())
+
+    time = Time()
+    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
+
+    async def ask(picture: bytes) -> None:
+        await repeats.infer(call(picture), 60)
+
+    asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
+    assert at_once == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        pytest.param(lambda: call(), True, id="the same again"),
+        pytest.param(lambda: call(id="other"), True, id="id"),
+        pytest.param(lambda: call(outputs=("texts",)), True, id="outputs"),
+        pytest.param(lambda: call(b"pictura"), False, id="picture"),
+        pytest.param(lambda: call(parameters={"max_plates": 1}), False, id="parameters"),
+    ],
+)
+def test_a_fingerprint_is_that_of_picture_and_parameters(
+    change: Callable[[], Call], is_same: bool
+) -> None:
+    assert (print_of(change()) == print_of(call())) is is_same

@@ -1,0 +1,118 @@
+"""Fewer calls go to Triton while workers start."""
+
+import asyncio
+
+import pytest
+
+from orchestrator.gateway.upstream import start_throttle
+from orchestrator.gateway.upstream.start_throttle import LONGEST_S, Easing
+from tests.gateway.stories import Clock, settle
+
+CALLS = 16
+
+
+class Story:
+    """Calls that stay with Triton until they are let go."""
+
+    def __init__(self, calls: int = CALLS) -> None:
+        self.clock = Clock()
+        self.easing = Easing(calls, self.clock)
+        self.at_once = 0
+        self._go = asyncio.Event()
+
+    async def call(self) -> None:
+        async with self.easing.turn():
+            self.at_once += 1
+            await self._go.wait()
+            self.at_once -= 1
+
+    async def most(self) -> int:
+        """Return how many of many calls are with Triton before any is answered."""
+        calls = [asyncio.create_task(self.call()) for _ in range(2 * CALLS)]
+        await settle()
+        most = self.at_once
+        self._go.set()
+        await asyncio.gather(*calls)
+        self._go.clear()
+        assert self.at_once == 0
+        return most
+
+
+def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
+    async def story() -> list[int]:
+        one = Story()
+        seen = [await one.most()]
+        one.easing.begin("yolo", is_last=False)
+        seen.append(await one.most())
+        one.easing.begin("stn", is_last=True)
+        seen.append(await one.most())
+        one.easing.end("stn")
+        seen.append(await one.most())
+        one.easing.end("yolo")
+        return [*seen, await one.most()]
+
+    assert asyncio.run(story()) == [2 * CALLS, CALLS // 4, CALLS // 8, CALLS // 4, 2 * CALLS]
+
+
+@pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
+def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
+    async def story() -> list[int]:
+        one = Story(calls)
+        one.easing.begin("yolo", is_last=False)
+        seen = [await one.most()]
+        one.easing.begin("yolo", is_last=True)
+        return [*seen, await one.most()]
+
+    assert asyncio.run(story()) == [few, fewest]
+
+
+def test_another_triton_has_all_its_workers() -> None:
+    async def story() -> int:
+        one = Story()
+        one.easing.begin("yolo", is_last=False)
+        one.easing.begin("stn", is_last=True)
+        one.easing.end_all()
+        return await one.most()
+
+    assert asyncio.run(story()) == 2 * CALLS
+
+
+def test_a_start_that_nobody_tells_the_end_of_holds_calls_back_for_a_while() -> None:
+    async def story() -> int:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        one.clock.now += LONGEST_S + 1
+        return await one.most()
+
+    assert asyncio.run(story()) == 2 * CALLS
+
+
+def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start_throttle, "WAIT_S", 0.01)
+
+    async def story() -> None:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
+        await settle()
+        async with one.easing.turn():
+            assert one.at_once == len(hung)
+        assert await one.most() == len(hung)
+        await asyncio.gather(*hung)
+
+    asyncio.run(story())
+
+
+def test_a_caller_who_leaves_takes_no_turn_along() -> None:
+    async def story() -> None:
+        one = Story()
+        one.easing.begin("stn", is_last=True)
+        callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
+        await settle()
+        for caller in callers:
+            caller.cancel()
+        await asyncio.gather(*callers, return_exceptions=True)
+        one.at_once = 0
+        assert await one.most() == CALLS // 8
+
+    asyncio.run(story())

@@ -1,0 +1,154 @@
+import io
+import struct
+
+import pytest
+from PIL import Image
+
+from orchestrator.errors import PictureError
+from orchestrator.imaging.headers import Header, check_file, check_pixels
+
+MOST = 1_000_000
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def encoded(encoding: str, *, pictures: int = 1, **options: object) -> bytes:
+    colours = ("black", "white", "red")[:pictures]
+    first, *others = (Image.new("RGB", (30, 20), colour) for colour in colours)
+    animation = {"save_all": True, "append_images": others} if others else {}
+    file = io.BytesIO()
+    first.save(file, encoding, **animation, **options)
+    return file.getvalue()
+
+
+def chunk(kind: bytes, content: bytes = b"") -> bytes:
+    """A chunk of a PNG; nobody looks at its checksum."""
+    return struct.pack(">I", len(content)) + kind + content + b"sum!"
+
+
+IHDR = chunk(b"IHDR", struct.pack(">II5x", 30, 20))
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(encoded("JPEG"), id="JPEG"),
+        pytest.param(encoded("JPEG", exif=b"Exif\0\0" + b"\xff" * 5000), id="JPEG with EXIF"),
+        pytest.param(encoded("PNG"), id="PNG"),
+        pytest.param(PNG + IHDR + chunk(b"acTL", struct.pack(">II", 1, 0)) + chunk(b"IDAT"),
+                     id="PNG of one frame"),
+        pytest.param(encoded("WEBP"), id="lossy WebP"),
+        pytest.param(encoded("WEBP", lossless=True), id="lossless WebP"),
+        pytest.param(encoded("WEBP", exif=b"Exif\0\0MM"), id="WebP with EXIF"),
+        pytest.param(encoded("BMP"), id="BMP"),
+        pytest.param(b"BM" + struct.pack("<12xIHH", 12, 30, 20), id="BMP of OS/2"),
+        pytest.param(b"BM" + struct.pack("<12xIii", 40, 30, -20), id="BMP from the top"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 9 + encoded("JPEG")[3:], id="JPEG with fill bytes"),
+    ],
+)  # fmt: skip
+def test_the_size_of_a_picture_is_in_its_header(file: bytes) -> None:
+    assert check_file(file, MOST) == Header(30, 20)
+
+
+def jpeg(*segments: bytes) -> bytes:
+    return b"\xff\xd8" + b"".join(segments) + b"\xff\xd9"
+
+
+def frame(marker: int, components: int) -> bytes:
+    content = struct.pack(">BHHB", 8, 20, 30, components) + bytes(3 * components)
+    return segment(marker, content)
+
+
+def segment(marker: int, content: bytes) -> bytes:
+    return bytes([0xFF, marker]) + struct.pack(">H", len(content) + 2) + content
+
+
+def scan(components: int) -> bytes:
+    return segment(0xDA, bytes([components]) + bytes(2 * components + 3)) + b"pixels"
+
+
+@pytest.mark.parametrize(
+    ("file", "scans", "kept_bytes"),
+    [
+        pytest.param(encoded("JPEG", progressive=True), 10, 6, id="progressive"),
+        pytest.param(jpeg(frame(0xC0, 3), scan(3), scan(3)), 1, 0, id="whole at once"),
+        pytest.param(jpeg(frame(0xC0, 3), scan(1), scan(1), scan(1)), 3, 6, id="in parts"),
+        pytest.param(jpeg(frame(0xC2, 1), scan(1)), 1, 2, id="progressive of one scan"),
+        pytest.param(jpeg(frame(0xC2, 4), *[scan(4)] * 99), 32, 8, id="too many"),
+        pytest.param(jpeg(frame(0xC2, 255), scan(1)), 1, 8, id="too many components"),
+        pytest.param(jpeg(segment(0xE1, scan(3) * 5), frame(0xC0, 3), scan(3)), 1, 0,
+                     id="those of a thumbnail"),
+        pytest.param(jpeg(frame(0xC0, 3), segment(0xFE, scan(3)), scan(1), scan(2)), 3, 6,
+                     id="one in a comment hides none"),
+        pytest.param(jpeg(frame(0xC0, 3)), 1, 6, id="none"),
+    ],
+)  # fmt: skip
+def test_the_scans_of_a_jpeg_are_counted(file: bytes, scans: int, kept_bytes: int) -> None:
+    assert check_file(file, MOST) == Header(30, 20, scans=scans, kept_bytes=kept_bytes)
+
+
+@pytest.mark.parametrize(
+    ("header", "unpacking_bytes", "passes"),
+    [
+        pytest.param(Header(100, 10), 7000, 1.0, id="one scan"),
+        pytest.param(Header(100, 10, scans=10, kept_bytes=6), 9000, 5.0, id="progressive"),
+        pytest.param(Header(100, 10, scans=1, kept_bytes=2), 7000, 1.0, id="grey"),
+        pytest.param(Header(100, 10, scans=32, kept_bytes=8), 11_000, 16.0, id="the most"),
+    ],
+)
+def test_unpacking_costs_pixels_times_scans(
+    header: Header, unpacking_bytes: int, passes: float
+) -> None:
+    assert (header.unpacking_bytes, header.passes) == (unpacking_bytes, passes)
+    assert header.unpacking_s == pytest.approx(passes * 1000 / 40e6)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"not a picture", id="text"),
+        pytest.param(encoded("GIF"), id="GIF"),
+        pytest.param(encoded("TIFF"), id="TIFF"),
+        # OpenCV 4.11 has a flaw in its reader of these: docs/why/security.md.
+        pytest.param(encoded("JPEG2000"), id="JPEG 2000"),
+        pytest.param(encoded("JPEG2000", no_jp2=True), id="JPEG 2000 codestream"),
+        pytest.param(b"RIFF1234WAVE" + bytes(99), id="sound"),
+        pytest.param(encoded("WEBP")[:12], id="beginning of a WebP"),
+        pytest.param(encoded("PNG")[:20], id="beginning of a PNG"),
+        pytest.param(PNG + chunk(b"tEXt") + IHDR, id="PNG without a size"),
+        pytest.param(PNG + IHDR + chunk(b"tEXt") * 5000 + chunk(b"IDAT"), id="PNG of texts"),
+        pytest.param(b"\xff\xd8\xff", id="beginning of a JPEG"),
+        pytest.param(b"\xff\xd8\xff\xfe\0\1" + encoded("JPEG")[2:], id="JPEG segment of no size"),
+        pytest.param(b"\xff\xd8" + b"\xff\xfe\0\2" * 5000 + encoded("JPEG")[2:],
+                     id="JPEG of comments"),
+        pytest.param(b"\xff\xd8" + b"\xff" * 5000 + encoded("JPEG")[2:], id="JPEG of fill bytes"),
+        pytest.param(b"\xff\xd8\xff\xd9" + encoded("JPEG"), id="JPEG that ends at once"),
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_picture_are_refused(file: bytes) -> None:
+    with pytest.raises(PictureError, match=rf"wanted a JPEG, .* got {len(file)} bytes that are"):
+        check_file(file, MOST)
+
+
+@pytest.mark.parametrize("encoding", ["PNG", "WEBP"])
+def test_an_animation_is_refused(encoding: str) -> None:
+    with pytest.raises(PictureError, match="wanted one picture, got an animation"):
+        check_file(encoded(encoding, pictures=3), MOST)
+
+
+@pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP", "BMP"])
+def test_a_picture_may_have_as_many_pixels_as_that(encoding: str) -> None:
+    assert check_file(encoded(encoding), 600) == Header(30, 20)
+    with pytest.raises(PictureError, match="wanted 1 to 599 pixels, got 30x20 pixels"):
+        check_file(encoded(encoding), 599)
+
+
+def test_a_header_that_is_cut_says_no_size() -> None:
+    with pytest.raises(PictureError, match="got 0x0 pixels"):
+        check_file(encoded("BMP")[:17], MOST)
+
+
+@pytest.mark.parametrize("size_wh", [(0, 5), (5, 0), (-1, -1)])
+def test_a_picture_has_pixels(size_wh: tuple[int, int]) -> None:
+    with pytest.raises(PictureError, match="wanted 1 to 9 pixels"):
+        check_pixels(*size_wh, 9)

@@ -1,0 +1,117 @@
+"""Parts of a file that a decoder gets, and files that would take it too long."""
+
+import struct
+import zlib
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.errors import PictureError
+from orchestrator.imaging.segments import MOST_CHUNKS, MOST_SCANS, MOST_SEGMENTS, keep_pixels
+from tests.fuzzing.file_parts import (
+    PNG,
+    behind_soi,
+    chunk,
+    encoded,
+    exif,
+    ihdr,
+    pixels,
+    png,
+    segment,
+)
+from tests.fuzzing.hostile_bombs import many_scans
+
+TURNED = exif((0x0112, 3, 1, 6))[10:]
+"""As a chunk of a PNG holds it: a picture to be turned to the right."""
+OWN_SCANS = 6
+"""Number of scans of a grey progressive JPEG; the last of them is repeated."""
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(png(), id="PNG"),
+        pytest.param(encoded("JPEG"), id="JPEG"),
+        pytest.param(encoded("WEBP"), id="WebP"),
+        pytest.param(encoded("BMP"), id="BMP"),
+        pytest.param(b"", id="nothing"),
+        pytest.param(encoded("JPEG") + b"\xff\xda" * 5000, id="JPEG before something else"),
+    ],
+)
+def test_a_file_without_superfluous_parts_stays_as_it_is(file: bytes) -> None:
+    assert keep_pixels(file) is file
+
+
+def test_a_decoder_gets_of_a_png_what_its_pixels_come_from() -> None:
+    text, colours = chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(9))), chunk(b"tRNS", bytes(6))
+    turned = chunk(b"eXIf", TURNED)
+    assert keep_pixels(png(text, colours, turned, after=text)) == png(colours, turned)
+
+
+def test_what_a_png_has_behind_its_end_is_left_out() -> None:
+    file = png(chunk(b"tEXt"))
+    assert keep_pixels(file + b"PK\x05\x06") == png()
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        pytest.param(
+            PNG + ihdr(8, 8) + chunk(b"IDAT", b"x", size=4_000_000_000),
+            "damaged cat: wanted chunks that end within the file, got one that ends 3999999999",
+            id="a chunk of 4 GB",
+        ),
+        pytest.param(png()[:-5], "one that ends 5 bytes behind it", id="PNG cut off"),
+        pytest.param(PNG, "one that ends 12 bytes behind it", id="nothing but its name"),
+        pytest.param(
+            PNG + chunk(b"tEXt") * MOST_CHUNKS, "50000 chunks, got more", id="chunks"
+        ),
+        pytest.param(many_scans(MOST_SCANS), "up to 32 scans, got more", id="scans"),
+        pytest.param(
+            behind_soi(encoded("JPEG"), *[segment(0xFE, b"")] * MOST_SEGMENTS),
+            "up to 2000 segments, got more",
+            id="segments",
+        ),
+    ],
+)  # fmt: skip
+def test_a_file_with_parts_that_cost_too_much_is_refused(file: bytes, message: str) -> None:
+    with pytest.raises(PictureError, match=message):
+        keep_pixels(file, "cat")
+
+
+def test_a_large_jpeg_may_have_fewer_scans() -> None:
+    """Each goes through all 49.8 megapixels, whatever it changes."""
+    sides = struct.pack(">BHHB", 8, 7056, 7056, 1) + bytes(3)
+    head, scan = b"\xff\xd8" + segment(0xC2, sides), segment(0xDA, bytes([1, 0, 0, 0, 0, 0]))
+    assert keep_pixels(file := head + scan * 20) is file
+    with pytest.raises(PictureError, match="wanted a JPEG of up to 20 scans, got more"):
+        keep_pixels(head + scan * 21)
+
+
+def test_as_many_scans_as_allowed_are_taken() -> None:
+    file = many_scans(MOST_SCANS - OWN_SCANS)
+    assert keep_pixels(file) is file
+
+
+def test_scans_count_behind_a_first_one_of_one_component() -> None:
+    """A later scan of all components does not end the count."""
+    frame = segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 3) + bytes(9))
+    part, whole = (segment(0xDA, bytes([count]) + bytes(2 * count + 3)) for count in (1, 3))
+    with pytest.raises(PictureError, match="up to 32 scans"):
+        keep_pixels(b"\xff\xd8" + frame + part + whole * MOST_SCANS)
+
+
+def test_pixels_stay_the_same() -> None:
+    noise = np.random.default_rng(3).integers(0, 256, (16, 24, 3), np.uint8)
+    file = cv2.imencode(".png", noise)[1].tobytes()
+    head = len(PNG) + 25
+    with_text = file[:head] + chunk(b"tEXt", b"a\0b") + file[head:]
+    kept = keep_pixels(with_text)
+    assert kept == file
+    np.testing.assert_array_equal(cv2.imdecode(np.frombuffer(kept, np.uint8), 1), noise)
+
+
+def test_rows_behind_the_last_one_are_no_reason_to_refuse() -> None:
+    file = PNG + ihdr(8, 8) + chunk(b"IDAT", pixels(8, 80)) + chunk(b"IEND")
+    assert keep_pixels(file) is file

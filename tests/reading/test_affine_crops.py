@@ -1,0 +1,118 @@
+"""Positions of crops in a picture, and cuts along turned plates."""
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.reading.affine_crops import (
+    compose,
+    corners_of,
+    cut_frame,
+    frames_of,
+    frames_round,
+    grow_frames,
+    sizes_of,
+    tilts_of,
+)
+from orchestrator.imaging.decoding import crop_plates
+
+IDENTITY = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
+BOX = (10, 20, 110, 50)
+
+
+def test_the_frame_of_a_box_has_its_corners() -> None:
+    corners = corners_of(frames_of([BOX]))
+    assert corners.tolist() == [[[10, 20], [110, 20], [110, 50], [10, 50]]]
+    assert sizes_of(frames_of([BOX])).tolist() == [[100, 30]]
+
+
+def test_the_identity_leaves_a_frame() -> None:
+    assert torch.equal(compose(frames_of([BOX]), IDENTITY), frames_of([BOX]))
+
+
+def test_frames_follow_theta() -> None:
+    # Half as wide, shifted right by a quarter of the box, sheared down to the right.
+    theta = torch.tensor([[[0.5, 0.0, 0.5], [0.2, 1.0, 0.0]]])
+    corners = corners_of(compose(frames_of([(0, 0, 100, 100)]), theta))
+    assert torch.allclose(corners, torch.tensor([[[50.0, -10], [100, 10], [100, 110], [50, 90]]]))
+
+
+def test_the_frame_round_the_corners_of_a_frame_is_that_frame() -> None:
+    theta = torch.tensor([[[0.7, 0.1, 0.2], [0.3, 0.9, -0.1]]])
+    frames = compose(frames_of([BOX]), theta)
+    assert torch.allclose(frames_round(corners_of(frames)), frames, atol=1e-5)
+
+
+def test_a_frame_grows_about_its_middle() -> None:
+    (corners,) = corners_of(grow_frames(frames_of([BOX]), (0.1, 0.5))).tolist()
+    assert corners == [
+        pytest.approx(one, abs=1e-4) for one in ([0, 5], [120, 5], [120, 65], [0, 65])
+    ]
+
+
+@pytest.mark.parametrize("angle", [-20.0, 0.0, 15.0])
+def test_the_tilt_is_that_of_the_edges(angle: float) -> None:
+    assert tilts_of(_turned(angle)).item() == pytest.approx(abs(angle), abs=1e-3)
+
+
+def test_a_sheared_frame_is_tilted_by_its_columns() -> None:
+    theta = torch.tensor([[[1.0, 0.3, 0.0], [0.0, 1.0, 0.0]]])
+    square = compose(frames_of([(0, 0, 100, 100)]), theta)
+    assert tilts_of(square).item() == pytest.approx(np.degrees(np.arctan(0.3)), abs=1e-3)
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_an_upright_frame_is_cut_as_its_box_is(lines: int) -> None:
+    picture = _noise(200, 300)
+    upright = cut_frame(picture, frames_of([BOX])[0], lines)
+    boxes = torch.tensor([BOX], dtype=torch.float32)
+    assert torch.allclose(upright, crop_plates(picture, boxes, (0, 0), lines=lines), atol=0.01)
+
+
+@pytest.mark.parametrize("angle", [-20.0, 12.0])
+def test_what_was_turned_is_cut_upright(angle: float) -> None:
+    flat = np.repeat(np.linspace(20, 230, 94, dtype=np.uint8)[None], 24, axis=0)
+    middle = (150.0, 100.0)
+    turn = cv2.getRotationMatrix2D((46.5, 11.5), -angle, 1.0)
+    turn[:, 2] += np.array(middle) - (46.5, 11.5)
+    scene = cv2.warpAffine(np.dstack([flat] * 3), turn, (300, 200))
+    cut = cut_frame(torch.from_numpy(scene), _turned(angle, middle)[0])[0, 0]
+    wanted = (torch.from_numpy(flat).float() - 127.5) / 128
+    assert (cut - wanted)[2:-2, 2:-2].abs().max() < 0.06
+
+
+@pytest.mark.parametrize("angle", [-40, 9, 35])
+@pytest.mark.parametrize("middle", [(60, 70), (240, 65), (70, 150), (245, 160), (150, 110)])
+def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[float, float]) -> None:
+    """A cut from a picture is that from the same picture with its edges drawn out."""
+    picture, frame = _noise(220, 300), _turned(angle, middle)[0]
+    wide = cv2.copyMakeBorder(picture.numpy(), *(64,) * 4, cv2.BORDER_REPLICATE)
+    moved = frame + torch.tensor([[0.0, 0, 64], [0, 0, 64]])
+    wanted = cut_frame(torch.from_numpy(wide), moved)
+    torch.testing.assert_close(cut_frame(picture, frame), wanted, atol=0.02, rtol=0)
+
+
+def test_outside_the_picture_are_its_outermost_pixels() -> None:
+    picture = torch.full((40, 60, 3), 200, dtype=torch.uint8)
+    for box in ((-30, -20, 20, 10), (100, 100, 200, 130)):
+        cut = cut_frame(picture, frames_of([box])[0])
+        assert cut.shape == (1, 3, 24, 94)
+        assert torch.allclose(cut, torch.tensor((200 - 127.5) / 128))
+
+
+def test_a_frame_without_size_is_cut_all_the_same() -> None:
+    none = torch.tensor([[0.0, 0.0, 5.0], [0.0, 0.0, 5.0]])
+    assert cut_frame(_noise(20, 20), none).isfinite().all()
+
+
+def _turned(angle: float, middle: tuple[float, float] = (50, 50)) -> torch.Tensor:
+    """Return the frame [1, 2, 3] of a crop of 94 x 24 turned clockwise by so many degrees."""
+    cosine, sine = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))
+    x, y = middle
+    return torch.tensor([[[47 * cosine, -12 * sine, x], [47 * sine, 12 * cosine, y]]]).float()
+
+
+def _noise(height: int, width: int) -> torch.Tensor:
+    torch.manual_seed(0)
+    return torch.randint(0, 255, (height, width, 3), dtype=torch.uint8)

@@ -1,0 +1,51 @@
+"""A server that starts beside another one leaves it the cores, where it can have them back."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from orchestrator.supervisor import cpu_priority
+from orchestrator.supervisor.cpu_priority import LOW, USUAL, begin_slowly, can_hurry, hurry
+
+
+def niceness(begin) -> int:
+    """Return that of a child that begins so."""
+    code = "import os; print(os.getpriority(os.PRIO_PROCESS, 0))"
+    return int(subprocess.check_output([sys.executable, "-c", code], preexec_fn=begin))
+
+
+@pytest.mark.skipif(not can_hurry(), reason="wants CAP_SYS_NICE: nobody else raises a priority")
+def test_a_child_begins_slowly_and_can_be_hurried() -> None:
+    assert niceness(begin_slowly) == LOW
+    code = "import os; print(os.getpid(), flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=begin_slowly,
+    ) as child:
+        pid = int(child.stdout.readline())
+        sessions = Path(f"/proc/{pid}/autogroup")
+        shares = [sessions.exists() and sessions.read_text().split()[-1]]
+        hurry(pid)
+        shares.append(sessions.exists() and sessions.read_text().split()[-1])
+        assert shares in ([str(LOW), str(USUAL)], [False, False])
+        assert os.getpriority(os.PRIO_PROCESS, pid) == USUAL
+        child.communicate(b"\n")
+
+
+def test_who_could_not_be_hurried_begins_as_usual(monkeypatch, tmp_path) -> None:
+    (tmp_path / "status").write_text("CapEff:\t0000000000000000\n")
+    monkeypatch.setattr(cpu_priority, "STATUS", tmp_path / "status")
+    assert not can_hurry()
+    assert niceness(begin_slowly) == os.getpriority(os.PRIO_PROCESS, 0)
+
+
+def test_a_group_that_has_ended_need_not_hurry() -> None:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    hurry(child.pid)

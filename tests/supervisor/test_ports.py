@@ -1,0 +1,86 @@
+"""Free ports and addresses of this machine."""
+
+import socket
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.supervisor import ports
+from orchestrator.supervisor.ports import ASSIGNABLE, Listening, address_of, check_listening, free_ports
+
+
+def test_no_ports_are_asked_for() -> None:
+    assert free_ports(0) == []
+
+
+def test_ports_are_free_and_each_is_another() -> None:
+    found = free_ports(5)
+    assert len(set(found)) == 5
+    servers = [socket.create_server(("127.0.0.1", port)) for port in found]
+    assert [server.close() for server in servers] == [None] * 5
+
+
+def test_no_port_is_one_that_a_connection_may_be_given() -> None:
+    assert set(free_ports(50)) <= set(ASSIGNABLE)
+    assert max(ASSIGNABLE) < 32_768
+
+
+def test_a_port_in_use_is_left_out(monkeypatch) -> None:
+    taken, free = free_ports(2)
+    monkeypatch.setattr(ports, "ASSIGNABLE", (taken, free))
+    with socket.create_server(("127.0.0.1", taken)):
+        assert free_ports(2) == [free]
+
+
+def test_a_port_in_use_on_ipv6_is_left_out(monkeypatch) -> None:
+    taken, free = free_ports(2)
+    monkeypatch.setattr(ports, "ASSIGNABLE", (taken, free))
+    with socket.create_server(("::1", taken), family=socket.AF_INET6):
+        assert free_ports(2) == [free]
+
+
+@pytest.mark.parametrize("host", ["", "a b", "no-such-host.invalid", "a..b", "::x"])
+def test_a_host_without_an_address_is_refused(host: str) -> None:
+    with pytest.raises(ServerError, match=f"^host: wanted an IP address .*, got '{host}'$"):
+        address_of(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", "127.0.0.1"),
+        ("0.0.0.0", "0.0.0.0"),
+        ("::", "::"),
+        ("0:0::1", "::1"),
+    ],
+)
+def test_a_host_becomes_its_address(host: str, expected: str) -> None:
+    assert address_of(host) == expected
+
+
+def test_nothing_to_listen_at_passes() -> None:
+    check_listening([])
+
+
+def test_two_that_want_one_port_are_refused() -> None:
+    wanted = [Listening("http_port", "127.0.0.1", 7000), Listening("grpc_port", "::", 7000)]
+    message = "^grpc_port: wanted another port than http_port, got 7000 for both$"
+    with pytest.raises(ServerError, match=message):
+        check_listening(wanted)
+
+
+def test_a_port_in_use_on_ipv6_is_told_with_its_flag() -> None:
+    (port,) = free_ports(1)
+    message = rf"^grpc_port: wanted a free port, got {port} \(Addr.*--grpc-port$"
+    with (
+        socket.create_server(("::1", port), family=socket.AF_INET6),
+        pytest.raises(ServerError, match=message),
+    ):
+        check_listening([Listening("grpc_port", "::1", port)])
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7"])
+def test_an_address_of_another_machine_is_refused_by_its_option(host: str) -> None:
+    with pytest.raises(ServerError, match=f"^metrics_host: wanted an address .*, got {host}$"):
+        # RFC 5737 and 3849: nobody's addresses.
+        check_listening([Listening("metrics_port", host, 7000, "metrics_host")])

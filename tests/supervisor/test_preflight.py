@@ -1,0 +1,187 @@
+"""Checks before a start."""
+
+import errno
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from orchestrator.errors import ServerError, SettingsError
+from orchestrator.system.memory import MIB
+from orchestrator.supervisor import preflight
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.ports import free_ports
+
+
+@pytest.mark.parametrize("name", ["http_port", "grpc_port", "metrics_port"])
+def test_a_port_in_use_is_named_with_its_flag(name: str) -> None:
+    ports = dict(zip(("http_port", "grpc_port", "metrics_port"), free_ports(3), strict=True))
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
+        ports[name] = taken.getsockname()[1]
+        flag = name.replace("_", "-")
+        with pytest.raises(ServerError, match=f"{name}: wanted a free port, .*--{flag}"):
+            preflight.check_ports(ServerOptions(**ports))
+
+
+def test_free_ports_pass() -> None:
+    http, grpc, metrics = free_ports(3)
+    preflight.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
+
+
+@pytest.mark.parametrize("port", [0, 99999])
+def test_a_number_that_is_no_port_is_refused(port: int) -> None:
+    with pytest.raises(ServerError, match=f"^grpc_port: wanted 1 to 65535, got {port}$"):
+        preflight.check_ports(ServerOptions(grpc_port=port))
+
+
+def test_equal_ports_are_refused() -> None:
+    message = "^metrics_port: wanted another port than http_port, got 7000 for both$"
+    with pytest.raises(ServerError, match=message):
+        preflight.check_ports(ServerOptions(http_port=7000, grpc_port=7001, metrics_port=7000))
+
+
+def test_a_port_that_somebody_has_on_ipv6_is_refused() -> None:
+    http, grpc, metrics = free_ports(3)
+    with socket.create_server(("::1", grpc), family=socket.AF_INET6):
+        message = rf"grpc_port: wanted a free port, got {grpc} \(in use at ::1.*--grpc-port$"
+        with pytest.raises(ServerError, match=message):
+            preflight.check_ports(
+                ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
+            )
+
+
+def test_a_port_that_somebody_has_on_both_families_is_refused() -> None:
+    http, grpc, metrics = free_ports(3)
+    options = ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
+    message = rf"http_port: wanted a free port, got {http} \(Addr"
+    with (
+        socket.create_server(("::", http), family=socket.AF_INET6, dualstack_ipv6=True),
+        pytest.raises(ServerError, match=message),
+    ):
+        preflight.check_ports(options)
+
+
+def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
+    def fail(*name: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(ServerError, match=r"^localhost:8000: this machine does not know the name"):
+        preflight.check_localhost(ServerOptions())
+
+
+def test_an_address_of_another_machine_is_refused() -> None:
+    with pytest.raises(ServerError, match=r"^host: wanted an address of this machine, got 192\."):
+        preflight.check_ports(ServerOptions(host="192.0.2.7"))  # RFC 5737: nobody's
+
+
+def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
+    def refuse(self: socket.socket, address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")  # what the kernel tells a user
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(ServerError, match=r"^http_port: wanted a port that this user may open, g"):
+        preflight.check_ports(ServerOptions(http_port=80))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
+def test_triton_listens_to_others_only_where_they_are_trusted(host: str) -> None:
+    message = f"^host: wanted an address of this machine alone for bare Triton, got {host}: .*--tr"
+    with pytest.raises(SettingsError, match=message):
+        preflight.check_network(ServerOptions(host=host))
+    preflight.check_network(ServerOptions(host=host, trust_network=True))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "localhost"])
+def test_triton_listens_to_this_machine(host: str) -> None:
+    preflight.check_network(ServerOptions(host=host))
+
+
+def test_missing_shared_memory_is_told(tmp_path) -> None:
+    message = "/shm: wanted shared memory for the workers, got No such file.*; mount a memory"
+    with pytest.raises(ServerError, match=message):
+        preflight.check_shared_memory(ServerOptions(device="cpu"), tmp_path / "shm")
+
+
+def test_too_little_shared_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    with pytest.raises(ServerError, match=r"/proc: wanted \d+ MB for \d+ workers, got 0 MB; with"):
+        preflight.check_shared_memory(options, Path("/proc"))  # which has no room at all
+    preflight.check_shared_memory(options, Path("/dev/shm"))
+
+
+def test_too_little_memory_is_told_before_the_start() -> None:
+    options = ServerOptions(device="cpu", pictures=3)
+    message = (
+        r"^memory: wanted 1\d{3} MiB for \d+ workers and their pictures, got 1024 MiB; with Docker "
+        r"use a larger --memory, in Kubernetes a larger limits\.memory$"
+    )
+    with pytest.raises(ServerError, match=message):
+        preflight.check_memory(options, 1024 * MIB)
+    preflight.check_memory(options, 2048 * MIB)
+
+
+def test_fewer_pictures_at_once_need_less_memory() -> None:
+    most = 1100 * MIB
+    preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
+    with pytest.raises(ServerError, match=r"^memory: "):
+        preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
+
+
+def test_the_memory_of_other_models_is_not_known(tmp_path) -> None:
+    preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
+
+
+def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:
+    monkeypatch.setattr(preflight, "usable_memory", lambda: 512 * MIB)
+    http, grpc, metrics = free_ports(3)
+    ports = {"http_port": http, "grpc_port": grpc, "metrics_port": metrics}
+    with pytest.raises(ServerError, match=r"^memory: wanted .* got 512 MiB"):
+        preflight.check(ServerOptions(device="cpu", **ports))
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "message"),
+    [
+        pytest.param({"traces": "collector:4318"}, "traces: wanted http://.*, got collector:4318"),
+        pytest.param(
+            {"traces": "http://a,rate=1"}, "traces: wanted http://.*, got http://a,rate=1"
+        ),
+        pytest.param({"admin_key": "a:b"}, "admin key: wanted letters, .* got other characters"),
+        pytest.param({"admin_key": ""}, "admin key: wanted letters, .* got other characters"),
+    ],
+)
+def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: str) -> None:
+    with pytest.raises(ServerError, match=message):
+        preflight.check_texts(ServerOptions(**asked_for))
+
+
+def test_texts_that_triton_understands_pass() -> None:
+    preflight.check_texts(ServerOptions())
+    preflight.check_texts(
+        ServerOptions(traces="http://otel:4318/v1/traces", admin_key="gate-7_x.Y")
+    )
+
+
+def test_an_unknown_device_is_refused() -> None:
+    with pytest.raises(ServerError, match="wanted one of auto, cpu, gpu, got tpu"):
+        preflight.check_device("tpu")
+
+
+def test_a_gpu_that_is_not_there_is_missed(monkeypatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(ServerError, match="wanted a GPU, got none"):
+        preflight.check_device("gpu")
+
+
+@pytest.mark.parametrize(
+    "named", [{"weights": Path("mine")}, {"formats": Path("mine/formats.toml")}], ids=str
+)
+def test_a_repository_with_its_networks_in_it_takes_no_others(tmp_path: Path, named) -> None:
+    (tmp_path / "plate_recognition" / "1").mkdir(parents=True)
+    (tmp_path / "plate_recognition" / "1" / "formats.toml").touch()
+    options = ServerOptions(repository=tmp_path)
+    preflight.check_as_it_lies(options)
+    with pytest.raises(SettingsError, match="is served as it lies: wanted neither weights nor"):
+        preflight.check_as_it_lies(replace(options, **named))

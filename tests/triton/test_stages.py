@@ -1,0 +1,55 @@
+import pytest
+
+from orchestrator.triton import stages
+from orchestrator.triton.stages import STAGES, Stopwatch
+
+
+class Clock:
+    """A clock that tells the next second each time it is looked at."""
+
+    def __init__(self) -> None:
+        self.now = -1.0
+
+    def perf_counter(self) -> float:
+        self.now += 1
+        return self.now
+
+
+@pytest.fixture
+def watch(monkeypatch) -> Stopwatch:
+    monkeypatch.setattr(stages, "time", Clock())
+    return Stopwatch()
+
+
+def called(watch: Stopwatch, *models: str) -> Stopwatch:
+    infer = watch.time(lambda model, tensors: tensors)
+    for model in models:
+        assert infer(model, {"a": model}) == {"a": model}
+    watch.finish()
+    return watch
+
+
+def test_every_stage_of_a_read_plate_has_its_time(watch) -> None:
+    watch.lap("picture")
+    called(watch, "yolo", "stn", "lprnet")
+    assert watch.seconds == dict.fromkeys(STAGES, 1.0) | {"crops": 2.0}
+    assert watch.has_read
+
+
+def test_stages_that_were_not_needed_took_no_time(watch) -> None:
+    assert called(watch, "yolo").to_array().tolist() == [0, 1, 1, 1, 0, 0, 0]
+
+
+def test_without_a_plate_the_rest_is_nms(watch) -> None:
+    assert called(watch, "yolo").seconds == {"letterbox": 1.0, "yolo": 1.0, "crops": 1.0}
+    assert not watch.has_read
+
+
+def test_chunks_of_many_plates_add_up(watch) -> None:
+    seconds = called(watch, "yolo", "stn", "stn", "lprnet", "lprnet").seconds
+    assert seconds["stn"] == seconds["lprnet"] == 2.0
+
+
+def test_the_stages_are_the_whole_time(watch) -> None:
+    called(watch, "yolo", "stn", "lprnet")
+    assert sum(watch.seconds.values()) == watch.total_s == 7.0

@@ -1,0 +1,63 @@
+"""Workers that are killed, and cases in which none is."""
+
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from workshop.benchmarks.faults.census import Census
+from workshop.benchmarks.faults.killing import Killer, wait_until
+
+
+class OneWorker:
+    """A service with one worker, which nobody replaces."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+
+    def census(self) -> Census:
+        return Census({"stn": frozenset({self.pid})})
+
+    def is_ready(self) -> bool:
+        return True
+
+    def is_whole(self, victims: Iterable[int]) -> bool:
+        return self.pid not in set(victims)
+
+
+@pytest.fixture
+def worker() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        yield child
+        child.kill()
+
+
+def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) -> None:
+    killer = Killer(OneWorker(worker.pid), pause_s=0.001)
+    with killer.run():
+        assert worker.wait(60) == -signal.SIGKILL
+    assert killer.killed == [("stn", worker.pid)]
+
+
+def test_without_a_pause_nobody_is_killed(worker) -> None:
+    killer = Killer(OneWorker(worker.pid), pause_s=0)
+    with killer.run():
+        pass
+    assert killer.killed == []
+    assert worker.poll() is None
+
+
+def test_a_worker_that_has_ended_was_not_killed(worker) -> None:
+    worker.kill()
+    worker.wait()
+    killer = Killer(OneWorker(worker.pid))
+    killer.kill()
+    assert killer.killed == []
+
+
+def test_waiting_ends_with_its_time() -> None:
+    states = iter([False, True])
+    wait_until(lambda: next(states))
+    assert next(states, None) is None
+    wait_until(lambda: False, timeout_s=0)

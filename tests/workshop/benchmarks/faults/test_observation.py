@@ -1,0 +1,77 @@
+"""A fault made in a service made up, until it is over."""
+
+import itertools
+import time
+from collections.abc import Iterable
+
+import pytest
+
+from workshop.benchmarks.faults import observation
+from workshop.benchmarks.faults.callers import Load
+from workshop.benchmarks.faults.observation import Fault, Stage, observe
+from workshop.benchmarks.faults.report import Effect, Promise
+from workshop.benchmarks.faults.wires import ANSWERED, Reply
+
+
+class Scripted:
+    """A service that is whole after so many looks, and may end."""
+
+    def __init__(self, looks: int, *, is_up: bool = True) -> None:
+        self.looks, self.is_up = itertools.count(-looks), is_up
+
+    def is_running(self) -> bool:
+        return self.is_up
+
+    def is_whole(self, victims: Iterable[int]) -> bool:
+        return next(self.looks) >= 0
+
+
+class Quick:
+    """A caller that is answered at once."""
+
+    def send(self, number: int) -> Reply:
+        time.sleep(0.001)
+        return Reply(ANSWERED, "a")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("BEFORE_S", 0.05), ("QUIET_S", 0.05), ("LOOK_S", 0.01)):
+        monkeypatch.setattr(observation, name, seconds)
+
+
+def load() -> Load:
+    return Load({"http": Quick}, {"http": ["a"]}, each=2)
+
+
+def fault(effect: Effect | None = None) -> Fault:
+    def act(stage: Stage) -> Effect:
+        return effect or Effect(time.monotonic(), frozenset({1}))
+
+    return Fault("one", "One", "plain", Promise(recover_s=1.0), act)
+
+
+def test_it_is_watched_until_all_processes_are_there_and_callers_are_served() -> None:
+    seen = observe(fault(), Scripted(looks=3), load())
+    assert seen.fault == "One"
+    assert seen.callers == 2
+    assert seen.load_began < seen.began <= seen.effect.since < seen.whole
+    assert max(call.began for call in seen.calls) > seen.whole
+
+
+def test_what_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observation, "PATIENCE_S", -0.9)
+    assert observe(fault(), Scripted(looks=10**9), load()).whole is None
+
+
+def test_a_command_that_has_ended_is_not_waited_for() -> None:
+    assert observe(fault(), Scripted(looks=0, is_up=False), load()).whole is None
+
+
+def test_an_end_that_was_asked_for_is_not_watched() -> None:
+    service = Scripted(looks=0)
+    assert observe(fault(Effect(0.0, is_end=True)), service, load()).whole is None
+    assert next(service.looks) == 0  # nobody looked

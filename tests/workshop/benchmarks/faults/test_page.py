@@ -1,0 +1,69 @@
+"""The table as it stands in a page."""
+
+from pathlib import Path
+
+import pytest
+
+from workshop.benchmarks.faults.page import HEADER, format_notes, format_rows, write_page
+from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
+from orchestrator.errors import DataError
+from workshop.reporting.machine import Machine
+from tests.samples import PROJECT
+
+COUNTS = Counts(10, 7, {"503": 2, "UNAVAILABLE": 1}, 0, 0, 2.345)
+KEPT = Row("a", 8, 40.4, 0.3, Counts(10, 10, {}, 0, 0, 0.31), 1.26, notes=("seen",))
+BROKEN = Row("b", 8, 40.4, 0.3, COUNTS, None, ("3 calls refused", "did not recover"))
+SKIPPED = Row("c", skipped="no libfaketime")
+REPORT = FaultsReport(
+    "2026-11-22", 90.0, Machine("CPU", 2, 10**9, None, "Linux", "3.12", None, {}),
+    (KEPT, BROKEN, SKIPPED),
+)  # fmt: skip
+PAGE = "before\n<!-- figures: faults -->\nold\n<!-- end of figures -->\nafter\n"
+
+
+def cells(line: str) -> list[str]:
+    return line.strip("| \n").split(" | ")
+
+
+def test_each_fault_is_a_row() -> None:
+    header, _, kept, broken, skipped = format_rows(REPORT).splitlines()
+    assert cells(header) == list(HEADER)
+    assert cells(kept) == ["a", "8, 40", "10", "10", "0", "0", "0", "0.3 s", "1.3 s", "kept"]
+    assert cells(broken)[4:] == [
+        "2 (503), 1 (UNAVAILABLE)", "0", "0", "2.3 s", "-", "**3 calls refused; did not recover**",
+    ]  # fmt: skip
+    assert cells(skipped) == ["c", *["-"] * 8, "not made here: no libfaketime"]
+
+
+def test_the_page_is_written_between_its_marks_alone(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(PAGE)
+    write_page(page, REPORT)
+    text = page.read_text()
+    assert text.startswith("before\n<!-- figures: faults -->\n\n2026-11-22, CPU, 2 cores: 1 of 2 ")
+    assert text.endswith("|\n\n<!-- end of figures -->\nafter\n")
+    assert "old" not in text
+
+
+def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("nothing")
+    with pytest.raises(DataError, match="wanted parts faults, got none"):
+        write_page(page, REPORT)
+    assert page.read_text() == "nothing"
+
+
+def test_a_page_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="No such file"):
+        write_page(tmp_path / "page.md", REPORT)
+
+
+def test_the_published_page_has_the_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text((PROJECT / "docs" / "reliability.md").read_text(encoding="utf-8"))
+    write_page(page, REPORT)
+    assert "no libfaketime" in page.read_text()
+
+
+def test_notes_name_their_fault() -> None:
+    assert list(format_notes(REPORT)) == ["a: seen"]

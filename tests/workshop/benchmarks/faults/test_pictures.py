@@ -1,0 +1,62 @@
+"""Pictures that differ, each from all others."""
+
+import numpy as np
+import pytest
+
+from workshop.benchmarks.faults.marker import SHAPE, draw_marker, is_marker
+from workshop.benchmarks.faults.pictures import (
+    SIZE_WH,
+    crop,
+    cut,
+    draw_scene,
+    enlarge,
+    find_twins,
+    render_pictures,
+)
+from workshop.benchmarks.pictures import encode
+
+
+@pytest.mark.parametrize(
+    ("answers", "twins"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(["a", "b"], [], id="different"),
+        pytest.param(["a", "b", "a", "a"], [(0, 2), (0, 3)], id="thrice"),
+    ],
+)
+def test_twins_are_found(answers: list[str], twins: list[tuple[int, int]]) -> None:
+    assert find_twins(answers) == twins
+
+
+def test_parts_of_a_scene_differ_and_have_one_size() -> None:
+    larger = draw_scene(0).picture
+    before = larger.copy()
+    parts = [cut(larger, place) for place in range(3)]
+    assert {part.shape for part in parts} == {(SIZE_WH[1], SIZE_WH[0], 3)}
+    assert len({part.tobytes() for part in parts}) == 3
+    assert (larger == before).all()
+
+
+def test_crops_of_a_plate_differ_in_their_margins() -> None:
+    tight, wider = (crop(draw_scene(0), margins) for margins in (0, 1))
+    assert wider.shape[0] == tight.shape[0] + 2
+    assert wider.shape[1] == tight.shape[1]
+
+
+def test_pictures_are_the_same_every_time() -> None:
+    (first,), (again,) = render_pictures(1), render_pictures(1)
+    assert first.encoded == again.encoded
+
+
+def test_a_large_picture_is_as_large_as_was_asked_for() -> None:
+    small = encode("grey", np.full((6, 8, 3), 128, np.uint8))
+    assert enlarge(small, (80, 60)).bgr.shape == (60, 80, 3)
+
+
+def test_only_the_marker_is_the_marker() -> None:
+    other = draw_marker()
+    other[0, 0, 0] ^= 1
+    assert draw_marker().shape == SHAPE
+    assert is_marker(draw_marker())
+    assert not is_marker(other)
+    assert not is_marker(draw_marker()[:, :1])

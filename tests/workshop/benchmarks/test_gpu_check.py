@@ -1,0 +1,81 @@
+"""Comparisons of the GPU check, on made-up answers and placements."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from workshop.benchmarks import gpu_check
+from workshop.benchmarks.gpu_check import differ, find_astray
+from orchestrator.networks.export import load, script
+from orchestrator.plates import Plate, Plates
+from orchestrator.triton.placement import Placement, parse
+
+CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
+BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)
+
+
+def test_no_plates_are_no_differences() -> None:
+    assert differ(Plates(()), Plates(())) == []
+
+
+def test_the_order_is_free_and_a_little_is_nothing() -> None:
+    moved = replace(CAR, xyxy=(10.9, 20.0, 110.0, 44.2), detection_score=0.885, text_score=0.81)
+    assert differ(Plates((CAR, BUS)), Plates((BUS, moved))) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"text": "A123BC17"}, "A123BC77: wanted the text 'A123BC77', got 'A123BC17'"),
+        ({"xyxy": (10.0, 22.5, 110.0, 45.0)}, "A123BC77: wanted the box within 1 px, got 2.50 px"),
+        ({"detection_score": 0.85}, "A123BC77: wanted the detection_score within 0.02, got 0.050"),
+        ({"text_score": 0.75}, "A123BC77: wanted the text_score within 0.02, got 0.050"),
+    ],
+)
+def test_what_differs_is_named(changed: dict, message: str) -> None:
+    got = Plates((BUS, replace(CAR, **changed)))
+    assert differ(Plates((CAR, BUS)), got) == [message]
+
+
+def test_a_plate_too_few_is_a_difference() -> None:
+    assert differ(Plates((CAR, BUS)), Plates((CAR,))) == ["plates: wanted 2, got 1"]
+
+
+LOG = [
+    "I1121 tritonserver says something\n",
+    "placement yolo caller input__0 cuda:0\n",
+    "placement yolo worker input__0 cpu\n",
+    "placement yolo caller output__0 cpu\n",
+    "a replacement yolo caller input__0 cpu\n",
+    "placement stn worker output__0 cpu\n",
+    "placement stn worker output__1 cpu\n",
+]
+
+
+def test_placements_are_found_in_a_log() -> None:
+    assert parse(LOG)[0] == Placement("yolo", "caller", "input__0", "cuda:0")
+    assert len(parse(LOG)) == 5
+
+
+def test_inputs_and_straightened_crops_must_be_on_the_gpu() -> None:
+    assert find_astray(parse(LOG)) == [
+        Placement("yolo", "worker", "input__0", "cpu"),
+        Placement("stn", "worker", "output__0", "cpu"),
+    ]
+
+
+def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert gpu_check.main() == 2
+    assert capsys.readouterr().err == "gpu-check: wanted an NVIDIA GPU, got none\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["yolo", "stn", "lprnet"],
+)
+def test_no_exported_network_is_tied_to_the_device_it_was_exported_on(name: str) -> None:
+    graph = script(load(name)).inlined_graph
+    outputs = [constant.output() for constant in graph.findAllNodes("prim::Constant")]
+    assert [one for one in outputs if str(one.type()) == "Device" and one.uses()] == []

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from workshop.benchmarks.pictures import SIZE_WH, read, render
+from orchestrator.errors import DataError
+
+
+def test_a_rendered_picture_is_the_same_every_time() -> None:
+    first, second = render(1), render(1)
+    assert first.encoded == second.encoded
+    assert (first.name, first.plates) == ("1 plate", 1)
+    assert first.bgr.shape == (SIZE_WH[1], SIZE_WH[0], 3)
+
+
+def test_the_raw_picture_is_what_the_file_unpacks_to() -> None:
+    picture = render(0)
+    unpacked = cv2.imdecode(np.frombuffer(picture.encoded, np.uint8), cv2.IMREAD_COLOR)
+    assert np.array_equal(picture.bgr, unpacked)
+    assert (picture.name, picture.plates) == ("0 plates", 0)
+
+
+def test_files_are_named_by_their_stems(tmp_path: Path) -> None:
+    path = tmp_path / "car.png"
+    cv2.imwrite(str(path), np.full((40, 60, 3), 7, np.uint8))
+    (picture,) = read([path])
+    assert (picture.name, picture.plates, picture.bgr.shape) == ("car", None, (40, 60, 3))
+    assert picture.encoded == path.read_bytes()
+
+
+def test_two_files_of_one_name_are_refused() -> None:
+    with pytest.raises(DataError, match="file: wanted pictures of different names, got car twice"):
+        read([Path("a/car.jpg"), Path("b/car.png")])
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"car\.jpg: cannot be read: No such"):
+        read([tmp_path / "car.jpg"])
+
+
+def test_a_file_that_is_no_picture_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "car.jpg").write_bytes(b"junk")
+    with pytest.raises(DataError, match=r"car\.jpg: encoded_image: wanted a JPEG"):
+        read([tmp_path / "car.jpg"])

@@ -1,0 +1,114 @@
+from pathlib import Path
+
+import pytest
+
+from workshop.benchmarks.plan import (
+    GRPC,
+    HTTP_ENCODED,
+    HTTP_RAW,
+    IN_PROCESS,
+    TRANSPORTS,
+    Address,
+    Key,
+    Plan,
+    choose_transports,
+    list_keys,
+    locate,
+    parse_numbers,
+    shuffle,
+)
+from orchestrator.errors import SettingsError
+
+OUT = Path("bench")
+THERE = Address("a:1", "a:2")
+
+
+def test_numbers_are_parsed() -> None:
+    assert parse_numbers("1,2, 16", "concurrency") == (1, 2, 16)
+
+
+@pytest.mark.parametrize("text", ["", "1,", "x", "1.5"])
+def test_other_text_than_numbers_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"plates: wanted whole numbers like 1,2,4, got '"):
+        parse_numbers(text, "plates")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        pytest.param({"plates": (101,)}, "plates: wanted .* 0 to 100, got 101", id="many plates"),
+        pytest.param({"concurrencies": (0,)}, "concurrency: wanted .* 1 to 256, got 0", id="none"),
+        pytest.param({"concurrencies": (2, 2)}, "concurrency: wanted different .* 2,2", id="twice"),
+        pytest.param({"transports": ("pigeon",)}, "transport: wanted .*, got pigeon", id="pigeon"),
+        pytest.param({"seconds": 0.0}, "seconds: wanted 0.1 to 3600, got 0", id="no time"),
+        pytest.param({"rounds": 0}, "rounds: wanted 1 to 1000, got 0", id="no rounds"),
+        pytest.param({"address": THERE, "repository": OUT}, "repository, .* wanted", id="models"),
+        pytest.param({"address": THERE, "pictures": 2}, "pictures: wanted without", id="whose"),
+        pytest.param({"address": Address("a:1"), "transports": (GRPC,)}, "grpc-url:", id="where"),
+    ],
+)
+def test_a_wrong_plan_is_refused(wrong: dict, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Plan(out=OUT, **wrong)
+
+
+def grid(*pictures: str, **changed: object) -> list[Key]:
+    return list_keys(Plan(out=OUT, **changed), pictures)
+
+
+def test_every_round_has_every_cell_once() -> None:
+    transports = (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    cells = grid("a", "b", concurrencies=(1, 4), transports=transports)
+    assert len(set(cells)) == len(cells) == 2 * 2 * 3
+    assert sorted(map(str, shuffle(cells, 0))) == sorted(map(str, cells))
+
+
+def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
+    cells = grid("a", thin=True)
+    assert {key.concurrency for key in cells if key.transport == GRPC} == {1, 4}
+    assert {key.concurrency for key in cells if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
+    assert len(cells) == 2 * 5 + 3 * 2
+
+
+def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
+    cells = grid("a", "b")
+    assert shuffle(cells, 0) != shuffle(cells, 1)
+    assert shuffle(cells, 1) == shuffle(cells, 1)
+
+
+def test_the_ways_of_a_block_are_neighbours() -> None:
+    cells = shuffle(grid("a", "b", concurrencies=(1, 4)), 0)
+    blocks = [cells[start : start + len(TRANSPORTS)] for start in range(0, len(cells), 5)]
+    assert [len({(key.picture, key.concurrency) for key in block}) for block in blocks] == [1] * 4
+
+
+def test_only_the_bound_needs_no_server() -> None:
+    assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
+    assert Plan(out=OUT, transports=(IN_PROCESS, HTTP_RAW)).is_served
+
+
+def test_urls_make_an_address() -> None:
+    assert locate(None, None, None) is None
+    metrics = "http://here:3/metrics"
+    assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
+    assert locate("here:1", None, None) == Address("here:1")
+
+
+@pytest.mark.parametrize(
+    ("urls", "message"),
+    [
+        pytest.param(("http://here:1", None, None), "^url: wanted host:port, got http", id="http"),
+        pytest.param(("here:1", "grpc://x:2", None), "url: wanted host:port, got grpc", id="grpc"),
+        pytest.param((None, "here:2", None), "url: wanted with --grpc-url", id="without url"),
+    ],
+)
+def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        locate(*urls)
+
+
+def test_transports_are_those_that_the_address_and_the_key_allow() -> None:
+    assert choose_transports(None) == TRANSPORTS
+    assert choose_transports(THERE, "key") == TRANSPORTS
+    assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
+    assert choose_transports(Address("a:1")) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)

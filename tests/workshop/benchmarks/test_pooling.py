@@ -1,0 +1,69 @@
+"""Figures of a load's rounds, worked out by hand."""
+
+import pytest
+
+from workshop.benchmarks.cells import sum_up
+from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.plan import Key
+from workshop.benchmarks.pooling import divide_by_round, percentile, pool
+from workshop.benchmarks.processes import Peaks
+from orchestrator.contract import MODEL
+
+KEY = Key("1 plate", "http-encoded", 4)
+
+
+def test_latencies_are_pooled_and_throughput_is_the_median_round() -> None:
+    load = pool([Round(1.0, (10.0,)), Round(1.0, (20.0, 30.0)), Round(2.0, (40.0,) * 10)])
+    assert load.calls == 13
+    assert [one.throughput for one in load.by_round] == [1.0, 2.0, 5.0]
+    assert [one.p50_ms for one in load.by_round] == [10.0, 25.0, 40.0]
+    assert load.throughput == 2.0
+    assert load.p50_ms == 40.0
+
+
+def test_cpu_is_divided_by_all_calls() -> None:
+    load = pool([Round(1.0, (1.0,) * n, cpu_s=Cpu(server=0.3, client=n / 100)) for n in (1, 2)])
+    assert load.cpu_ms.server == pytest.approx(200)
+    assert load.cpu_ms.client == pytest.approx(10)
+    assert load.cpu_ms.balancer is None
+    assert [one.cpu_ms for one in load.by_round] == pytest.approx([300, 150])
+
+
+def test_what_was_not_measured_is_none() -> None:
+    load = pool([Round(1.0, (), cpu_s=Cpu(server=0.1))])
+    assert (load.p50_ms, load.p99_ms, load.cpu_ms) == (None, None, Cpu())
+    assert load.throughput == 0
+
+
+def test_failures_are_added_up() -> None:
+    failed = Round(1.0, (), refused=2, errors=3, first_error="a")
+    load = pool([Round(1.0, (), refused=1), failed, Round(1.0, (), errors=1, first_error="b")])
+    assert (load.refused, load.errors, load.lost, load.first_error) == (3, 4, 7, "a")
+
+
+def test_percentiles_lie_between_values() -> None:
+    assert percentile([], 50) is None
+    assert percentile([1.0, 2.0], 50) == 1.5
+
+
+def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
+    def rate(*calls: int):
+        return pool([Round(1.0, (1.0,) * n) for n in calls])
+
+    assert divide_by_round(rate(6, 9, 8), rate(4, 3, 4), lambda one: one.throughput) == 2.0
+    assert divide_by_round(rate(8, 5), rate(10), lambda one: one.throughput) == 0.8
+    assert divide_by_round(rate(8), rate(0), lambda one: one.throughput) is None
+
+
+def test_a_cell_has_the_highest_peaks_and_the_plates_of_an_answer() -> None:
+    rounds = [Round(1.0, (), peaks=Peaks(5, 3)), Round(1.0, (), peaks=Peaks(10, 2), plates=1)]
+    cell = sum_up(KEY, rounds)
+    assert (cell.key, cell.peaks, cell.plates) == (KEY, Peaks(10, 3), 1)
+    assert sum_up(KEY, [Round(1.0, ())]).peaks == Peaks()
+
+
+def test_counters_of_the_rounds_become_times() -> None:
+    counters = {f"{MODEL} request_success": 2.0, f"{MODEL} compute_infer_duration_us": 3000.0}
+    cell = sum_up(KEY, [Round(1.0, (1.0,), counters=counters)] * 2)
+    assert cell.inside.whole.compute_ms == 1.5
+    assert sum_up(KEY, [Round(1.0, ())]).inside is None

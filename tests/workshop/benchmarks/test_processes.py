@@ -1,0 +1,93 @@
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workshop.benchmarks.processes import (
+    Peaks,
+    Watch,
+    count_bytes,
+    count_file_bytes,
+    count_private_bytes,
+    find_tree,
+    find_workers,
+    read_cpu_s,
+)
+
+GONE = 2**22  # past every process number
+
+
+@pytest.fixture
+def family() -> Iterator[tuple[int, int]]:
+    """A process that has spent 0.2 s of CPU, and its child, that works for the model `lprnet`."""
+    child = "[sys.executable, '-c', 'input()', '/'.join(['/models', 'lprnet', '1'])]"
+    parent = (
+        "import subprocess, sys, time\n"
+        f"child = subprocess.Popen({child}, stdin=subprocess.PIPE)\n"
+        "while time.process_time() < 0.2: pass\n"
+        "print(child.pid, flush=True); input(); child.kill(); child.wait()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process.pid, int(process.stdout.readline())
+        process.communicate("\n")
+
+
+def test_a_tree_is_a_process_and_all_below(family) -> None:
+    parent, child = family
+    assert find_tree(parent) == {parent, child}
+    assert {parent, child} < find_tree(os.getpid())
+
+
+def test_workers_are_told_by_their_model(family) -> None:
+    parent, child = family
+    assert find_workers(parent, "lprnet") == [child]
+    assert find_workers(parent, "yolo") == []
+
+
+def test_a_process_that_ended_has_no_tree() -> None:
+    assert find_tree(GONE) == set()
+
+
+def test_a_process_that_nobody_has_reaped_has_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert find_tree(process.pid) == set()
+
+
+def test_a_process_that_ended_adds_nothing(family) -> None:
+    parent, _ = family
+    assert 0.1 < read_cpu_s({parent, GONE}) < 5
+    assert count_private_bytes({parent, GONE}) > 1_000_000
+    assert count_bytes({parent, GONE}) > count_private_bytes({parent})
+    assert (read_cpu_s({GONE}), count_private_bytes({GONE}), count_bytes({GONE})) == (0, 0, 0)
+
+
+def test_a_peak_is_kept_when_memory_is_given_back() -> None:
+    watch = Watch(frozenset({os.getpid()}))
+    watch.look()
+    low = watch.peaks().memory_bytes
+    ballast = np.ones(200_000_000, np.uint8)
+    watch.look()
+    del ballast
+    watch.look()
+    assert watch.peaks().memory_bytes - low > 100_000_000  # others come and go
+
+
+def test_without_processes_there_are_no_peaks() -> None:
+    watch = Watch(frozenset())
+    watch.look()
+    assert watch.peaks() == Peaks()
+
+
+def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:
+    for name in ("ours_1", "ours_2", "theirs"):
+        (tmp_path / name).write_bytes(b"x" * 5000)
+    blocks = (tmp_path / "theirs").stat().st_blocks * 512
+    assert count_file_bytes(tmp_path, ("ours_", "other_")) == 2 * blocks
+    assert count_file_bytes(tmp_path, ("none",)) == 0

@@ -1,0 +1,240 @@
+"""The balancer's configuration, and figures of calls and samples made up."""
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.scale_out import __main__ as command
+from workshop.benchmarks.scale_out import balancer
+from workshop.benchmarks.scale_out.balancer import SHIPPED, configure
+from workshop.benchmarks.scale_out.callers import CheckedCall, CheckedCaller, Known, known_pictures
+from workshop.benchmarks.scale_out.incidents import Incident
+from workshop.benchmarks.scale_out.replicas import deal
+from workshop.benchmarks.scale_out.report import (
+    Scale,
+    ScaleOutReport,
+    compare_scales,
+    compare_ways,
+    find_impacts,
+)
+from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options
+from orchestrator.errors import ModelError, ServerError
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.plates import Plate, Plates
+from workshop.reporting.files import read_report
+from workshop.reporting.machine import Machine
+
+REPLICAS = {
+    "one": GatewayOptions(http=Address("127.0.0.1", 1101), grpc=Address("127.0.0.1", 1102)),
+    "two": GatewayOptions(http=Address("127.0.0.1", 1201), grpc=Address("127.0.0.1", 1202)),
+}
+PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
+PLACED = ("bind ", "server ", "stats socket ")
+"""How the lines begin that say where something is."""
+
+
+def configured() -> str:
+    return configure(SHIPPED.read_text(), REPLICAS, PORTS, Path("/run/admin.sock"))
+
+
+def lines_of(text: str, *, placed: bool) -> list[str]:
+    lines = map(str.strip, text.splitlines())
+    return [line for line in lines if line.startswith(PLACED) == placed]
+
+
+@pytest.fixture
+def haproxy() -> str:
+    try:
+        return balancer.find_program()
+    except ServerError as error:
+        pytest.skip(str(error))
+
+
+def test_only_addresses_differ_from_the_shipped_configuration() -> None:
+    assert lines_of(configured(), placed=False) == lines_of(SHIPPED.read_text(), placed=False)
+
+
+def test_every_replica_is_behind_both_front_ends_and_grpc_follows_http() -> None:
+    assert lines_of(configured(), placed=True) == [
+        "stats socket /run/admin.sock mode 600 level admin",
+        "bind 127.0.0.1:2001",
+        "bind 127.0.0.1:2002 proto h2",
+        "bind 127.0.0.1:2003",
+        "server one 127.0.0.1:1101 check",
+        "server two 127.0.0.1:1201 check",
+        "server one 127.0.0.1:1102 proto h2 track plates_http/one",
+        "server two 127.0.0.1:1202 proto h2 track plates_http/two",
+    ]
+
+
+@pytest.mark.parametrize("text", [SHIPPED.read_text(), configured()], ids=["shipped", "ours"])
+def test_haproxy_takes_the_configuration(haproxy: str, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "haproxy.cfg"
+    file.write_text(text)
+    done = subprocess.run([haproxy, "-c", "-f", file], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_without_haproxy_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(balancer.shutil, "which", lambda name, path: None)
+    with pytest.raises(ServerError, match="install the package haproxy"):
+        balancer.find_program()
+
+
+@pytest.mark.parametrize(
+    ("replicas", "each", "dealt"),
+    [
+        pytest.param(0, 1, [], id="none"),
+        pytest.param(3, 1, [{4}, {7}, {4}], id="shared"),
+        pytest.param(1, 2, [{4, 7}], id="two-each"),
+        pytest.param(1, 5, [{4, 7}], id="more-than-there-are"),
+    ],
+)
+def test_cores_are_dealt_in_turn(replicas: int, each: int, dealt: list[set[int]]) -> None:
+    assert deal(replicas, [4, 7], each) == dealt
+
+
+class Reader:
+    """A client that reads the same texts from every picture."""
+
+    retried = 0
+
+    def __init__(self, *texts: str) -> None:
+        self.plates = Plates(tuple(Plate((0.0, 0.0, 9.0, 3.0), 0.9, text=text) for text in texts))
+
+    def recognize(self, encoded: bytes) -> Plates:
+        return self.plates
+
+
+def test_an_answer_with_the_right_texts_in_any_order_is_right() -> None:
+    caller = CheckedCaller(Reader("B", "A"), [Known("two", b"", ("A", "B"))])
+    assert caller() == 2
+
+
+def test_a_wrong_answer_is_a_failure() -> None:
+    caller = CheckedCaller(Reader("A"), [Known("two", b"", ("A",)), Known("none", b"", ())])
+    assert caller() == 1
+    with pytest.raises(ModelError, match=r"none: wanted \(\), got \('A',\)"):
+        caller()
+
+
+def test_one_known_picture_has_plates_and_one_has_none() -> None:
+    assert [picture.texts for picture in known_pictures()] == [
+        ("A123BC77", "M456OP199", "TO05577"),
+        (),
+    ]
+
+
+CALLS = (
+    CheckedCall("http", 0.0, 1.0),
+    CheckedCall("http", 1.0, 2.5, retried=2),
+    CheckedCall("http", 2.0, 3.0, failure="gone"),
+    CheckedCall("http", 3.0, 4.5),
+    CheckedCall("grpc", 0.5, 1.5, retried=1),
+    CheckedCall("http", 4.5, 9.0),
+)
+INCIDENT = Incident(
+    "kill", CALLS, load_began=0.0, began=2.0, ended=4.0, load_ended=5.0, resent=3,
+    taken={"one": {"http": 4, "grpc": 1}, "two": {"http": 1, "grpc": 0}},
+)  # fmt: skip
+
+
+def test_an_incident_is_counted_for_each_protocol() -> None:
+    http, grpc = find_impacts(INCIDENT)
+    assert (http.calls, http.answered, http.retried, http.lost) == (5, 4, 2, 1)
+    assert (http.longest_ms, http.first_failure) == (4500.0, "gone")
+    assert (grpc.calls, grpc.retried, grpc.lost, grpc.first_failure) == (1, 1, 0, "")
+    assert http.taken == {"one": 4, "two": 1}
+
+
+def test_answers_count_in_the_window_in_which_they_came_and_failures_do_not() -> None:
+    http, _ = find_impacts(INCIDENT)
+    assert (http.before, http.during, http.after) == (1 / 2, 1 / 2, 1 / 1)
+    assert http.seconds == 2.0
+
+
+def loop(*latencies_ms: float, **counts) -> Round:
+    cpu_s = Cpu(server=0.1 * len(latencies_ms), client=0.002, balancer=0.0)
+    return Round(1.0, latencies_ms, cpu_s=cpu_s, **counts)
+
+
+def scaled() -> list[Scale]:
+    return compare_scales(
+        {
+            Crowd(2, 4): [loop(*[10.0] * 6), loop(*[20.0] * 9, refused=1), loop(*[30.0] * 8)],
+            Crowd(1, 4): [loop(*[10.0] * 4), loop(*[10.0] * 3, errors=1), loop(*[10.0] * 4)],
+        }
+    )
+
+
+def test_replicas_are_compared_round_by_round() -> None:
+    one, two = scaled()
+    assert [one.crowd, two.crowd] == [Crowd(1, 4), Crowd(2, 4)]
+    assert one.to_fewest == 1.0
+    assert two.to_fewest == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
+    assert two.load.cpu_ms.server == pytest.approx(100.0)
+    assert (one.load.lost, two.load.lost) == (1, 1)
+
+
+def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
+    ways = {
+        ("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
+        ("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
+    }
+    (cost,) = compare_ways(ways)
+    assert (cost.direct_ms, cost.balanced_ms, cost.more_ms) == (4.0, 6.0, 1.0)
+    assert (cost.calls, cost.lost) == (8, 2)
+
+
+def report() -> ScaleOutReport:
+    ways = {("http", DIRECT): [loop(3.0)], ("http", BALANCED): [loop(4.0)]}
+    return ScaleOutReport(
+        machine=Machine("A", 1, 10**9, None, "Linux", "3.12", None, {}),
+        options=Options(replicas=(1, 2)),
+        impacts=tuple(find_impacts(INCIDENT)),
+        scales=tuple(scaled()),
+        costs=tuple(compare_ways(ways)),
+    )
+
+
+def test_lost_calls_of_every_part_add_up() -> None:
+    assert report().lost == 1 + 2
+    assert replace(report(), impacts=(), scales=()).lost == 0
+
+
+@pytest.mark.parametrize(("parts", "code"), [({"impacts": (), "scales": ()}, 0), ({}, 1)])
+def test_a_lost_call_makes_it_fail(monkeypatch, tmp_path: Path, parts: dict, code: int) -> None:
+    made_up = replace(report(), **parts)
+    monkeypatch.setattr(command, "run", lambda options: made_up)
+    path = tmp_path / "new" / "out.json"
+    monkeypatch.setattr("sys.argv", ["scale_out", "--json", str(path)])
+    assert command.main() == code
+    assert read_report(ScaleOutReport, path) == made_up
+
+
+def test_options_are_parsed_and_the_others_have_defaults() -> None:
+    options, path = command.parse(["--replicas", "1,2", "--seconds", "0.5"])
+    assert options == Options(replicas=(1, 2), seconds=0.5)
+    assert path is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "scale-out: haproxy: wanted the program, got none\n"),
+        (["--replicas", "x"], "scale-out: replicas: wanted whole numbers like 1,2,4, got 'x'\n"),
+    ],
+)
+def test_what_cannot_be_run_is_one_sentence(
+    monkeypatch, capsys, arguments: list[str], message: str
+) -> None:
+    def fail(options: Options) -> ScaleOutReport:
+        raise ServerError("haproxy: wanted the program, got none")
+
+    monkeypatch.setattr(command, "run", fail)
+    monkeypatch.setattr("sys.argv", ["scale_out", *arguments])
+    assert command.main() == 2
+    assert capsys.readouterr().err == message

@@ -1,0 +1,126 @@
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from workshop.evaluation.checkpoints import assemble, read_checkpoint
+from orchestrator.errors import WeightsError
+from orchestrator.formats.plate_formats import russian
+from orchestrator.networks.alphabets import NEVER, UNTOLD
+from orchestrator.networks.lprnet import LPRNet
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.state_dicts import load_state, pop_alphabet, read_state, with_alphabet
+from orchestrator.networks.stn import STN
+from orchestrator.networks.weights import WEIGHTS, check_listed, list_sums
+
+
+@pytest.fixture
+def saved(tmp_path: Path):
+    def save(content: object) -> Path:
+        torch.save(content, tmp_path / "theirs.pth")
+        return tmp_path / "theirs.pth"
+
+    return save
+
+
+@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: {"epoch": 3, "net_state_dict": s}])
+def test_plain_and_wrapped_checkpoints_are_read(saved, wrap) -> None:
+    state = STN().state_dict()
+    read = read_checkpoint("stn", saved(wrap(state)))
+    assert list(read) == list(state)
+    assert all(torch.equal(read[key], state[key]) for key in state)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param(STN(), "wanted a PyTorch file of tensors only", id="pickled module"),
+        pytest.param([1, 2], "wanted a state dict, .* got a list", id="list"),
+        pytest.param(
+            {"epoch": 1, "model": {}}, "got a dict of epoch, model", id="unknown wrapping"
+        ),
+        pytest.param({}, "wanted stn's .* got none", id="empty"),
+        pytest.param(
+            STN().state_dict() | {"more": torch.zeros(1)},
+            r"wanted stn's more not at all, got \[1\]",
+            id="one too many",
+        ),
+    ],
+)
+def test_anything_else_is_refused(saved, content: object, message: str) -> None:
+    with pytest.raises(WeightsError, match=message):
+        read_checkpoint("stn", saved(content))
+
+
+def test_a_tensor_of_another_shape_is_named(saved) -> None:
+    state = STN().state_dict()
+    key = next(iter(state))
+    state[key] = torch.zeros(1, 2)
+    with pytest.raises(WeightsError, match=rf"wanted stn's {key} \[.*\], got \[1, 2\]"):
+        read_checkpoint("stn", saved(state))
+
+
+def test_a_file_that_is_no_checkpoint_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.pth").write_text("no checkpoint")
+    with pytest.raises(WeightsError, match=r"x.pth: wanted a PyTorch file"):
+        read_checkpoint("stn", tmp_path / "x.pth")
+
+
+def test_a_missing_checkpoint_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WeightsError, match=r"x.pth: cannot be read: No such file"):
+        read_checkpoint("stn", tmp_path / "x.pth")
+
+
+def test_a_folder_is_assembled_of_theirs_and_ours(saved, tmp_path: Path) -> None:
+    theirs = STN().state_dict()
+    folder = tmp_path / "assembled"
+    folder.mkdir()
+    digests = assemble({"stn": saved(theirs)}, WEIGHTS, folder)
+    assert digests["yolo"] == check_listed(WEIGHTS / NETWORKS["yolo"].weights)
+    assert all(len(digest) == 64 for digest in digests.values())
+    assert all(check_listed(folder / one.weights) for one in NETWORKS.values())
+    assert check_listed(folder / "yolo.int8.xml") == check_listed(WEIGHTS / "yolo.int8.xml")
+    assert torch.equal(load_state("stn", folder)[next(iter(theirs))], next(iter(theirs.values())))
+
+
+@pytest.fixture
+def reader() -> dict[str, torch.Tensor]:
+    return NETWORKS["lprnet"].build(russian(), 1).state_dict()
+
+
+def test_an_assembled_reader_says_its_alphabet(saved, reader, tmp_path: Path) -> None:
+    folder = tmp_path / "assembled"
+    folder.mkdir()
+    assemble({"lprnet": saved(reader)}, WEIGHTS, folder)
+    assert pop_alphabet(read_state(folder / "lprnet.pth")) == russian().alphabet
+
+
+def test_the_alphabet_of_a_reader_is_none_of_its_weights(saved, reader) -> None:
+    state = read_checkpoint("lprnet", saved(with_alphabet(reader, russian().alphabet)))
+    assert list(state) == list(reader)
+
+
+def test_a_reader_of_the_same_characters_in_another_order_is_refused(saved, reader) -> None:
+    file = saved(with_alphabet(reader, russian().alphabet[::-1]))
+    with pytest.raises(WeightsError, match=r"theirs.pth: wanted a reader of the formats' alphabet"):
+        read_checkpoint("lprnet", file)
+
+
+@pytest.mark.parametrize("name", ["yolo.int8.xml", "yolo.int8.bin"])
+def test_an_8_bit_file_that_is_not_the_listed_one_is_refused(tmp_path: Path, name: str) -> None:
+    base, folder = tmp_path / "base", tmp_path / "assembled"
+    shutil.copytree(WEIGHTS, base)
+    list_sums(base)
+    (base / name).write_bytes(b"tampered")
+    folder.mkdir()
+    with pytest.raises(WeightsError, match=f"{name}: wanted SHA-256"):
+        assemble({}, base, folder)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_a_reader_from_before_diplomats_never_reads_their_letter(saved, told: bool) -> None:
+    old = LPRNet(len(UNTOLD) + 1).state_dict()
+    state = read_checkpoint("lprnet", saved(with_alphabet(old, UNTOLD) if told else old))
+    assert state["container.bias"].shape == (russian().classes,)
+    assert state["container.bias"][russian().alphabet.index("D")] == NEVER

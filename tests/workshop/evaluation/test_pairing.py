@@ -1,0 +1,62 @@
+import pytest
+
+from workshop.evaluation.pairing import mcnemar_exact, pair
+from workshop.evaluation.results import PlateVerdict
+
+REGION = (0.0, 0.0, 9.0, 9.0)
+
+
+def plate(image: str, verdict: str = "read", *, type: str = "std", region=REGION) -> PlateVerdict:
+    return PlateVerdict(image, type, region, "A123BC77", verdict, "A123BC77")
+
+
+@pytest.mark.parametrize(
+    ("won", "lost", "p_value"),
+    [
+        pytest.param(0, 0, 1.0, id="nothing changed"),
+        pytest.param(1, 0, 1.0, id="one plate: 2 / 2"),
+        pytest.param(5, 0, 0.0625, id="2 / 32"),
+        pytest.param(0, 5, 0.0625, id="two-sided"),
+        pytest.param(6, 0, 0.03125, id="2 / 64"),
+        pytest.param(8, 1, 0.0390625, id="2 * (1 + 9) / 512"),
+        pytest.param(3, 2, 1.0, id="2 * (1 + 5 + 10) / 32"),
+        pytest.param(2, 2, 1.0, id="2 * (1 + 4 + 6) / 16 is more than all"),
+    ],
+)
+def test_mcnemar_of_cases_by_hand(won: int, lost: int, p_value: float) -> None:
+    assert mcnemar_exact(won, lost) == p_value
+
+
+def test_many_plates_are_no_trouble() -> None:
+    assert 0 < mcnemar_exact(5000, 4000) < 1e-20
+
+
+def test_nothing_measured_has_no_test() -> None:
+    pairing = pair([], [])
+    assert (pairing.tests, pairing.only_new, pairing.only_old) == ((), 0, 0)
+
+
+def test_plates_that_only_one_reads_are_won_and_lost() -> None:
+    new = [plate("a"), plate("b", "wrong"), plate("c"), plate("d", "missed")]
+    old = [plate("a", "not shown"), plate("b"), plate("c"), plate("d", "wrong")]
+    (test,) = pair(new, old).tests
+    assert (test.type, test.plates, test.p_value) == ("std", 4, 1.0)
+    assert [one.new.image for one in test.won] == ["a"]
+    assert [one.old.verdict for one in test.won] == ["not shown"]
+    assert [one.new.image for one in test.lost] == ["b"]
+
+
+def test_each_type_has_a_test_of_its_own_and_unreadable_plates_none() -> None:
+    new = [plate("a"), plate("b", type="other"), plate("c", type="bad")]
+    old = [plate("a"), plate("b", "wrong", type="other"), plate("c", "wrong", type="bad")]
+    tests = {test.type: (len(test.won), len(test.lost)) for test in pair(new, old).tests}
+    assert tests == {"std": (0, 0), "other": (1, 0)}
+
+
+def test_a_plate_is_the_same_by_picture_region_and_text() -> None:
+    elsewhere = (20.0, 0.0, 29.0, 9.0)
+    new = [plate("a"), plate("a", "wrong", region=elsewhere), plate("b")]
+    old = [plate("a"), plate("a", region=elsewhere), plate("c"), plate("d")]
+    pairing = pair(new, old)
+    assert (pairing.only_new, pairing.only_old) == (1, 2)
+    assert [(test.plates, len(test.lost)) for test in pairing.tests] == [(2, 1)]

@@ -1,0 +1,129 @@
+"""Error messages of this package's commands."""
+
+from pathlib import Path
+
+import pytest
+
+from workshop.rendering import scenes, specimens, synth
+
+SEVEN = """
+import numpy as np
+from workshop.rendering.country import FlatPlate
+
+def draw(rng, format_name, *, text, glyphs):
+    if format_name == "never" or text == "7":
+        raise ValueError(f"no {text}")
+    return FlatPlate(np.full((40, 160, 3), 255, np.uint8), text, format_name)
+"""
+FORMATS = """
+alphabet = "0123456789"
+renderer = "renderer:draw"
+
+[[format]]
+name = "digit"
+layouts = ["D"]
+
+[[format]]
+name = "never"
+layouts = ["DD"]
+share = 0
+"""
+
+
+@pytest.fixture
+def formats(tmp_path: Path) -> Path:
+    """Formats of a country whose renderer fails for some texts and for a format without a share."""
+    (tmp_path / "renderer.py").write_text(SEVEN)
+    (tmp_path / "formats.toml").write_text(FORMATS)
+    return tmp_path / "formats.toml"
+
+
+def fail(command, capsys, *arguments: object) -> str:
+    with pytest.raises(SystemExit, match="2"):
+        command([str(one) for one in arguments])
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "told"),
+    [
+        pytest.param(
+            scenes.main,
+            ("--out", "set", "--count", "0"),
+            "workshop.rendering.scenes: argument --count: wanted a whole number of at least 1, got '0'\n",
+            id="no pictures",
+        ),
+        pytest.param(
+            specimens.main,
+            ("--sheet", "x.png", "--seed", "-1"),
+            "workshop.rendering.specimens: argument --seed: wanted a whole number of at least 0, got '-1'\n",
+            id="a seed below 0",
+        ),
+        pytest.param(
+            specimens.main,
+            ("--sheet", "x.png", "--columns", "two"),
+            "workshop.rendering.specimens: argument --columns: wanted a whole number of at least 1, "
+            "got 'two'\n",
+            id="no number",
+        ),
+        pytest.param(
+            synth.main,
+            ("--sheet", "nowhere/x.png"),
+            "workshop.rendering.synth: nowhere/x.png: wanted a folder that is there, got nowhere\n",
+            id="no folder",
+        ),
+        pytest.param(
+            synth.main,
+            ("--sheet", "."),
+            "workshop.rendering.synth: .: wanted a PNG file to write, got a folder\n",
+            id="a folder",
+        ),
+        pytest.param(
+            synth.main,
+            ("--sheet", "x.png", "--font", "nowhere.ttf"),
+            "workshop.rendering.synth: nowhere.ttf: wanted a TrueType font, got: cannot open resource\n",
+            id="no font",
+        ),
+        pytest.param(
+            synth.main,
+            ("--sheet", "x.png", "--formats", "nowhere.toml"),
+            "workshop.rendering.synth: nowhere.toml: ",
+            id="no country",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    command, arguments: tuple[str, ...], told: str, capsys, tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    err = fail(command, capsys, *arguments)
+    assert err.startswith(told)
+    assert err.count("\n") == 1
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(("command", "flag"), [(specimens.main, "--each"), (synth.main, "--count")])
+def test_a_text_that_is_not_drawn_is_told_with_file_and_layout(
+    formats: Path, command, flag: str, capsys
+) -> None:
+    sheet = formats.with_name("sheet.png")
+    err = fail(command, capsys, "--formats", formats, "--sheet", sheet, flag, 99)
+    assert f": {formats}: layout D of digit: renderer: wanted a plate 7" in err
+    assert err.count("\n") == 1
+    assert not sheet.exists()
+
+
+def test_a_set_with_a_text_that_is_not_drawn_is_none(formats: Path, capsys) -> None:
+    out = formats.with_name("set")
+    err = fail(scenes.main, capsys, "--formats", formats, "--out", out, "--count", 60)
+    assert err == (
+        f"workshop.rendering.scenes: {formats}: layout D of digit: renderer: wanted a plate 7 without rng, "
+        "got: no 7\n"
+    )
+    assert not [*out.iterdir()]
+
+
+def test_specimens_leave_out_formats_that_are_never_drawn(formats: Path) -> None:
+    sheet = formats.with_name("sheet.png")
+    specimens.main(["--formats", str(formats), "--sheet", str(sheet), "--each", "1"])
+    assert sheet.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,75 @@
+"""The country of docs/countries.md, as a folder outside the project."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workshop.rendering import specimens, synth
+from workshop.rendering.country import Country, country_of
+from workshop.rendering.scenery import scene
+from workshop.rendering.synth import render_samples
+
+PAGE = (Path(__file__).parents[2] / "docs" / "countries.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def atlantis(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page's two files; returns the formats'."""
+    folder = tmp_path_factory.mktemp("atlantis")
+    for name, language in (("formats.toml", "toml"), ("renderer.py", "python")):
+        (block,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+        (folder / name).write_text(block, encoding="utf-8")
+    return folder / "formats.toml"
+
+
+@pytest.fixture(scope="module")
+def country(atlantis: Path) -> Country:
+    return country_of(atlantis)
+
+
+def test_the_renderer_of_the_page_has_some_sixty_lines(atlantis: Path) -> None:
+    assert len(atlantis.with_name("renderer.py").read_text().splitlines()) <= 60
+
+
+def test_samples_of_atlantis_have_its_formats(country: Country) -> None:
+    batch = render_samples(40, 0, country=country).readable
+    formats = country.formats
+    assert {formats.format_of(text, 1) for text in batch.texts} == {"long"}
+    assert {formats.format_of(text, 2) for text in batch.texts} == {"square"}
+    assert {formats.region_of(text).name for text in batch.texts} == {"Upper City", "Harbour"}
+    square = np.isnan(batch.corners).any(axis=(1, 2))
+    assert 0 < square.sum() < 15
+
+
+def test_a_street_of_atlantis_has_long_and_square_plates(country: Country) -> None:
+    drawn = scene(["17AC123", "01MN/456"], (800, 600), country=country)
+    width, height = drawn.xyxy[:, 2] - drawn.xyxy[:, 0], drawn.xyxy[:, 3] - drawn.xyxy[:, 1]
+    assert drawn.texts == ("17AC123", "01MN456")
+    assert (width / height).tolist() == pytest.approx([480 / 110, 300 / 200], rel=0.2)
+
+
+@pytest.mark.parametrize("command", [specimens.main, synth.main])
+def test_sheets_of_atlantis_are_written(atlantis: Path, tmp_path: Path, command) -> None:
+    command(["--formats", str(atlantis), "--sheet", str(tmp_path / "sheet.png")])
+    assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("picture", re.findall(r"\((countries_\w+\.jpg)\)", PAGE))
+def test_pictures_of_the_page_are_small(picture: str) -> None:
+    assert 5_000 < (Path(__file__).parents[2] / "docs" / picture).stat().st_size < 60_000
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [(specimens.main, "specimens"), (synth.main, "synth")]
+)
+def test_commands_refuse_a_country_in_one_sentence(
+    tmp_path: Path, command, name: str, capsys
+) -> None:
+    file = tmp_path / "formats.toml"
+    file.write_text('alphabet = "01"\n[[format]]\nname = "100 %"\nlayouts = ["DD"]\n')
+    with pytest.raises(SystemExit, match="2"):
+        command(["--formats", str(file), "--sheet", str(tmp_path / "sheet.png")])
+    told = f"{file}: renderer: wanted module:function, got none"
+    assert capsys.readouterr().err == f"rendering.{name}: {told}\n"

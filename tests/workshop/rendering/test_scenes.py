@@ -1,0 +1,77 @@
+"""Rendered data sets of texts: every format in turn, and regions that hold the plates."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from workshop.evaluation.datasets import read_scenes
+from orchestrator.errors import DataError, SettingsError
+from orchestrator.formats.plate_formats import COUNTRIES
+from workshop.rendering.country import country_of
+from workshop.rendering.scenes import LabelledPicture, draw_pictures, main, write_pictures
+
+FILE = COUNTRIES / "kazakhstan" / "formats.toml"
+
+
+def test_the_formats_come_in_turn_the_first_one_as_the_standard() -> None:
+    kazakhstan = country_of(FILE)
+    drawn = list(draw_pictures(kazakhstan, 8, seed=1))
+    assert [one.type for one in drawn] == ["std", *["other"] * 6, "std"]
+    names = [one.name for one in kazakhstan.formats.format]
+    lines = [1, 1, 1, 2, 2, 1, 2, 1]
+    read = [kazakhstan.formats.format_of(one.text, n) for one, n in zip(drawn, lines, strict=True)]
+    assert read == [*names, names[0]]
+
+
+def test_regions_hold_something_light_within_the_picture() -> None:
+    (one,) = draw_pictures(country_of(FILE), 1, seed=3)
+    height, width = one.picture.shape[:2]
+    x0, y0, x1, y1 = one.region
+    assert 0 <= x0 < x1 <= width
+    assert 0 <= y0 < y1 <= height
+    inner = one.picture[round(y0) : round(y1), round(x0) : round(x1)]
+    assert np.percentile(inner, 70) > np.median(one.picture)
+
+
+def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
+    main(["--formats", str(FILE), "--out", str(tmp_path), "--count", "2"])
+    scenes = read_scenes(tmp_path, alphabet=country_of(FILE).formats.alphabet)
+    assert [scene.path.name for scene in scenes] == ["0000.jpg", "0001.jpg"]
+    assert [scene.plates[0].type for scene in scenes] == ["std", "other"]
+    assert cv2.imread(str(scenes[0].path)).shape[2] == 3
+
+
+def test_roads_are_labelled_like_parked_cars_and_come_by_their_share() -> None:
+    kazakhstan = country_of(FILE)
+    parked, mixed, roads = (
+        list(draw_pictures(kazakhstan, 6, seed=4, roads=share)) for share in (0.0, 0.5, 1.0)
+    )
+    assert [one.format for one in roads] == [one.format for one in parked]
+    assert len({one.text for one in roads}) == 6
+    assert all(one.picture.shape[1] >= 960 for one in roads)
+    assert all(one.region[2] - one.region[0] < 170 for one in roads)
+    kinds = [any(one.text == other.text for other in roads) for one in mixed]
+    assert {True, False} == set(kinds)
+
+
+def test_a_folder_that_has_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(DataError, match=r"wanted a new or an empty folder, got one with notes.txt"):
+        write_pictures(tmp_path, [])
+    with pytest.raises(DataError, match=r"notes.txt: wanted a new or an empty folder, got a file"):
+        write_pictures(tmp_path / "notes.txt", [])
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def break_off() -> Iterator[LabelledPicture]:
+    yield LabelledPicture(np.zeros((8, 8, 3), np.uint8), "12AB", "std", (0, 0, 8, 8), "car")
+    raise SettingsError("renderer: wanted a plate")
+
+
+def test_a_set_that_breaks_off_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="wanted a plate"):
+        write_pictures(tmp_path, break_off())
+    assert not [*tmp_path.iterdir()]

@@ -1,0 +1,44 @@
+import pytest
+import torch
+
+from workshop.training.moving_average import average_weights, decay_at
+
+
+@pytest.mark.parametrize(
+    ("updates", "decay"),
+    [
+        pytest.param(0, 0.1, id="none before"),
+        pytest.param(8, 0.5, id="half"),
+        pytest.param(98, 99 / 108, id="over a tenth of the steps"),
+        pytest.param(4490, 4491 / 4500, id="the most, nearly"),
+        pytest.param(100_000, 0.998, id="the most"),
+    ],
+)
+def test_the_decay_grows_with_the_updates(updates: int, decay: float) -> None:
+    assert decay_at(updates, 0.998) == pytest.approx(min(decay, 0.998))
+
+
+def test_the_average_follows_by_that_decay() -> None:
+    layer = torch.nn.Linear(1, 1, bias=False)
+    average = average_weights(layer, 0.998)
+    seen = []
+    for weight in (4.0, 15.0, 15.0):
+        with torch.no_grad():
+            layer.weight.fill_(weight)
+        average.update_parameters(layer)
+        seen.append(average.module.weight.item())
+    # first the weights themselves; then 2/11 of 4 and 9/11 of 15; then 3/12 of that and 9/12 of 15
+    assert seen == pytest.approx([4, 13, 0.25 * 13 + 0.75 * 15])
+
+
+def test_an_average_goes_on_where_it_was_left() -> None:
+    layer = torch.nn.Linear(1, 1)
+    whole, again = (average_weights(layer, 0.998) for _ in range(2))
+    whole.update_parameters(layer)
+    again.load_state_dict(whole.state_dict())
+    with torch.no_grad():
+        layer.weight.add_(1)
+    whole.update_parameters(layer)
+    again.update_parameters(layer)
+    assert torch.equal(again.module.weight, whole.module.weight)
+    assert again.n_averaged == 2

@@ -1,0 +1,250 @@
+from dataclasses import replace
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.export import load
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.system.toml_files import read_table
+from workshop.training import reader
+from workshop.training.crops import RealCrop
+from workshop.training.reader import run
+from workshop.training.reader_trainer import ReaderTrainer
+from workshop.training.recipes import CornerSchedule, ReaderData, ReaderRecipe, ReaderSchedule
+
+FEW_CORNERS = CornerSchedule(steps=2, plates=3, batch=2, warm_up=1)
+QUICK = ReaderSchedule(
+    steps=3,
+    batch=4,
+    real_share=0.5,
+    pool=6,
+    typical=4,
+    checked=2,
+    warm_up=1,
+    save_every=2,
+)
+
+
+@pytest.fixture(autouse=True)
+def little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few plates to calibrate on, and few pictures to choose the canary from."""
+    monkeypatch.setattr("workshop.training.calibration.RENDERED", 6)
+    monkeypatch.setattr("workshop.training.canaries.TRIES", 1)
+
+
+def quick(data: ReaderData) -> ReaderRecipe:
+    return ReaderRecipe(data=data, training=QUICK, corners=FEW_CORNERS)
+
+
+def real_crop(name: str, text: str) -> RealCrop:
+    picture = np.random.default_rng(0).integers(0, 255, (56, 220, 3)).astype(np.uint8)
+    return RealCrop(name, picture, text)
+
+
+def write_crops(folder: Path, crops: list[RealCrop]) -> ReaderData:
+    for crop in crops:
+        cv2.imwrite(str(folder / crop.name), crop.picture)
+    rows = [f"{crop.name},{crop.text}" for crop in crops]
+    (folder / "labels.csv").write_text("\n".join(["crop,text", *rows]))
+    return ReaderData(folder, folder / "labels.csv")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> ReaderData:
+    """Twelve made-up crops of twelve photos, one of which is held out."""
+    crops = [real_crop(f"{n}_1.png", f"A{n:03d}AA77") for n in range(1, 13)]
+    return write_crops(tmp_path, crops)
+
+
+def interrupt_at(step: int, recipe: ReaderRecipe, out: Path) -> None:
+    """Begin a run, and break it off before a step."""
+
+    def interrupt(
+        trainer: ReaderTrainer, batch: object, train_on: object = ReaderTrainer.train_on
+    ) -> float:
+        if trainer.step == step:
+            raise KeyboardInterrupt
+        return train_on(trainer, batch)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReaderTrainer, "train_on", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run(recipe, out, resume=False)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_resumed_run_is_the_same_as_one_without_a_break(
+    tmp_path: Path, data: ReaderData, workers: int
+) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    recipe = replace(quick(data), training=replace(QUICK, steps=4))
+    by_workers = replace(recipe, training=replace(QUICK, steps=4, workers=workers))
+    run(recipe, whole, resume=False)
+    interrupt_at(3, by_workers, broken)
+    run(by_workers, broken, resume=True)
+    first, second = (
+        torch.load(folder / "checkpoint.pt", weights_only=True) for folder in (whole, broken)
+    )
+    assert first["step"] == second["step"] == 4
+    torch.testing.assert_close(second["reader"], first["reader"], rtol=0, atol=0)
+    torch.testing.assert_close(second["average"], first["average"], rtol=0, atol=0)
+    figures = [(folder / "metrics.csv").read_text() for folder in (whole, broken)]
+    assert figures[0] == figures[1]
+
+
+def test_a_runs_folder_can_be_served_from(tmp_path: Path, data) -> None:
+    run(quick(data), tmp_path / "run", resume=False)
+    assert sum(1 for name in ("yolo", "stn", "lprnet") if load(name, tmp_path / "run")) == 3
+
+
+def test_a_fine_tuning_begins_with_the_weights_it_is_given(tmp_path: Path, data) -> None:
+    slow = replace(QUICK, rate=1e-9, steps=1)
+    run(ReaderRecipe(WEIGHTS, data=data, training=slow), tmp_path / "run", resume=False)
+    tuned = torch.load(tmp_path / "run" / "checkpoint.pt", weights_only=True)["reader"]
+    given = torch.load(WEIGHTS / "lprnet.pth", weights_only=True)
+    torch.testing.assert_close(
+        tuned["lprnet.container.weight"], given["container.weight"], rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("weights", "share", "taught"),
+    [
+        pytest.param(None, 0.5, True, id="from random weights"),
+        pytest.param(WEIGHTS, 0.5, False, id="fine-tuning"),
+        pytest.param(None, 1, False, id="no rendered plates"),
+    ],
+)
+def test_stn_learns_the_corners_first_where_it_knows_none(
+    tmp_path: Path,
+    data: ReaderData,
+    monkeypatch: pytest.MonkeyPatch,
+    weights: Path | None,
+    share: float,
+    taught: bool,
+) -> None:
+    lessons: list[CornerSchedule] = []
+    monkeypatch.setattr(reader, "teach_corners", lambda *given: lessons.append(given[2]))
+    schedule = replace(QUICK, real_share=share, steps=1)
+    recipe = ReaderRecipe(weights, data=data, training=schedule, corners=FEW_CORNERS)
+    run(recipe, tmp_path / "run", resume=False)
+    assert lessons == [FEW_CORNERS] * taught
+
+
+def test_real_plates_alone_need_crops() -> None:
+    recipe = ReaderRecipe(training=replace(QUICK, real_share=1))
+    with pytest.raises(SettingsError, match="wanted crops and labels for a share of 1"):
+        run(recipe, Path("nowhere"), resume=False)
+
+
+def another_country(folder: Path, renderer: str = "") -> Path:
+    file = folder / "formats.toml"
+    file.write_text(
+        f'alphabet = "0123456789AZ"\nrenderer = "{renderer}"\n'
+        '[[format]]\nname = "mine"\nlayouts = ["LDDDLLDD"]'
+    )
+    return file
+
+
+def test_plates_that_nobody_draws_are_refused(data: ReaderData, tmp_path: Path) -> None:
+    recipe = replace(quick(data), formats=another_country(tmp_path))
+    with pytest.raises(SettingsError, match="renderer: wanted module:function, got none"):
+        run(recipe, Path("nowhere"), resume=False)
+
+
+RENDERER = """
+import numpy as np
+from workshop.rendering.country import FlatPlate
+
+def draw(rng, format_name, *, text, glyphs):
+    return FlatPlate(np.full((48, 200, 3), 255, np.uint8), text, format_name)
+"""
+
+
+def test_another_countrys_rendered_plates_are_trained_on(tmp_path: Path, caplog) -> None:
+    caplog.set_level("INFO")
+    (tmp_path / "white.py").write_text(RENDERER)
+    formats = another_country(tmp_path, "white:draw")
+    recipe = replace(quick(ReaderData()), formats=formats)
+    run(recipe, tmp_path / "run", resume=False)
+    assert (tmp_path / "run" / "formats.toml").read_text() == formats.read_text()
+    weights = torch.load(tmp_path / "run" / "lprnet.pth", weights_only=True)
+    assert weights["container.bias"].shape == (13,)
+    assert weights["alphabet"].tolist() == [*range(48, 58), 65, 90]  # 0 to 9, A, Z
+    assert "calibrated on 6 rendered plates, since no real crops were held out" in caplog.text
+
+
+def test_a_country_that_is_drawn_no_more_leaves_the_weights(
+    tmp_path: Path, data: ReaderData, monkeypatch: pytest.MonkeyPatch, caplog
+) -> None:
+    def fail(*_: object) -> None:
+        raise SettingsError("renderer: wanted a plate A1, got: none")
+
+    monkeypatch.setattr(reader, "choose_plates", fail)
+    monkeypatch.setattr(reader, "write_canary", fail)
+    run(quick(data), tmp_path / "run", resume=False)
+    assert caplog.messages[-2:] == [
+        "text scores are not calibrated: renderer: wanted a plate A1, got: none",
+        "no picture for the health check: renderer: wanted a plate A1, got: none",
+    ]
+    assert load("lprnet", tmp_path / "run")
+
+
+def test_real_plates_alone_need_no_renderer(tmp_path: Path, caplog) -> None:
+    caplog.set_level("INFO")
+    crops = [real_crop(f"{n}_1.png", f"A{n:03d}ZZ77") for n in range(1, 13)]
+    recipe = replace(quick(write_crops(tmp_path, crops)), formats=another_country(tmp_path))
+    alone = replace(recipe, training=replace(QUICK, real_share=1, steps=1))
+    run(alone, tmp_path / "run", resume=False)
+    assert "text scores are not calibrated: only 1 real crops were held out" in caplog.text
+    assert "no picture for the health check" in caplog.text
+
+
+def test_the_start_and_every_checkpoint_are_measured(tmp_path: Path, data: ReaderData) -> None:
+    run(quick(data), tmp_path / "run", resume=False)
+    rows = (tmp_path / "run" / "metrics.csv").read_text().splitlines()
+    head = "step,loss,rate,set,plates,raw_accuracy,averaged_accuracy"
+    assert rows[0] == head
+    places = [[row.split(",")[index] for index in (0, 3, 4)] for row in rows[1:]]
+    assert places == [
+        [step, *plates]
+        for step in ("0", "2", "3")
+        for plates in (["rendered", "2"], ["held out", "1"])
+    ]
+    assert (tmp_path / "run" / "metrics.png").stat().st_size > 1000
+
+
+def test_the_figures_of_the_start_are_those_of_the_weights_given(tmp_path: Path, data) -> None:
+    recipe = ReaderRecipe(WEIGHTS, data=data, training=replace(QUICK, steps=1, checked=40))
+    run(recipe, tmp_path / "run", resume=False)
+    rendered = (tmp_path / "run" / "metrics.csv").read_text().splitlines()[1].split(",")
+    assert rendered[:5] == ["0", "", "", "rendered", "40"]
+    assert rendered[5] == rendered[6]
+    assert float(rendered[6]) > 0.45
+
+
+def test_dropped_labels_are_in_the_run(tmp_path: Path, data: ReaderData) -> None:
+    assert data.labels
+    data.labels.write_text(data.labels.read_text() + "\n99_1.png,A123BC77\n")
+    run(quick(data), tmp_path / "run", resume=False)
+    rows = (tmp_path / "run" / "dropped.csv").read_text().splitlines()
+    assert rows[1:] == [f"{data.labels},99_1.png,A123BC77,no such file"]
+
+
+def test_a_finished_run_can_be_extended(tmp_path: Path, data: ReaderData, caplog) -> None:
+    caplog.set_level("INFO")
+    recipe, out = quick(data), tmp_path / "run"
+    run(recipe, out, resume=False)
+    longer = replace(recipe, training=replace(QUICK, steps=5))
+    run(longer, out, resume=True)
+    assert torch.load(out / "checkpoint.pt", weights_only=True)["step"] == 5
+    assert "extending the run from 3 to 5 steps" in caplog.messages
+    assert read_table(ReaderRecipe, out / "recipe.toml").training == replace(
+        QUICK, steps=5, extended=(3,)
+    )
+    rows = (out / "metrics.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["0", "0", "2", "2", "3", "3", "4", "4", "5", "5"]

@@ -1,0 +1,62 @@
+"""Real plates seen again: from elsewhere, in other light, and with the corners that they have."""
+
+import cv2
+import numpy as np
+import pytest
+
+from workshop.training.measurement import cut_exactly
+from workshop.training.crops import RealCrop
+from workshop.training.sources import photograph_again, see_again
+
+CORNERS = np.array([[20.0, 12], [200, 16], [199, 44], [21, 40]])
+
+
+def crop_of(corners: np.ndarray | None = None) -> RealCrop:
+    """A grey crop whose plate is white."""
+    picture = np.full((56, 220, 3), 60, np.uint8)
+    cv2.fillConvexPoly(picture, CORNERS.astype(np.int32), (230, 230, 230))
+    return RealCrop("1_1.png", picture, "A123BC77", corners=corners)
+
+
+def test_a_real_crop_is_cut_differently_each_time() -> None:
+    rng = np.random.default_rng(0)
+    first, second = (see_again(rng, crop_of(CORNERS)) for _ in range(2))
+    assert first.crop.shape == second.crop.shape == (24, 94, 3)
+    assert (first.crop != second.crop).any()
+    assert first.text == "A123BC77"
+    assert cut_exactly([crop_of()]).shape == (1, 24, 94, 3)
+
+
+def test_corners_are_told_where_they_are_known() -> None:
+    rng = np.random.default_rng(0)
+    assert np.isfinite(see_again(rng, crop_of(CORNERS)).corners).all()
+    assert np.isnan(see_again(rng, crop_of()).corners).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_corners_of_a_photo_are_those_of_the_plate_in_it(seed: int) -> None:
+    photo = photograph_again(np.random.default_rng(seed), crop_of(CORNERS))
+    inside, outside = (_mean_of(photo.picture, _scaled(photo.quad, by)) for by in (0.8, 1.3))
+    assert inside > outside
+
+
+def test_some_plates_are_seen_from_far_and_some_aslant() -> None:
+    rng = np.random.default_rng(1)
+    quads = [photograph_again(rng, crop_of(CORNERS)).quad for _ in range(60)]
+    edges = np.array([quad[1] - quad[0] for quad in quads])
+    widths, angles = np.linalg.norm(edges, axis=1), np.arctan2(edges[:, 1], edges[:, 0])
+    assert widths.min() < 60
+    assert widths.max() > 150
+    assert 5 < (np.abs(np.rad2deg(angles)) > 8).sum() < 30
+
+
+def _scaled(quad: np.ndarray, by: float) -> np.ndarray:
+    middle = quad.mean(axis=0)
+    return middle + (quad - middle) * by
+
+
+def _mean_of(picture: np.ndarray, quad: np.ndarray) -> float:
+    """Mean along the edges of a quadrilateral."""
+    edges = np.zeros(picture.shape[:2], np.uint8)
+    cv2.polylines(edges, [quad.round().astype(np.int32)], isClosed=True, color=(1,))
+    return float(picture[edges > 0].mean())

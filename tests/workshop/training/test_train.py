@@ -1,0 +1,198 @@
+"""`plates train`: recipes, run folders, and another country's plates from training to reading."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+import torch
+from click.testing import Result
+from typer.testing import CliRunner
+
+from workshop.training.cli.train import train
+from workshop.training.recipes import (
+    DetectorData,
+    DetectorRecipe,
+    DetectorSchedule,
+    ReaderSchedule,
+)
+
+TINY = """
+[data]
+crops = "crops"
+labels = "labels.csv"
+
+[training]
+batch = 4
+real_share = 1
+pool = 6
+typical = 4
+checked = 2
+save_every = 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A recipe, `tiny.toml`, with six made-up crops of another country, where plates are `Ж01`."""
+    (tmp_path / "crops").mkdir()
+    rows = ["crop,text"]
+    for number in range(1, 7):
+        picture = np.random.default_rng(number).integers(0, 255, (42, 120, 3), np.uint8)
+        cv2.imwrite(str(tmp_path / "crops" / f"{number}_1.png"), picture)
+        rows.append(f"{number}_1.png,Ж{number:02d}")
+    (tmp_path / "labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    (tmp_path / "tiny.toml").write_text(TINY)
+    (tmp_path / "formats.toml").write_text(
+        'alphabet = "0123456789ЖA"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n',
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+def invoke(*arguments: object) -> Result:
+    result = CliRunner().invoke(train, [str(one) for one in arguments])
+    torch.set_flush_denormal(False)  # which a training sets for its whole process
+    return result
+
+
+TRAIN = """
+from workshop.training.cli.train import train
+arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
+arguments += ["--formats", "formats.toml"]
+train([*arguments, "--steps", STEPS], standalone_mode=False)
+"""
+READ = """
+import json, torch
+from pathlib import Path
+from orchestrator import ctc, load_networks
+from orchestrator.formats.plate_formats import read_formats
+from orchestrator.reading.grammar import Grammar
+formats = read_formats(Path("run/formats.toml"))
+infer = load_networks(Path("run"), formats=formats)
+crop = {"input__0": torch.zeros(1, 3, 24, 94)}
+logits = infer("lprnet", {"input__0": infer("stn", crop)["output__0"]})["output__0"]
+path = torch.tensor([[10, 10, 12, 0, 12, 1] + 12 * [12]])
+sure = 20 * torch.nn.functional.one_hot(path, 13).float().transpose(1, 2)
+(reading,) = ctc.decode(logits + sure, Grammar.of(formats))
+print(json.dumps([logits.shape, reading.candidates[0][0]]))
+"""
+
+
+def start_python(folder: Path, code: str) -> subprocess.Popen[str]:
+    """Start Python in the folder."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["none.toml"], "none.toml: wanted a TOML file", id="no recipe"),
+        pytest.param(["--resume"], "no checkpoint.pt to go on with is here", id="no run"),
+        pytest.param(
+            ["--crops", "x"], "or neither of them (--crops, --labels), got crops", id="no labels"
+        ),
+        pytest.param(["--font", "x.ttf"], "x.ttf: wanted a TrueType font, got", id="no font"),
+    ],
+)
+def test_a_training_that_cannot_begin_ends_with_a_sentence(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = invoke("reader", *arguments, "--out", tmp_path / "run")
+    assert done.exit_code == 2
+    assert message in " ".join(done.output.split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_gpu_that_is_not_there_is_missed(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    done = invoke("reader", "--out", tmp_path / "run", "--device", "gpu")
+    assert done.exit_code == 2
+    assert "device: wanted a GPU, got none" in done.output
+
+
+def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe))
+    arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf", "--validation", "checked"]
+    arguments += ["--workers", 3, "--formats", folder / "formats.toml"]
+    done = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
+    assert done.exit_code == 0
+    (recipe,) = seen
+    assert recipe.training == ReaderSchedule(
+        steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1,
+        workers=3,
+    )  # fmt: skip
+    assert recipe.formats == folder / "formats.toml"
+    assert recipe.data.validation == Path.cwd() / "checked"
+    assert recipe.data.font == Path.cwd() / "plates.ttf"
+    assert recipe.data.crops == folder / "crops"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "flags", "taken"),
+    [
+        pytest.param('formats = "own.toml"', [], "own.toml", id="recipe"),
+        pytest.param("", [], "environment.toml", id="environment"),
+        pytest.param('formats = "own.toml"', ["--formats", "/flag.toml"], "/flag.toml", id="flag"),
+    ],
+)
+def test_formats_come_from_the_flag_the_recipe_the_environment(
+    tmp_path: Path, monkeypatch, recipe: str, flags: list[str], taken: str
+) -> None:
+    seen = []
+    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "environment.toml"))
+    (tmp_path / "recipe.toml").write_text(recipe)
+    invoke("reader", tmp_path / "recipe.toml", "--out", tmp_path / "run", *flags)
+    assert seen == [tmp_path / taken]
+
+
+def test_a_resumed_run_has_no_formats_of_the_environment(tmp_path: Path, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setenv("PLATE_FORMATS", "/environment.toml")
+    (tmp_path / "recipe.toml").touch()
+    invoke("reader", "--resume", "--out", tmp_path)
+    assert seen == [None]
+
+
+def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr("workshop.training.detector.run", lambda recipe, *_, **__: seen.append(recipe))
+    data = ["--data", tmp_path, "--extra", tmp_path / "one", "--extra", tmp_path / "two"]
+    done = invoke("detector", "--out", tmp_path / "run", "--epochs", 3, *data)
+    assert done.exit_code == 0
+    assert seen == [
+        DetectorRecipe(
+            data=DetectorData(tmp_path, (tmp_path / "one", tmp_path / "two")),
+            training=DetectorSchedule(epochs=3),
+        )
+    ]
+
+
+def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
+    process = start_python(folder, TRAIN.replace("STEPS", "'2'") + READ)
+    printed, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert json.loads(printed) == [[1, 13, 18], "Ж01"]
+    assert (folder / "run" / "formats.toml").read_text() == (folder / "formats.toml").read_text()
+
+
+def test_ctrl_c_leaves_a_run_to_go_on_with(folder: Path) -> None:
+    process = start_python(folder, TRAIN.replace("STEPS", "'100000'"))
+    deadline = time.monotonic() + 60
+    while not (folder / "run" / "SHA256SUMS").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert "plates train reader --out run --resume" in said
+    assert torch.load(folder / "run" / "checkpoint.pt", weights_only=True)["step"] >= 1

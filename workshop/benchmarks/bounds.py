@@ -1,0 +1,104 @@
+"""Measures the upper bound: the same pipeline under the same load, without a server."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from queue import LifoQueue
+
+import torch
+
+from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.metrics import Counters, add_up, read_stopwatch
+from workshop.benchmarks.processes import Watch
+from orchestrator.imaging.decoding import decode
+from orchestrator.networks.engines import choose
+from orchestrator.networks.export import load_networks
+from orchestrator.pipeline import Infer, Tensors, recognize
+from orchestrator.supervisor.capacity import Capacity
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.settings import Settings
+from orchestrator.triton.stages import PICTURE, Stopwatch
+
+Parameters = Mapping[str, Mapping[str, str]]
+"""The settings of `plate_recognition`, as its config.pbtxt has them."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The pipeline that recognises the pictures: networks, the server's settings, a device."""
+
+    infer: Infer
+    settings: Settings
+    device: torch.device
+
+
+def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
+    """Load the networks as a server with these options does."""
+    capacity = fit(options)
+    torch.set_num_threads(capacity.threads)
+    torch.set_flush_denormal(True)
+    on_gpu = options.device != "cpu" and torch.cuda.is_available()
+    engine = choose(options.engine, on_gpu=on_gpu)
+    where = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
+    several = [
+        load_networks(options.weights, where, engine, capacity.threads)
+        for _ in range(capacity.instances)
+    ]
+    return Pipeline(share(several), Settings.from_config(parameters), where)
+
+
+def fit(options: ServerOptions) -> Capacity:
+    """Return how the CPU is shared; on a GPU there is one instance of each network."""
+    return options.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
+
+
+def share(several: Sequence[Infer]) -> Infer:
+    """Return an `Infer` that runs each call on a free instance, as the server does."""
+    free: LifoQueue[Infer] = LifoQueue()
+    for infer in several:
+        free.put(infer)
+
+    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+        infer = free.get()
+        try:
+            return infer(model, tensors)
+        finally:
+            free.put(infer)
+
+    return infer_on_a_free_one
+
+
+def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: float) -> Round:
+    """Measure the pipeline, from the bytes of a file to plates, in a number of threads."""
+    counted: list[Counters] = []
+
+    @contextmanager
+    def caller() -> Iterator[Callable[[], int]]:
+        torch.set_flush_denormal(True)  # a flag per thread
+        yield lambda: _recognize(pipeline, encoded, counted)
+
+    watch = Watch(frozenset({os.getpid()}))
+    measured = run_closed_loop(
+        caller,
+        concurrency,
+        seconds,
+        usage=lambda: Cpu(server=time.process_time()),
+        look=watch.look,
+    )
+    return replace(measured, peaks=watch.peaks(), counters=add_up(counted))
+
+
+@torch.inference_mode()
+def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> int:
+    """Return the number of plates; append the times of the stages to `counted`."""
+    watch = Stopwatch()
+    picture = decode(encoded, max_pixels=pipeline.settings.max_pixels).to(pipeline.device)
+    watch.lap(PICTURE)
+    plates = recognize(picture, watch.time(pipeline.infer), pipeline.settings)
+    watch.finish()
+    counted.append(read_stopwatch(watch))
+    return len(plates)

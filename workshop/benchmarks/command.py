@@ -1,0 +1,96 @@
+"""The command `plates bench`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from workshop.benchmarks import plan
+from workshop.benchmarks.plan import parse_numbers
+from orchestrator.cli.flags import (
+    Device,
+    DeviceOption,
+    EngineOption,
+    PicturesOption,
+    RepositoryOption,
+    ThreadsOption,
+    VerboseOption,
+    WeightsOption,
+    show_errors,
+)
+from orchestrator.system.optional_dependencies import check_packages
+from orchestrator.networks.engines import Engine
+
+Text: TypeAlias = str | None
+Names: TypeAlias = list[str] | None
+# Everything heavy is imported when the command runs, so that --help is quick.
+
+
+def bench(
+    *,
+    plates: Annotated[str, typer.Option(help="Of the rendered pictures, one each.")] = "0,1,4,20",
+    file: Annotated[
+        list[Path] | None, typer.Option(help="A picture file to use instead; repeatable.")
+    ] = None,
+    transport: Annotated[
+        Names, typer.Option(help=f"{', '.join(plan.TRANSPORTS)}; repeatable; default: all.")
+    ] = None,
+    concurrency: Annotated[Text, typer.Option(help="Calls at once; default: 1,2,4,8,16.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every transport at every concurrency.")
+    ] = False,
+    seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
+    rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("reports/bench"),
+    against: Annotated[Path | None, typer.Option(help="report.json of another run.")] = None,
+    url: Annotated[
+        Text, typer.Option(help="host:port of a running server; starts one of its own without.")
+    ] = None,
+    grpc_url: Annotated[Text, typer.Option(help="host:port of the same, gRPC.")] = None,
+    metrics_url: Annotated[Text, typer.Option(help="http://host:port/metrics of the same.")] = None,
+    admin_key: Annotated[
+        str, typer.Option(envvar="PLATES_ADMIN_KEY", help="Of the same, for shared memory.")
+    ] = "",
+    device: DeviceOption = Device.AUTO,
+    engine: EngineOption = Engine.AUTO,
+    threads: ThreadsOption = 0,
+    pictures: PicturesOption = 0,
+    model_repository: RepositoryOption = None,
+    weights: WeightsOption = None,
+    verbose: VerboseOption = False,
+) -> None:
+    """Measure throughput, latency and cost of the server, and of the pipeline without one.
+
+    docs/benchmark.md explains every column.
+    """
+    with show_errors(verbose=verbose):
+        check_packages("torch", "matplotlib", "psutil")
+        from workshop.benchmarks.run import run
+
+        address = plan.locate(url, grpc_url, metrics_url)
+        counts = parse_numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
+        planned = plan.Plan(
+            out=out,
+            plates=parse_numbers(plates, "plates"),
+            files=tuple(file or ()),
+            transports=tuple(transport or plan.choose_transports(address, admin_key)),
+            concurrencies=counts,
+            thin=not (full or transport or concurrency),
+            seconds=seconds,
+            rounds=rounds,
+            address=address,
+            device=device.value,
+            engine=engine.value,
+            threads=threads,
+            pictures=pictures,
+            repository=model_repository,
+            weights=weights,
+            against=against,
+            admin_key=admin_key,
+        )
+        report, text = run(planned)
+        typer.echo(text)
+        typer.echo(f"\nreport in {out}", err=True)
+    raise typer.Exit(1 if report.has_failed else 0)

@@ -1,0 +1,53 @@
+"""Checks, before the measurement, that all forms of a workload give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from workshop.benchmarks.compositions.traffic import Ask, Tensors
+from workshop.benchmarks.compositions.workloads import Form, Workload
+from workshop.benchmarks.pictures import Picture
+from orchestrator.contract import ENCODED, Array
+from orchestrator.errors import ModelError
+
+
+def inputs_of(picture: Picture) -> Tensors:
+    """Return the inputs of every form for one picture: its file."""
+    return {ENCODED: np.array([picture.encoded], np.object_)}
+
+
+def check(workload: Workload, pictures: Iterable[Picture], ask: Ask) -> None:
+    """Check that each form gives the same answer as the first form, for every picture.
+
+    Raises:
+        ModelError: Two answers differ.
+    """
+    first, *others = workload.forms
+    for picture in pictures:
+        wanted = _answer(first, workload, picture, ask)
+        for form in others:
+            if difference := differ(wanted, _answer(form, workload, picture, ask)):
+                raise ModelError(f"{form.name}, {picture.name}: {difference}")
+
+
+def _answer(form: Form, workload: Workload, picture: Picture, ask: Ask) -> Tensors:
+    return ask(form.model, inputs_of(picture), workload.outputs)
+
+
+def differ(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> str:
+    """Describe the first output in which two answers differ; empty when they are the same.
+
+    Texts and the number of rows must be equal, boxes and scores equal up to rounding.
+    """
+    for name in wanted:
+        if wanted[name].shape != got[name].shape:
+            return f"{name}: wanted the shape {wanted[name].shape}, got {got[name].shape}"
+        if wanted[name].dtype == np.object_:
+            same = bool((wanted[name] == got[name]).all())
+        else:
+            same = np.allclose(wanted[name], got[name], rtol=1e-4, atol=1e-3)
+        if not same:
+            return f"{name}: wanted {wanted[name].tolist()}, got {got[name].tolist()}"
+    return ""

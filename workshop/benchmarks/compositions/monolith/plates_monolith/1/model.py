@@ -1,0 +1,5 @@
+"""Triton's entry to the monolith."""
+
+from workshop.benchmarks.compositions.models import Monolith as TritonPythonModel
+
+__all__ = ["TritonPythonModel"]

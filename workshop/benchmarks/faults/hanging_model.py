@@ -1,0 +1,25 @@
+"""The Triton model `plate_recognition` with a fault: one picture makes it loop without end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from workshop.benchmarks.faults.marker import is_marker
+from orchestrator.pipeline import recognize
+from orchestrator.triton import plate_recognition
+from orchestrator.triton.plate_recognition import TritonPythonModel
+
+__all__ = ["TritonPythonModel"]
+
+
+def recognize_or_hang(picture: Tensor, *arguments: Any, **options: Any) -> Any:
+    """Run the pipeline, but loop without end on the marker."""
+    if is_marker(picture.cpu().numpy()):
+        while True:
+            pass
+    return recognize(picture, *arguments, **options)
+
+
+vars(plate_recognition)["recognize"] = recognize_or_hang

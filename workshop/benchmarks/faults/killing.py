@@ -1,0 +1,75 @@
+"""Kills workers at random, one after another."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.report import Effect
+from workshop.benchmarks.faults.service import Service
+
+PAUSE_S = 3.0
+SEED = 0
+CALLS, KILLS = 600, 4
+
+
+class Killer:
+    """Kills a worker at once and then every few seconds, but none while a worker is missing."""
+
+    def __init__(self, service: Service, pause_s: float = PAUSE_S) -> None:
+        self._service, self._pause_s = service, pause_s
+        self._random = random.Random(SEED)
+        self._is_over = threading.Event()
+        self.killed: list[tuple[str, int]] = []
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Kill workers for the length of a `with` block; none when the pause is 0."""
+        if self._pause_s:
+            self.kill()
+        thread = threading.Thread(target=self._drive)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._is_over.set()
+            thread.join()
+
+    def _drive(self) -> None:
+        while not self._is_over.wait(self._pause_s or None):  # 0: wait until the end
+            is_whole = self._service.is_whole(pid for _, pid in self.killed)
+            if is_whole and self._service.is_ready():
+                self.kill()
+
+    def kill(self) -> None:
+        """Kill one random worker of any model."""
+        census = self._service.census()
+        workers = [(model, pid) for model in census.models for pid in sorted(census.pids[model])]
+        model, pid = self._random.choice(workers)
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+            self.killed.append((model, pid))
+
+
+def kill_at_random(stage: Stage) -> Effect:
+    """Kill workers until `CALLS` calls have ended and `KILLS` workers were killed."""
+    killer, calls = Killer(stage.service), stage.load.calls
+    began = len(calls)
+    with killer.run():
+        wait_until(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS)
+    names = ", ".join(model for model, _ in killer.killed)
+    victims = frozenset(pid for _, pid in killer.killed)
+    return Effect(time.monotonic(), victims, (f"{len(killer.killed)} killed: {names}",))
+
+
+def wait_until(is_so: Callable[[], bool], timeout_s: float = 60.0) -> None:
+    """Wait until a condition is true, or until the timeout."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so() and time.monotonic() < deadline:
+        time.sleep(0.1)

@@ -1,0 +1,75 @@
+"""Makes a fault under load and watches the service until it has recovered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from workshop.benchmarks.faults.callers import Load
+from workshop.benchmarks.faults.report import Effect, Observation, Promise
+from workshop.benchmarks.faults.service import Service
+
+BEFORE_S = 3.0
+QUIET_S = 1.0
+"""Recovery is over after this time without a failure, with every caller answered."""
+PATIENCE_S = 15.0
+"""The watch for recovery ends this long after the promised recovery time."""
+LOOK_S = 0.1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A service, and the load of its callers."""
+
+    service: Service
+    load: Load
+
+
+Act = Callable[[Stage], Effect]
+"""Makes a fault, and ends it if it lasts."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that is made on purpose.
+
+    Attributes:
+        name: The name on the command line.
+        title: The title in the table.
+        setting: The name of the setting that the service is started with.
+    """
+
+    name: str
+    title: str
+    setting: str
+    promise: Promise
+    act: Act
+
+
+def observe(fault: Fault, service: Service, load: Load) -> Observation:
+    """Make a fault under load, and watch until the service has recovered or time is up."""
+    load_began = time.monotonic()
+    with load.run():
+        time.sleep(BEFORE_S)
+        began = time.monotonic()
+        effect = fault.act(Stage(service, load))
+        patience_s = (fault.promise.recover_s or 0) + PATIENCE_S
+        whole = None if effect.is_end else _wait(service, load, effect, patience_s)
+    return Observation(fault.title, load.count, load.calls, load_began, began, whole, effect)
+
+
+def _wait(service: Service, load: Load, effect: Effect, patience_s: float) -> float | None:
+    """Wait until the callers are served again; return when every process was back."""
+    whole: float | None = None
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline and service.is_running():
+        now = time.monotonic()
+        if not service.is_whole(effect.victims):
+            whole = None
+        elif whole is None:
+            whole = now
+        if whole is not None and load.is_steady(max(whole, effect.since), QUIET_S):
+            return whole
+        time.sleep(LOOK_S)
+    return None

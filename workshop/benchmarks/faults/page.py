@@ -1,0 +1,77 @@
+"""Formats the table of a run, and writes it into its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
+from orchestrator.errors import DataError
+from workshop.reporting.pages import rewrite
+from workshop.reporting.tables import NOTHING, Cell, format_markdown
+
+NAME = "faults"
+COUNTS = ("sent", "answered", "refused", "lost", "wrong", "longest wait")
+HEADER = ("fault", "callers, answers/s", *COUNTS, "recovered", "promise")
+
+
+def write_page(page: Path, report: FaultsReport) -> None:
+    """Write the table between its marks in a page.
+
+    Raises:
+        DataError: The page cannot be read or written, or has no such marks.
+    """
+    try:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(rewrite(text, {NAME: lambda: format_page(report)}), encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{page}: {error.strerror}") from error
+
+
+def format_page(report: FaultsReport) -> str:
+    """Return the text between the marks."""
+    machine = report.machine
+    kept = sum(row.is_kept for row in report.rows if not row.skipped)
+    made = sum(not row.skipped for row in report.rows)
+    head = (
+        f"{report.date}, {machine.cpu}, {machine.cores} cores: {kept} of {made} promises kept, in "
+        f"{report.seconds / 60:.0f} minutes."
+    )
+    return f"{head}\n\n{format_rows(report)}"
+
+
+def format_rows(report: FaultsReport) -> str:
+    """Return the table."""
+    return format_markdown(HEADER, [_cells(row) for row in report.rows])
+
+
+def _cells(row: Row) -> tuple[Cell, ...]:
+    if row.skipped:
+        return (row.fault, *[NOTHING] * (len(HEADER) - 2), f"not made here: {row.skipped}")
+    return (
+        row.fault,
+        f"{row.callers}, {row.usual_rate:.0f}",
+        *format_counts(row.counts),
+        NOTHING if row.recover_s is None else f"{row.recover_s:.1f} s",
+        "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",
+    )
+
+
+def format_counts(counts: Counts) -> tuple[Cell, ...]:
+    """Return the table cells with the results of calls."""
+    refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
+    return (
+        counts.sent,
+        counts.answered,
+        refused or 0,
+        counts.lost,
+        counts.wrong,
+        f"{counts.longest_s:.1f} s",
+    )
+
+
+def format_notes(report: FaultsReport) -> Iterator[str]:
+    """Yield the notes about each fault that a reader of the table may need."""
+    for row in report.rows:
+        for note in row.notes:
+            yield f"{row.fault}: {note}"

@@ -1,0 +1,221 @@
+"""The report of the effect of each fault on the callers, compared with the promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from workshop.benchmarks.faults.callers import Call
+from workshop.reporting.machine import Machine
+
+SLOW = 2.0
+"""A call was affected if it waits longer than this many times the longest earlier wait."""
+SPARE_S = 0.15
+"""The tolerance on promised times, as the callers' process shares the cores."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The promise for a fault. Wrong answers are never allowed.
+
+    Attributes:
+        longest_s: The longest time that a caller waits; no limit when None.
+        over_usual_s: The limit as an addition to the longest wait before the fault.
+        recover_s: The time until calls are answered as before and every process is back.
+        may_refuse: Calls may be refused for the moment.
+        may_lose: Connections may break.
+    """
+
+    longest_s: float | None = None
+    over_usual_s: float | None = None
+    recover_s: float | None = None
+    may_refuse: bool = False
+    may_lose: bool = False
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of a fault on the service.
+
+    Attributes:
+        since: The start of the recovery time: when the fault was made, or when it was ended.
+        victims: Processes that must be replaced.
+        notes: Notes for the reader of the row.
+        failures: Broken promises that do not concern the calls.
+        is_end: The service had to end: nothing recovers, and only calls in progress count.
+    """
+
+    since: float
+    victims: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    is_end: bool = False
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A fault under load; times are seconds of the monotonic clock.
+
+    Attributes:
+        callers: The number of callers at once.
+        load_began: The time when the load began.
+        began: The time when the fault was made.
+        whole: The time when every process was back; None when that was not seen in time.
+    """
+
+    fault: str
+    callers: int
+    calls: Sequence[Call]
+    load_began: float
+    began: float
+    whole: float | None
+    effect: Effect
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The results of calls.
+
+    Attributes:
+        answered: Calls with an answer, right or wrong.
+        refused: The number of refused calls, by HTTP status or gRPC code.
+        lost: Calls without any answer.
+        wrong: Answers that differ from the one that the picture gets alone.
+        longest_s: The longest time that a caller waited.
+    """
+
+    sent: int = 0
+    answered: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+    wrong: int = 0
+    longest_s: float = 0.0
+
+    @classmethod
+    def of(cls, calls: Sequence[Call]) -> Counts:
+        """Count calls."""
+        return cls(
+            sent=len(calls),
+            answered=sum(call.is_answered for call in calls),
+            refused=dict(sorted(Counter(c.status for c in calls if c.is_refused).items())),
+            lost=sum(call.is_lost for call in calls),
+            wrong=sum(call.is_wrong for call in calls),
+            longest_s=max((call.waited_s for call in calls), default=0.0),
+        )
+
+    @property
+    def all_refused(self) -> int:
+        return sum(self.refused.values())
+
+
+@dataclass(frozen=True)
+class Row:
+    """The published results of a fault.
+
+    Attributes:
+        usual_rate: Answers a second before the fault.
+        usual_longest_s: The longest time that a caller waited before the fault.
+        counts: The results of the calls before, during and after the fault.
+        recover_s: The recovery time; None when nothing had to recover, or did not recover.
+        broken: The broken parts of the promise; empty when all were kept.
+        skipped: The reason why the fault could not be made here; empty when it was.
+    """
+
+    fault: str
+    callers: int = 0
+    usual_rate: float = 0.0
+    usual_longest_s: float = 0.0
+    counts: Counts = field(default_factory=Counts)
+    recover_s: float | None = None
+    broken: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    skipped: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        return not self.broken
+
+
+@dataclass(frozen=True)
+class FaultsReport:
+    """The results of a run.
+
+    Attributes:
+        date: The date of its end, in ISO format.
+        seconds: The duration of the run.
+    """
+
+    date: str
+    seconds: float
+    machine: Machine
+    rows: tuple[Row, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        return all(row.is_kept for row in self.rows)
+
+
+def judge(seen: Observation, promise: Promise) -> Row:
+    """Compare an observed fault with its promise; return its row."""
+    before = [call for call in seen.calls if call.ended < seen.began]
+    usual_s = max((call.waited_s for call in before), default=0.0)
+    calls = [c for c in seen.calls if c.began < seen.began] if seen.effect.is_end else seen.calls
+    row = Row(
+        fault=seen.fault,
+        callers=seen.callers,
+        usual_rate=len(before) / (seen.began - seen.load_began),
+        usual_longest_s=usual_s,
+        counts=Counts.of(calls),
+        recover_s=find_recovery(seen, SLOW * usual_s),
+        notes=(*seen.effect.notes, *name_failures(calls)),
+    )
+    broken = (*seen.effect.failures, *find_broken(row, promise, seen.effect.is_end))
+    return replace(row, broken=broken)
+
+
+def find_recovery(seen: Observation, slow_s: float) -> float | None:
+    """Return the seconds until every process was back and the last affected call was over.
+
+    A call was affected if it was refused, lost or wrong, or waited longer than `slow_s`.
+    """
+    if seen.whole is None or seen.effect.is_end:
+        return None
+    noticed = [
+        call.ended
+        for call in seen.calls
+        if call.ended > seen.effect.since
+        and (not call.is_answered or call.is_wrong or call.waited_s > slow_s)
+    ]
+    return max(0.0, max([seen.whole, *noticed]) - seen.effect.since)
+
+
+def find_broken(row: Row, promise: Promise, is_end: bool = False) -> Iterator[str]:
+    """Yield a description of each broken part of the promise."""
+    counts, limit_s = row.counts, promise.longest_s
+    if counts.wrong:
+        yield f"{counts.wrong} wrong answers"
+    if counts.refused and not promise.may_refuse:
+        yield f"{counts.all_refused} calls refused"
+    if counts.lost and not promise.may_lose:
+        yield f"{counts.lost} calls lost"
+    if promise.over_usual_s is not None:
+        limit_s = row.usual_longest_s + promise.over_usual_s
+    if limit_s is not None and counts.longest_s > limit_s + SPARE_S:
+        yield f"waited {counts.longest_s:.1f} s, not {limit_s:.1f}"
+    if promise.recover_s is None or is_end:
+        return
+    if row.recover_s is None:
+        yield "did not recover"
+    elif row.recover_s > promise.recover_s + SPARE_S:
+        yield f"recovered in {row.recover_s:.1f} s, not {promise.recover_s:.0f}"
+
+
+def name_failures(calls: Sequence[Call]) -> Iterator[str]:
+    """Yield the first failure of each kind, with the error that its caller got."""
+    first: dict[str, Call] = {}
+    for call in sorted(calls, key=lambda one: one.ended):
+        if not call.is_answered or call.is_wrong:
+            first.setdefault("wrong" if call.is_wrong else call.status, call)
+    for status, call in first.items():
+        yield f"first {status} ({call.protocol}, picture {call.picture}): {call.told}".rstrip(": ")

@@ -1,0 +1,119 @@
+"""Settings that a service is started with: plain, own mounts, a hanging model, another clock."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from workshop.benchmarks.faults.hanging import hanging_repository
+from workshop.benchmarks.faults.service import Way
+from workshop.benchmarks.processes import SHM
+from orchestrator.errors import PlateError
+
+PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
+SHM_SIZE, TMP_SIZE = "512m", "256m"
+"""Sizes of /dev/shm, as in docs/docker.md, and of TMPDIR, little more than a service writes."""
+READY = "ready"
+HOLD = """
+mount -t tmpfs -o mode=1777,size="$1" tmpfs "$2" &&
+mount -t tmpfs -o mode=1777,size="$3" tmpfs "$4" &&
+echo ready && exec sleep infinity
+"""
+WALL_CLOCK = Path(__file__).with_name("wall_clock.c")
+COMPILERS = ("cc", "gcc", "clang")
+OFFSET_FILE = "WALL_CLOCK"
+
+
+class CannotBeMadeError(PlateError):
+    """Raised for a fault that cannot be made on this machine."""
+
+
+@contextmanager
+def plain() -> Iterator[Way]:
+    """Give the way in which an operator starts a service."""
+    yield Way()
+
+
+@contextmanager
+def private() -> Iterator[Way]:
+    """Give a way to start it with a private /dev/shm of 512 MB and a small private TMPDIR.
+
+    Raises:
+        CannotBeMadeError: This user has no right to mount.
+    """
+    with TemporaryDirectory(prefix="faults-tmp-") as tmp, _mounts(tmp) as holder:
+        entry = ("nsenter", f"--mount=/proc/{holder}/ns/mnt", "--")
+        root, audit = Path(f"/proc/{holder}/root"), Path(tmp, "audit.jsonl")
+        yield Way(entry, tmp=Path(tmp), root=root, audit=audit)
+
+
+@contextmanager
+def _mounts(tmp: str) -> Iterator[int]:
+    """Start a process with its own mounts; return its ID."""
+    if not all(map(shutil.which, ("unshare", "nsenter", "mount"))):
+        raise CannotBeMadeError("there is no unshare, nsenter or mount")
+    shell = ("sh", "-c", HOLD, "sh", SHM_SIZE, str(SHM), TMP_SIZE, tmp)
+    holder = subprocess.Popen(
+        ["unshare", "--mount", *shell],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        assert holder.stdout is not None
+        said = holder.stdout.readline().strip()
+        if said != READY:
+            raise CannotBeMadeError(f"no mounts of its own, which root may have: {said}")
+        yield holder.pid
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+@contextmanager
+def hanging() -> Iterator[Way]:
+    """Give a way to start it with a model that loops without end on one picture."""
+    with hanging_repository() as models:
+        yield Way(flags=("--model-repository", models))
+
+
+@contextmanager
+def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
+    """Give a way to start it with a wall clock that can be made to jump.
+
+    Raises:
+        CannotBeMadeError: There is no C compiler.
+    """
+    compiler = next(filter(None, map(shutil.which, compilers)), None)
+    if compiler is None:
+        raise CannotBeMadeError("there is no C compiler to make another clock with")
+    with TemporaryDirectory(prefix="faults-clock-") as folder:
+        library, offset = Path(folder, "wall_clock.so"), Path(folder, "offset")
+        files = ("-o", str(library), str(WALL_CLOCK), "-ldl")
+        made = subprocess.run(
+            [compiler, "-shared", "-fPIC", "-O2", *files],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if made.returncode:
+            raise CannotBeMadeError(f"no other clock: {made.stderr.strip()}")
+        set_offset(offset, 0)
+        yield Way(variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
+
+
+def set_offset(file: Path, seconds: int) -> None:
+    """Set the clock that reads this file ahead by a number of seconds."""
+    with file.open("r+b" if file.exists() else "wb", buffering=0) as opened:
+        opened.write(seconds.to_bytes(8, sys.byteorder, signed=True))
+
+
+SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Way]]] = {
+    PLAIN: plain,
+    PRIVATE: private,
+    HANGING: hanging,
+    CLOCK: clock,
+}

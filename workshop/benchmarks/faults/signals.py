@@ -1,0 +1,148 @@
+"""Kills or stops one or all processes of a service."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import time
+
+from workshop.benchmarks.faults.census import GATEWAY, TRITON
+from workshop.benchmarks.faults.killing import wait_until
+from workshop.benchmarks.faults.observation import Act, Stage
+from workshop.benchmarks.faults.report import Effect
+from workshop.benchmarks.faults.service import Service
+from orchestrator.errors import ServerError
+
+START_AGAIN_S = 60.0
+RESTART_S = 255.0
+"""The time limit for a planned restart: 15 s more than the promise."""
+RESTARTED = b"Triton was restarted"
+GRACE_S = 8.0
+"""The time limit for a stop with calls in progress; orchestrators allow 10 s and more."""
+COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
+
+
+def strike(role: str, number: signal.Signals) -> Act:
+    """Return an action that sends a signal to one process of a role."""
+
+    def act(stage: Stage) -> Effect:
+        pid = stage.service.find(role)
+        since = time.monotonic()
+        os.kill(pid, number)
+        return Effect(since, frozenset({pid}))
+
+    return act
+
+
+def kill_triton(stage: Stage) -> Effect:
+    """Kill tritonserver; its workers end with it."""
+    before = stage.service.census()
+    since = time.monotonic()
+    os.kill(min(before.pids[TRITON]), signal.SIGKILL)
+    return Effect(since, before.all - before.pids[GATEWAY])
+
+
+def restart_as_planned(stage: Stage) -> Effect:
+    """Ask for a planned restart of Triton, and wait until it is complete.
+
+    The number of processes does not show this: a temporary one serves meanwhile, and a failed
+    start is retried.
+    """
+    service = stage.service
+    before, said = service.census(), service.log.stat().st_size
+    since = time.monotonic()
+    service.send(signal.SIGHUP)
+    wait_until(lambda: RESTARTED in service.log.read_bytes()[said:], RESTART_S)
+    return Effect(since, before.all - before.pids[GATEWAY])
+
+
+def kill_command(stage: Stage) -> Effect:
+    """Kill `plates serve` alone, and start it again at once."""
+    service = stage.service
+    before, names = service.census().all, service.leftovers()
+    since = time.monotonic()
+    service.send(signal.SIGKILL)
+    service.wait_for_end()
+    return _start_again(service, names, Effect(since, before))
+
+
+def kill_everything(stage: Stage) -> Effect:
+    """Kill every process at once, as when a container is killed, and start again at once."""
+    service = stage.service
+    before, names = service.census().all, service.leftovers()
+    since = time.monotonic()
+    service.kill_all()
+    return _start_again(service, names, Effect(since, before))
+
+
+def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Effect:
+    """Start a service in the same folders, with retries until it is ready; describe the starts."""
+    refused = []
+    deadline = effect.since + START_AGAIN_S
+    while True:
+        service.start()
+        try:
+            service.wait_until_ready(START_AGAIN_S)
+            break
+        except ServerError as error:
+            refused.append(str(error))
+            if time.monotonic() > deadline:
+                raise
+    left = sorted(service.leftovers() & names)
+    failures = [f"{len(refused)} starts failed"] if refused else []
+    if left:
+        failures.append(f"{len(left)} regions and folders of the dead service are left")
+    ready = f"ready again after {time.monotonic() - effect.since:.1f} s"
+    found = f"{len(names)} regions and folders before, {len(left)} of them after"
+    notes = (ready, found, *(f"the first start: {one}" for one in refused[:1]))
+    return Effect(effect.since, effect.victims, notes, tuple(failures))
+
+
+def stop_at_work(stage: Stage) -> Effect:
+    """Send SIGTERM while calls are in progress and a client keeps an idle connection."""
+    service = stage.service
+    idle = http.client.HTTPConnection(service.gateway, timeout=5)
+    idle.request("GET", "/healthz")
+    idle.getresponse().read()
+    said = service.log.stat().st_size
+    since = time.monotonic()
+    service.send(signal.SIGTERM)
+    status = service.wait_for_end()
+    took_s = time.monotonic() - since
+    stage.load.is_over.set()
+    idle.close()
+    return Effect(
+        since,
+        notes=(f"exit status {status} after {took_s:.1f} s", count_later(stage, since)),
+        failures=tuple(find_faults_of_end(service, status, took_s, said)),
+        is_end=True,
+    )
+
+
+def count_later(stage: Stage, since: float) -> str:
+    """Describe the results of the calls that were sent after a moment."""
+    later = [call for call in stage.load.calls if call.began >= since]
+    answered, lost = sum(c.is_answered for c in later), sum(c.is_lost for c in later)
+    rest = len(later) - answered - lost
+    return f"sent later: {answered} answered, {rest} told to go, {lost} not connected"
+
+
+def find_faults_of_end(service: Service, status: int | None, took_s: float, said: int) -> list[str]:
+    """Return a description of each fault in the end of a service.
+
+    Args:
+        service: The service that had to end.
+        status: Its exit status; None when it did not end.
+        took_s: The time until the end.
+        said: The size of its log before the signal, in bytes.
+    """
+    failures = [f"exit status {status}"] if status else []
+    if status is None:
+        failures.append("it did not end")
+    if took_s > GRACE_S:
+        failures.append(f"ended after {took_s:.1f} s")
+    lines = service.log.read_bytes()[said:].decode(errors="replace").splitlines()
+    failures += [f"said: {line.strip()}" for line in lines if COMPLAINT.search(line)][:1]
+    return failures

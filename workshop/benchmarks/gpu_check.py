@@ -1,0 +1,148 @@
+"""Checks that answers from a GPU are right and that tensors stay on it. See `make gpu-check`.
+
+It sends the same pictures to a server on the GPU and to one on the CPU, and compares the answers.
+It prints the device of every tensor between the models, and runs a benchmark for a minute.
+
+Exit codes: 0 all checks passed, 1 a check failed, 2 there is no NVIDIA GPU.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import cv2
+import numpy as np
+import typer
+
+from workshop.benchmarks.pictures import Picture, read, render
+from workshop.benchmarks.processes import set_variables
+from orchestrator.client import PlateClient
+from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
+from orchestrator.networks.engines import Engine
+from orchestrator.plates import Plate, Plates
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import run_server
+from orchestrator.triton.placement import VARIABLE, Placement, parse
+from workshop.reporting.tables import format_table
+
+PROJECT = Path(__file__).resolve().parents[1]
+STREET = PROJECT / "tests" / "data" / "street.jpg"
+PLATES = (0, 1, 4, 20)
+LARGE_WH = (2561, 1921)
+BOX_PX, SCORE = 1.0, 0.02
+"""The tolerance between both answers: the order of sums and the way of resizing differ."""
+BENCH = (
+    "--device", "gpu", "--engine", "torchscript", "--concurrency", "1,4,16", "--rounds", "1",
+    "--transport", "http-encoded", "--transport", "grpc-shm", "--out", "reports/bench-gpu",
+)  # fmt: skip
+
+
+def differ(wanted: Plates, got: Plates) -> list[str]:
+    """Describe each difference of two answers above the tolerance; the order does not matter."""
+    if len(wanted) != len(got):
+        return [f"plates: wanted {len(wanted)}, got {len(got)}"]
+    left = list(got)
+    found: list[str] = []
+    for plate in wanted:
+        nearest = min(left, key=lambda other: _distance_px(plate, other))
+        left.remove(nearest)
+        found += _different(plate, nearest)
+    return found
+
+
+def _different(wanted: Plate, got: Plate) -> Iterator[str]:
+    name = wanted.text or wanted.raw_text or "?"
+    if wanted.text != got.text:
+        yield f"{name}: wanted the text {wanted.text!r}, got {got.text!r}"
+    if (distance := _distance_px(wanted, got)) > BOX_PX:
+        yield f"{name}: wanted the box within {BOX_PX:g} px, got {distance:.2f} px"
+    for kind in ("detection_score", "text_score"):
+        apart = abs(getattr(wanted, kind) - getattr(got, kind))
+        if apart > SCORE:
+            yield f"{name}: wanted the {kind} within {SCORE:g}, got {apart:.3f}"
+
+
+def _distance_px(one: Plate, other: Plate) -> float:
+    return max(abs(a - b) for a, b in zip(one.xyxy, other.xyxy, strict=True))
+
+
+def find_astray(placements: Sequence[Placement]) -> list[Placement]:
+    """Return the tensors that had to be on the GPU but were not.
+
+    Every input must be there, as its caller sent it and as the worker got it, and so must the
+    straightened crops. Boxes, logits and thetas are small, and needed on the CPU.
+    """
+    return [
+        one
+        for one in placements
+        if (one.tensor == INPUT or (one.model, one.tensor) == (RECTIFIER, OUTPUT))
+        and not one.device.startswith("cuda")
+    ]
+
+
+def draw_large() -> Picture:
+    """Return a picture that is halved before it is letterboxed; its sides are odd on purpose."""
+    bgr = cv2.resize(render(4).bgr, LARGE_WH, interpolation=cv2.INTER_CUBIC)
+    _, jpeg = cv2.imencode(".jpg", bgr)
+    return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
+
+
+def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
+    """Start a server and send it the pictures; return its answers and its tensors' devices.
+
+    Args:
+        device: `cpu` or `gpu`.
+        pictures: At most ten, because of the limited lines in the server's log.
+
+    Raises:
+        ServerError: The server cannot be started, or fails.
+    """
+    options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
+    with (
+        set_variables({VARIABLE: "1"}),
+        run_server(options) as server,
+        PlateClient(options.http_url) as client,
+    ):
+        server.log.clear()  # drop the lines of the warm-up
+        answers = [client.recognize(picture.encoded) for picture in pictures]
+    return answers, parse([*server.log])
+
+
+def check(device: str = "gpu") -> bool:
+    """Compare a server on the device with one on the CPU and print the results."""
+    pictures = [*map(render, PLATES), *read([STREET]), draw_large()]
+    answers, placements = ask(device, pictures)
+    wanted, _ = ask("cpu", pictures)
+    wrong: list[str] = []
+    for picture, ours, theirs in zip(pictures, answers, wanted, strict=True):
+        found = differ(theirs, ours)
+        typer.echo(f"{picture.name}: {len(theirs)} plates, {len(found)} differences from the CPU")
+        wrong += [f"{picture.name}: {one}" for one in found]
+    places = list(dict.fromkeys(placements))
+    typer.echo(f"\n{format_table(('hop', 'seen by', 'tensor', 'where'), places)}\n")
+    lost = dict.fromkeys(find_astray(placements))
+    wrong += [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
+    wrong += [] if placements else ["placement: wanted a line for each tensor, got none"]
+    typer.echo("\n".join(wrong) or "every answer is the CPU's, every tensor stayed on the GPU")
+    return not wrong
+
+
+def main() -> int:
+    """Run all checks; return the exit code."""
+    import torch
+
+    if not torch.cuda.is_available():
+        typer.echo("gpu-check: wanted an NVIDIA GPU, got none", err=True)
+        return 2
+    is_right = check()
+    plates = Path(sys.executable).with_name("plates")
+    done = subprocess.run([str(plates), "bench", *BENCH], check=False)
+    return 0 if is_right and done.returncode == 0 else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,201 @@
+"""The plan of a benchmark: the cells to measure, and their order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.engines import Engine
+from orchestrator.system.toml_files import check_range
+
+HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM = "http-raw", "http-encoded", "grpc", "grpc-shm"
+IN_PROCESS = "in-process"
+OVER_GRPC = (GRPC, GRPC_SHM)
+TRANSPORTS = (HTTP_RAW, HTTP_ENCODED, GRPC, GRPC_SHM, IN_PROCESS)
+PLATES = (0, 1, 4, 20)
+CONCURRENCIES = (1, 2, 4, 8, 16)
+SECONDS, ROUNDS = 1.5, 3
+THIN_TRANSPORTS, THIN_CONCURRENCIES = (HTTP_ENCODED, IN_PROCESS), (1, 4)
+"""The cells of a thin grid: these transports at every concurrency, the others at these two."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """The key of a cell of the grid: the name of a picture, the transport, the calls at once."""
+
+    picture: str
+    transport: str
+    concurrency: int
+
+
+@dataclass(frozen=True)
+class Address:
+    """The addresses of a running server: two host:port, and a URL; empty when not known."""
+
+    http: str
+    grpc: str = ""
+    metrics: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """The part of a plan that its report contains.
+
+    Attributes:
+        plates: The numbers of plates in the rendered pictures, one picture for each number.
+        thin: True when the least useful cells are left out.
+        seconds: The duration of each cell in each round, without warm-up.
+        address: The address of a running server; the run starts its own server when None.
+        pictures: Pictures in progress at once in our own server; 0 fits the machine.
+    """
+
+    plates: tuple[int, ...] = PLATES
+    transports: tuple[str, ...] = TRANSPORTS
+    concurrencies: tuple[int, ...] = CONCURRENCIES
+    thin: bool = False
+    seconds: float = SECONDS
+    rounds: int = ROUNDS
+    address: Address | None = None
+    device: str = "auto"
+    engine: str = Engine.AUTO.value
+    threads: int = 0
+    pictures: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(Conditions):
+    """The plan of a run: cells, duration and output; the command's help explains the rest.
+
+    Attributes:
+        admin_key: The administrators' key of the running server, for shared memory.
+    """
+
+    out: Path
+    files: tuple[Path, ...] = ()
+    repository: Path | None = None
+    weights: Path | None = None
+    against: Path | None = None
+    admin_key: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        _check_numbers("plates", self.plates, least=0, most=100)
+        _check_numbers("concurrency", self.concurrencies, least=1, most=256)
+        check_names("transport", self.transports, TRANSPORTS)
+        check_range("seconds", self.seconds, 0.1, 3600)
+        check_range("rounds", self.rounds, 1, 1000)
+        if self.address:
+            self._check_address(self.address)
+
+    def _check_address(self, address: Address) -> None:
+        if self.repository or self.pictures:
+            raise SettingsError(
+                "model-repository, pictures: wanted without --url, because a running server has "
+                "its own; got both"
+            )
+        if not address.grpc and set(self.transports) & set(OVER_GRPC):
+            raise SettingsError("grpc-url: wanted host:port for the gRPC transports, got none")
+
+    @property
+    def is_served(self) -> bool:
+        """True when any cell needs a server."""
+        return any(transport != IN_PROCESS for transport in self.transports)
+
+
+def parse_numbers(text: str, name: str) -> tuple[int, ...]:
+    """Parse a list of whole numbers such as `1,2,4`.
+
+    Raises:
+        SettingsError: The text is not such a list.
+    """
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise SettingsError(f"{name}: wanted whole numbers like 1,2,4, got {text!r}") from None
+
+
+def list_keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
+    """Return every cell, in the order of the report."""
+    return [
+        Key(picture, transport, concurrency)
+        for picture in pictures
+        for transport in plan.transports
+        for concurrency in sorted(plan.concurrencies)
+        if not plan.thin or transport in THIN_TRANSPORTS or concurrency in THIN_CONCURRENCIES
+    ]
+
+
+class Placed(Protocol):
+    """A cell of any grid."""
+
+    @property
+    def picture(self) -> str: ...
+    @property
+    def concurrency(self) -> int: ...
+
+
+K = TypeVar("K", bound=Placed)
+
+
+def shuffle(cells: Sequence[K], round_: int) -> list[K]:
+    """Return the cells in the order of one round.
+
+    Each round has another order of pictures and concurrencies, so that a slow phase of the machine
+    affects all equally. The ways of one picture and concurrency stay together, in another order
+    too, because they are divided by one another.
+    """
+    rng = random.Random(round_)
+    blocks = list(dict.fromkeys((key.picture, key.concurrency) for key in cells))
+    rng.shuffle(blocks)
+    neighbours = {
+        block: [key for key in cells if (key.picture, key.concurrency) == block] for block in blocks
+    }
+    return [key for many in neighbours.values() for key in rng.sample(many, len(many))]
+
+
+def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> None:
+    wrong = [value for value in values if not least <= value <= most]
+    if wrong or not values or len(set(values)) < len(values):
+        got = wrong[0] if wrong else ",".join(map(str, values)) or "none"
+        raise SettingsError(f"{name}: wanted different whole numbers, {least} to {most}, got {got}")
+
+
+def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
+    """Check that all names are known, and that there is at least one.
+
+    Raises:
+        SettingsError: A name is not known, or there is none.
+    """
+    unknown = [value for value in values if value not in known]
+    if unknown or not values:
+        raise SettingsError(
+            f"{name}: wanted some of {', '.join(known)}, got {(unknown or ['none'])[0]}"
+        )
+
+
+def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
+    """Return the addresses of the running server; None when there is no `--url`.
+
+    Raises:
+        SettingsError: A URL has a scheme, or the others are given without `--url`.
+    """
+    if not url and (grpc_url or metrics_url):
+        raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
+    for one in (url or "", grpc_url or ""):
+        if "://" in one:
+            raise SettingsError(f"url: wanted host:port, got {one}")
+    return Address(url, grpc_url or "", metrics_url or "") if url else None
+
+
+def choose_transports(address: Address | None, admin_key: str = "") -> tuple[str, ...]:
+    """Return every transport that the addresses and the key of a running server allow."""
+    has_grpc = address is None or bool(address.grpc)
+    may_share = address is None or bool(admin_key)
+    return tuple(
+        name
+        for name in TRANSPORTS
+        if (has_grpc or name not in OVER_GRPC) and (may_share or name != GRPC_SHM)
+    )

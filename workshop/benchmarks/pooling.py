@@ -1,0 +1,91 @@
+"""Computes the figures of a load from its rounds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from workshop.benchmarks.load import Cpu, Round
+from workshop.reporting.comparison import ratio
+
+
+@dataclass(frozen=True)
+class RoundFigures:
+    """The figures of one round; None when nothing was answered or measured."""
+
+    throughput: float
+    p50_ms: float | None
+    cpu_ms: float | None
+
+
+@dataclass(frozen=True)
+class LoadFigures:
+    """The figures of a load over all its rounds.
+
+    Attributes:
+        calls: The number of answered calls.
+        refused: Calls that the server had no capacity for; they are not errors.
+        throughput: Pictures a second: the median of the rounds.
+        p50_ms: The median latency of all rounds together; likewise `p99_ms`.
+        cpu_ms: The CPU time per call.
+    """
+
+    calls: int
+    errors: int
+    refused: int
+    first_error: str
+    throughput: float
+    p50_ms: float | None
+    p99_ms: float | None
+    cpu_ms: Cpu
+    by_round: tuple[RoundFigures, ...]
+
+    @property
+    def lost(self) -> int:
+        """The number of calls without an answer, for any reason."""
+        return self.errors + self.refused
+
+
+def pool(rounds: Sequence[Round]) -> LoadFigures:
+    """Combine the rounds of a load; there must be at least one."""
+    latencies = [ms for one in rounds for ms in one.latencies_ms]
+    by_round = tuple(map(_of_a_round, rounds))
+    return LoadFigures(
+        calls=len(latencies),
+        errors=sum(one.errors for one in rounds),
+        refused=sum(one.refused for one in rounds),
+        first_error=next((one.first_error for one in rounds if one.first_error), ""),
+        throughput=statistics.median(one.throughput for one in by_round),
+        p50_ms=percentile(latencies, 50),
+        p99_ms=percentile(latencies, 99),
+        cpu_ms=_cpu_ms(rounds),
+        by_round=by_round,
+    )
+
+
+def percentile(values: Sequence[float], percent: float) -> float | None:
+    """Return a percentile; None without values."""
+    return float(np.percentile(values, percent)) if values else None
+
+
+def divide_by_round(
+    above: LoadFigures, below: LoadFigures, figure: Callable[[RoundFigures], float | None]
+) -> float | None:
+    """Return the median, over common rounds, of the ratio of a figure within a round."""
+    pairs = zip(above.by_round, below.by_round, strict=False)
+    found = [ratio(figure(one), figure(other)) for one, other in pairs]
+    values = [value for value in found if value is not None]
+    return statistics.median(values) if values else None
+
+
+def _of_a_round(one: Round) -> RoundFigures:
+    return RoundFigures(one.throughput, percentile(one.latencies_ms, 50), _cpu_ms([one]).server)
+
+
+def _cpu_ms(rounds: Sequence[Round]) -> Cpu:
+    calls = sum(len(one.latencies_ms) for one in rounds)
+    sides = zip(*(astuple(one.cpu_s) for one in rounds), strict=True)
+    return Cpu(*(1e3 * sum(s) / calls if calls and None not in s else None for s in sides))

@@ -1,0 +1,144 @@
+"""Measures the gain of more replicas and the cost of the balancer, in closed loops."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.processes import find_tree, read_cpu_s
+from workshop.benchmarks.scale_out.callers import Known, connect
+from workshop.benchmarks.scale_out.incidents import Fleet
+from orchestrator.client import PlateClient
+from orchestrator.errors import ModelError, RequestError, ServerError
+
+T = TypeVar("T")
+DIRECT, BALANCED = "direct", "balanced"
+COST_S = 1.0
+"""The seconds of each way in each round."""
+NO_PLATES = 0
+"""A value of `max_plates` that is refused before the picture is decoded."""
+
+
+def _option(default: T, explained: str) -> T:
+    return field(default=default, metadata={"help": explained})
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a run."""
+
+    replicas: tuple[int, ...] = _option((1, 2, 3), "how many to compare")
+    cores: int = _option(1, "of each replica")
+    concurrency: tuple[int, ...] = _option((1, 4, 8, 16), "calls at once")
+    seconds: float = _option(1.5, "of each cell in each round")
+    rounds: int = _option(3, "how often everything is measured")
+    callers: int = _option(2, "of each protocol, in an incident")
+    margin: float = _option(3.0, "seconds before and after one")
+    retries: int = _option(5, "of PlateClient")
+
+
+@dataclass(frozen=True, order=True)
+class Crowd:
+    """A load: the number of replicas, and the number of callers at once."""
+
+    replicas: int
+    callers: int
+
+
+Way = tuple[str, str]
+"""The way of a call that is refused at once: its protocol, and `DIRECT` or `BALANCED`."""
+Rounds = dict[T, list[Round]]
+
+
+def measure_crowds(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Rounds[Crowd]:
+    """Measure every crowd in every round, over HTTP; the other replicas are idle.
+
+    Raises:
+        ServerError: A crowd got no answer at all.
+    """
+    usage = _usage(fleet)
+    caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
+
+    def measure(crowd: Crowd) -> Round:
+        _use(fleet, crowd.replicas)
+        return run_closed_loop(caller, crowd.callers, options.seconds, usage=usage)
+
+    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
+    measured = _measure("scaling", crowds, options.rounds, measure)
+    _use(fleet, len(fleet.replicas))
+    return measured
+
+
+def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
+    """Measure calls that hold a picture and are refused at once, with and without the balancer.
+
+    Such a call lacks only the recognition, whose time would hide the difference. There is one
+    caller and one replica.
+
+    Raises:
+        ServerError: No call got an answer.
+    """
+    _use(fleet, 1)
+    options = fleet.replicas[0].options
+    urls = {
+        ("http", DIRECT): str(options.http),
+        ("grpc", DIRECT): f"grpc://{options.grpc}",
+        ("http", BALANCED): fleet.balancer.urls["http"],
+        ("grpc", BALANCED): fleet.balancer.urls["grpc"],
+    }
+
+    def measure(way: Way) -> Round:
+        return run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
+
+    measured = _measure("cost of the balancer", list(urls), rounds, measure)
+    _use(fleet, len(fleet.replicas))
+    return measured
+
+
+def _measure(
+    name: str, cells: Sequence[T], rounds: int, measure: Callable[[T], Round]
+) -> Rounds[T]:
+    """Measure every cell in every round, each round in another order."""
+    measured: Rounds[T] = {cell: [] for cell in cells}
+    for round_ in range(rounds):
+        for cell in random.Random(round_).sample(cells, len(cells)):
+            measured[cell].append(measure(cell))
+            if not measured[cell][-1].latencies_ms:
+                raise ServerError(f"load: wanted answers, got {measured[cell][-1].first_error}")
+        print(f"{name}: round {round_ + 1} of {rounds} done", file=sys.stderr)
+    return measured
+
+
+def _use(fleet: Fleet, replicas: int) -> None:
+    """Route the calls to the first replicas alone."""
+    for index, replica in enumerate(fleet.replicas):
+        fleet.balancer.set_state(replica.name, "ready" if index < replicas else "maint")
+    fleet.wait_until_up(replicas)
+
+
+def _usage(fleet: Fleet) -> Callable[[], Cpu]:
+    """Return a function that reads the CPU seconds of servers, callers and balancer."""
+    servers = frozenset[int]().union(*(find_tree(replica.pid) for replica in fleet.replicas))
+    balancer = [fleet.balancer.pid]
+    return lambda: Cpu(read_cpu_s(servers), time.process_time(), read_cpu_s(balancer))
+
+
+@contextmanager
+def _connect_refused(url: str, picture: Known) -> Iterator[Callable[[], int]]:
+    with PlateClient(url) as client:
+
+        def call() -> int:
+            try:
+                client.recognize(picture.encoded, max_plates=NO_PLATES)
+            except RequestError:
+                return 0
+            raise ModelError(f"max_plates: wanted {NO_PLATES} refused, got an answer")
+
+        yield call

@@ -1,0 +1,84 @@
+"""Writes the files of a run: its samples as a table, and its figures in a page of the docs."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from workshop.benchmarks.soak.plan import Plan
+from workshop.benchmarks.soak.report import SoakReport, list_roles
+from workshop.benchmarks.soak.samples import QUANTITIES, Held, Sample
+from workshop.benchmarks.soak.text import format_section
+from orchestrator.errors import DataError
+from workshop.reporting.files import explain_write_errors
+
+PAGE = "soak.md"
+"""The page that is written, in the folder of the published plot."""
+OF_CALLS = ("answered", "refused", "dropped", "failed", "p50_ms", "p95_ms")
+
+
+def write_samples(samples: Sequence[Sample], path: Path) -> None:
+    """Write one line per sample. Column `memory_mb gateway` is the memory of the gateway."""
+    roles = list_roles(samples)
+    names = [f"{name} {role}" for role in roles for name in QUANTITIES]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["seconds", "calls", *OF_CALLS, "shm_mb", "files", *names])
+        for one in samples:
+            held = [one.roles.get(role, Held()) for role in roles]
+            table.writerow(
+                [round(one.seconds, 3), one.calls.ended,
+                 *(_round(getattr(one.calls, name)) for name in OF_CALLS),
+                 _round(one.shm_mb), one.files,
+                 *(_round(getattr(each, name)) for each in held for name in QUANTITIES)]
+            )  # fmt: skip
+
+
+def _round(value: float | None) -> float | None:
+    return value if value is None else round(value, 2)
+
+
+def publish(report: SoakReport, plan: Plan) -> None:
+    """Copy the plot, and write the figures into the page in the same folder.
+
+    Raises:
+        DataError: The page cannot be read or written.
+    """
+    assert plan.publish is not None
+    page = plan.publish.with_name(PAGE)
+    section = f"![{plan.length}]({plan.publish.name})\n\n{format_section(report, plan.length)}"
+    with explain_write_errors(page.parent):
+        text = insert(read_page(page), plan.publish.stem, section)
+        shutil.copyfile(plan.out / "soak.png", plan.publish)
+        page.write_text(text, encoding="utf-8")
+
+
+def read_page(page: Path) -> str:
+    """Return the text of a page.
+
+    Raises:
+        DataError: The page cannot be read.
+    """
+    try:
+        return page.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{page}: wanted a page to publish in, got {error.strerror}") from error
+
+
+def insert(page: str, name: str, section: str) -> str:
+    """Put a section between the two comments with its name, or at the end without them.
+
+    Args:
+        page: Markdown.
+        name: The name of the section.
+        section: Markdown.
+    """
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+    whole = f"{begin}\n{section.rstrip()}\n{end}"
+    place = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if place.search(page):
+        return place.sub(lambda _: whole, page)
+    return f"{page.rstrip()}\n\n{whole}\n"

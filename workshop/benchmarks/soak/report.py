@@ -1,0 +1,126 @@
+"""The report of a soak run, made from its samples: growth, answers and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workshop.benchmarks.soak.judgement import Allowance, Drift, Trend, judge, judge_drift
+from workshop.benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample, find_replaced
+from workshop.reporting.machine import Machine
+
+ALLOWANCES = {
+    # An arena that gets its first large picture late keeps 6 MiB for it. There are eight arenas for
+    # each core; 64 MiB are ten of them. 0.1 MiB per 1,000 calls is 86 MiB a day at ten a second.
+    "memory_mb": Allowance(noise=64.0, per_1000=0.1),
+    # One end of a connection may stay open longer than the other, for each caller.
+    "descriptors": Allowance(noise=4.0, per_1000=0.05),
+    "threads": Allowance(noise=4.0, per_1000=0.05),
+}
+"""The allowed growth of each quantity of a role."""
+SHM_ALLOWANCE = Allowance(noise=16.0, per_1000=0.1)  # two regions that grow once, by 8 MiB each
+FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
+SHM, FILES = "/dev/shm", "temporary files"
+FEWEST_WINDOWS = 40
+"""The fewest samples with a latency that a drift is judged from: ten in each quarter."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity that must not grow.
+
+    Attributes:
+        of: The owner: a role, `/dev/shm` or `temporary files`.
+        name: The kind of quantity: one of `QUANTITIES`, `MiB` or `files`.
+        trend: The course of the quantity over the run.
+    """
+
+    of: str
+    name: str
+    trend: Trend
+
+
+@dataclass(frozen=True)
+class SoakReport:
+    """The results of a soak run.
+
+    Attributes:
+        machine: The machine of the run.
+        callers: The number of callers at once.
+        seconds: The time from the first call to the last sample.
+        calls: The results of the calls.
+        quantities: All quantities that must not grow.
+        drift: The change of the latency; None in a run by count, and in one that is too short.
+        wrong: Descriptions of the first wrong answers.
+        replaced: Processes that ended during the run, and how many began in the same moment.
+        left: Files and errors that the service left when it ended.
+        ended: The reason why the run ended early; empty when it did not.
+    """
+
+    machine: Machine
+    callers: int
+    seconds: float
+    calls: Calls
+    quantities: tuple[Quantity, ...]
+    drift: Drift | None
+    wrong: tuple[str, ...]
+    replaced: tuple[str, ...]
+    left: tuple[str, ...]
+    ended: str
+
+    @property
+    def growing(self) -> list[Quantity]:
+        return [one for one in self.quantities if one.trend.grows]
+
+    @property
+    def is_judged(self) -> bool:
+        """True when there were enough samples to judge every quantity."""
+        return all(one.trend.is_known for one in self.quantities)
+
+    @property
+    def has_failed(self) -> bool:
+        is_slower = self.drift is not None and self.drift.grows
+        troubles = (self.growing, self.wrong, self.replaced, self.left, self.ended)
+        return any(troubles) or is_slower or not self.is_judged
+
+
+def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
+    """Judge all quantities that must not grow.
+
+    Args:
+        samples: The samples of one run, in order.
+    """
+    calls = [sample.calls.ended for sample in samples]
+    found = [
+        Quantity(role, name, judge(calls, read_role(samples, role, name), ALLOWANCES[name]))
+        for role in list_roles(samples)
+        for name in QUANTITIES
+    ]
+    shm = judge(calls, [sample.shm_mb for sample in samples], SHM_ALLOWANCE)
+    files = judge(calls, [sample.files for sample in samples], FILES_ALLOWANCE)
+    return (*found, Quantity(SHM, "MiB", shm), Quantity(FILES, "files", files))
+
+
+def judge_latency(samples: Sequence[Sample]) -> Drift | None:
+    """Compare late latencies with early ones; None when there are too few."""
+    windows = [one.calls.p50_ms for one in samples if one.calls.p50_ms is not None]
+    return judge_drift(windows) if len(windows) >= FEWEST_WINDOWS else None
+
+
+def list_roles(samples: Sequence[Sample]) -> list[str]:
+    """Return the roles of all processes in the samples, sorted from most to least memory."""
+    most: dict[str, float] = {}
+    for sample in samples:
+        for role, held in sample.roles.items():
+            most[role] = max(held.memory_mb, most.get(role, 0.0))
+    return sorted(most, key=lambda role: -most[role])
+
+
+def read_role(samples: Sequence[Sample], role: str, name: str) -> list[float]:
+    """Return one quantity of a role, sample by sample; 0 while the role has no process."""
+    return [float(getattr(sample.roles.get(role, Held()), name)) for sample in samples]
+
+
+def find_replacements(samples: Sequence[Sample]) -> tuple[str, ...]:
+    """Describe which processes ended, and how many began in the same moment."""
+    return tuple(find_replaced(samples))

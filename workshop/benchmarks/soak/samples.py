@@ -1,0 +1,197 @@
+"""Samples of a service: its processes' resources, its files, and its callers' results."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import psutil
+
+from workshop.benchmarks.processes import SHM, count_file_bytes, find_tree
+
+PROC = Path("/proc")
+SUPERVISOR, GATEWAY, TRITON = "supervisor", "gateway", "tritonserver"
+STUB, NAME = "triton_python_backend_stub", 8
+"""The program of a worker, and the index of the argument with model, device and number."""
+OWN_MEMORY = ("Pss_Anon", "SwapPss")
+"""The fields of smaps_rollup, in kB, for memory without a file: in use, or swapped out."""
+KIB, MIB = 1024, 2**20
+
+
+@dataclass(frozen=True)
+class Held:
+    """The resources of one or more processes, added up.
+
+    Attributes:
+        memory_mb: Their own memory in MiB. Pages of programs and libraries are left out: the kernel
+            shares them with other processes and may take them back. Pages of /dev/shm are left
+            out, too: `Sample.shm_mb` counts them.
+        descriptors: The number of open file descriptors.
+        threads: The number of threads.
+    """
+
+    memory_mb: float = 0.0
+    descriptors: int = 0
+    threads: int = 0
+
+    def __add__(self, other: Held) -> Held:
+        return Held(
+            self.memory_mb + other.memory_mb,
+            self.descriptors + other.descriptors,
+            self.threads + other.threads,
+        )
+
+
+QUANTITIES = tuple(field.name for field in fields(Held))
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The results of the calls so far.
+
+    Attributes:
+        answered: Good calls with the same answer that the picture gets alone.
+        refused: Bad calls that got the right error.
+        dropped: Calls whose callers hung up.
+        failed: All other calls: no answer, a wrong answer, or a refusal of a good call.
+        p50_ms: The median latency of calls answered since the last sample; None without any.
+        p95_ms: The 95th percentile of the same latencies.
+    """
+
+    answered: int = 0
+    refused: int = 0
+    dropped: int = 0
+    failed: int = 0
+    p50_ms: float | None = None
+    p95_ms: float | None = None
+
+    @property
+    def ended(self) -> int:
+        return self.answered + self.refused + self.dropped + self.failed
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample of a run: the state of the service at one moment.
+
+    Attributes:
+        seconds: The time since the first call.
+        calls: The results of the calls until this moment.
+        roles: The resources of the processes, by role.
+        pids: The role of each process, by process ID.
+        shm_mb: MiB of the service's files in /dev/shm.
+        files: The number of files in the service's temporary folder.
+    """
+
+    seconds: float
+    calls: Calls
+    roles: dict[str, Held]
+    pids: dict[int, str]
+    shm_mb: float
+    files: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The service that samples are taken of.
+
+    Attributes:
+        pid: The process ID of its supervisor, `plates serve`.
+        temporary: Its temporary folder, which no other program uses.
+    """
+
+    pid: int
+    temporary: Path
+
+    @property
+    def shm_prefix(self) -> str:
+        return f"plates_{self.pid}_"
+
+    def look(self, seconds: float, calls: Calls) -> Sample:
+        """Take a sample."""
+        pids = {pid: find_role(pid, self.pid) for pid in sorted(find_tree(self.pid))}
+        roles: dict[str, Held] = {}
+        for pid, role in pids.items():
+            roles[role] = roles.get(role, Held()) + measure(pid)
+        shm = count_file_bytes(SHM, (self.shm_prefix,))
+        return Sample(seconds, calls, roles, pids, shm / MIB, count_files(self.temporary))
+
+
+def find_role(pid: int, supervisor: int) -> str:
+    """Return the role of a process below a supervisor, or else the role of its parent."""
+    while pid != supervisor:
+        if role := name_role(read_arguments(pid)):
+            return role
+        try:
+            pid = psutil.Process(pid).ppid()
+        except psutil.NoSuchProcess:
+            break
+    return SUPERVISOR
+
+
+def name_role(arguments: Sequence[str]) -> str:
+    """Return the role of a process from its command line; empty when it shows none.
+
+    The role of a worker is the name of its model.
+    """
+    program = Path(arguments[0]).name if arguments else ""
+    if program == STUB and len(arguments) > NAME:
+        return arguments[NAME].rsplit("_", 2)[0]
+    if program == TRITON:
+        return TRITON
+    return GATEWAY if "orchestrator.gateway" in arguments else ""
+
+
+def read_arguments(pid: int) -> list[str]:
+    """Return the command line of a process; empty when the process has ended."""
+    try:
+        line = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return [part.decode(errors="replace") for part in line.split(b"\0")]
+
+
+def measure(pid: int) -> Held:
+    """Return the resources of a process; all 0 when the process has ended."""
+    with suppress(psutil.NoSuchProcess, OSError):
+        process = psutil.Process(pid)
+        memory_kb = parse_own_memory((PROC / str(pid) / "smaps_rollup").read_text())
+        return Held(memory_kb * KIB / MIB, process.num_fds(), process.num_threads())
+    return Held()
+
+
+def parse_own_memory(rollup: str) -> int:
+    """Return a process's own memory in kB, from the text of its `smaps_rollup`."""
+    sizes = (line.split() for line in rollup.splitlines())
+    return sum(int(parts[1]) for parts in sizes if parts[0].rstrip(":") in OWN_MEMORY)
+
+
+def count_files(folder: Path) -> int:
+    """Return the number of files in a folder and its subfolders."""
+    return sum(len(files) for _, _, files in os.walk(folder))
+
+
+def find_replaced(samples: Iterable[Sample]) -> list[str]:
+    """Describe, by role, the processes that ended, and how many began in the same moment.
+
+    Roles whose processes only begin are not reported: they start at the first use of a feature.
+    If their number kept growing, memory and descriptors would show it.
+    """
+    told: list[str] = []
+    before: Sample | None = None
+    for sample in samples:
+        if before is not None:
+            told += _tell_changes(before, sample)
+        before = sample
+    return told
+
+
+def _tell_changes(before: Sample, now: Sample) -> list[str]:
+    gone = Counter(role for pid, role in before.pids.items() if pid not in now.pids)
+    new = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
+    when = f"{now.seconds:.0f} s, {now.calls.ended} calls"
+    return [f"{role}: {gone[role]} ended, {new[role]} began (by {when})." for role in sorted(gone)]

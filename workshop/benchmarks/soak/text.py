@@ -1,0 +1,105 @@
+"""Formats a report as text: tables for a terminal or a page, and the verdict in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workshop.benchmarks.soak.judgement import Trend
+from workshop.benchmarks.soak.report import FILES, SHM, Quantity, SoakReport
+from workshop.reporting.tables import Cell, format_figure, format_markdown, format_table
+
+HEADER = ("", "MiB after the warm-up", "at the end", "per 1,000 calls", "descriptors", "threads")
+WORDS = {"memory_mb": "memory, MiB", "MiB": "MiB"}
+
+
+def format_report(report: SoakReport, length: str) -> str:
+    """Return the whole report for a terminal."""
+    parts = [tell_run(report, length), format_table(HEADER, list_rows(report))]
+    return "\n\n".join([*parts, "\n".join([*tell_limits(report), *tell_verdict(report)])])
+
+
+def format_section(report: SoakReport, length: str) -> str:
+    """Return the section of a run for a page, in Markdown."""
+    lines = [tell_run(report, length), "", format_markdown(HEADER, list_rows(report))]
+    return "\n".join([*lines, " ".join([*tell_limits(report), *tell_verdict(report)])])
+
+
+def tell_run(report: SoakReport, length: str) -> str:
+    """Return one sentence about the load and the results of the calls."""
+    calls, seconds = report.calls, report.seconds
+    latency = f"p50 {calls.p50_ms:.0f} ms, p95 {calls.p95_ms:.0f} ms" if calls.p50_ms else "none"
+    return (
+        f"{length} by {report.callers} callers: {calls.ended:,} calls in {tell_time(seconds)}, "
+        f"{calls.ended / seconds:.0f} calls/s; answered {calls.answered:,} ({latency}), "
+        f"told what is wrong with them {calls.refused:,}, hung up {calls.dropped:,}, "
+        f"wrong {calls.failed:,}."
+    )
+
+
+def tell_time(seconds: float) -> str:
+    """Return a duration in words."""
+    return f"{seconds / 60:.0f} minutes" if seconds >= 600 else f"{seconds:.0f} s"
+
+
+def list_rows(report: SoakReport) -> list[list[Cell]]:
+    """Return a row for each role, and one for /dev/shm."""
+    trends = {(one.of, one.name): one.trend for one in report.quantities}
+    roles = dict.fromkeys(one.of for one in report.quantities if one.of not in (SHM, FILES))
+    rows: list[list[Cell]] = [
+        [role, *_tell_figures(trends[role, "memory_mb"]),
+         *(_tell_ends(trends[role, name]) for name in ("descriptors", "threads"))]
+        for role in roles
+    ]  # fmt: skip
+    return [*rows, [SHM, *_tell_figures(trends[SHM, "MiB"]), None, None]]
+
+
+def _tell_figures(trend: Trend) -> tuple[str, str, str]:
+    slope = "?" if trend.per_1000 is None else f"{trend.per_1000:+.2f}"
+    return f"{trend.first:.1f}", f"{trend.last:.1f}", slope
+
+
+def _tell_ends(trend: Trend) -> str:
+    first, last = f"{trend.first:.0f}", f"{trend.last:.0f}"
+    return first if first == last else f"{first} to {last}"
+
+
+def tell_limits(report: SoakReport) -> Iterator[str]:
+    """Yield a sentence with the highest allowed slopes in a run of this length."""
+    limits: dict[str, float] = {}
+    for one in report.quantities:
+        limits[one.name] = max(one.trend.limit, limits.get(one.name, 0.0))
+    names = {"memory_mb": "MiB of a role", "MiB": f"MiB of {SHM}"}
+    told = (f"{format_figure(limits[name])} {names.get(name, name)}" for name in limits)
+    yield f"Limits per 1,000 calls: {', '.join(told)}."
+
+
+def tell_verdict(report: SoakReport) -> Iterator[str]:
+    """Yield a sentence for each problem, or one that says that nothing grows."""
+    if report.ended:
+        yield f"The run ended early: {report.ended}."
+    if not report.is_judged:
+        yield "Too few samples after the warm-up to tell whether anything grows."
+    for one in report.growing:
+        yield f"GROWS: {_tell_growth(one)}."
+    if report.drift:
+        yield _tell_drift(report)
+    for words in (report.wrong, report.replaced, report.left):
+        yield from words
+    if not report.has_failed:
+        yield "Nothing grows."
+
+
+def _tell_growth(one: Quantity) -> str:
+    what = WORDS.get(one.name, one.name)
+    slope = format_figure(one.trend.per_1000)
+    return f"{one.of}, {what}: {slope} per 1,000 calls, at most {format_figure(one.trend.limit)}"
+
+
+def _tell_drift(report: SoakReport) -> str:
+    drift = report.drift
+    assert drift is not None
+    word = "SLOWER" if drift.grows else "Latency"
+    return (
+        f"{word}: median of the second quarter {drift.early_ms:.0f} ms, of the last "
+        f"{drift.late_ms:.0f} ms, {drift.ratio:.2f} times, at most {drift.limit:g}."
+    )

@@ -1,0 +1,95 @@
+"""Formats the results under conditions as tables, of one or several evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
+from workshop.reporting.comparison import ratio
+from workshop.reporting.tables import Cell, format_markdown, format_number, format_percent, format_table
+
+COLUMNS = ("read", "wrong", "not shown", "found", "wrong of shown", "ECE")
+COMPARED = ("read", "wrong of shown", "ECE")
+CURVES: tuple[tuple[str, Callable[[ConditionsResult], Sequence[RatePoint]]], ...] = (
+    ("width of the plate, px", lambda result: result.by_width_px),
+    ("turn, degrees", lambda result: result.by_turn_deg),
+    ("smear, px", lambda result: result.by_smear_px),
+)
+"""The curves: the title of the x axis, and the function that returns the points."""
+
+
+def summarize_conditions(result: ConditionsResult) -> list[str]:
+    """Return the table of conditions, and the points of the curves, as texts."""
+    rows = [(one.name, *_row(one)) for one in (*result.each, result.mean)]
+    title = f"conditions, {result.each[0].std.plates} standard plates in each"
+    return [format_table((title, *COLUMNS), rows), *_tabulate_curves(result)]
+
+
+def _row(one: ConditionResult) -> tuple[Cell, ...]:
+    std = one.std
+    rates = (std.read, std.wrong, std.not_shown, std.found)
+    return (
+        *(format_percent(ratio(count, std.plates)) for count in rates),
+        format_percent(std.wrong_of_shown),
+        format_number(one.ece),
+    )
+
+
+def _tabulate_curves(result: ConditionsResult) -> list[str]:
+    return [
+        format_table(
+            (f"read by {title}", "", ""),
+            [
+                (f"  {point.bin}", f"{point.read}/{point.plates}", format_percent(point.rate))
+                for point in points_of(result)
+            ],
+        )
+        for title, points_of in CURVES
+    ]
+
+
+def compare_conditions(results: Mapping[str, ConditionsResult]) -> str:
+    """Return the conditions of several evaluations side by side, in Markdown.
+
+    Args:
+        results: By the name of the evaluation; the conditions of the first one are the rows.
+    """
+    tables = [{one.name: one for one in (*of.each, of.mean)} for of in results.values()]
+    header = ("", *(f"{name}: {title}" for name in results for title in COMPARED))
+    rows = [
+        (name, *(cell for table in tables for cell in _compared(table.get(name))))
+        for name in tables[0]
+    ]
+    return format_markdown(header, rows)
+
+
+def _compared(one: ConditionResult | None) -> tuple[Cell, ...]:
+    if one is None:
+        return (None,) * len(COMPARED)
+    std = one.std
+    return (
+        format_percent(std.read_rate),
+        format_percent(std.wrong_of_shown),
+        format_number(one.ece),
+    )
+
+
+def compare_curves(results: Mapping[str, ConditionsResult]) -> str:
+    """Return the part that is read, in a Markdown table each for widths, turns and smears.
+
+    Args:
+        results: By the name of the evaluation; the bins of the first one are the columns.
+    """
+    return "\n".join(
+        _compare_curve(title, {name: points_of(one) for name, one in results.items()})
+        for title, points_of in CURVES
+    )
+
+
+def _compare_curve(title: str, curves: Mapping[str, Sequence[RatePoint]]) -> str:
+    bins = [point.bin for point in next(iter(curves.values()))]
+    rows = []
+    for name, points in curves.items():
+        rates = {point.bin: point.rate for point in points}
+        rows.append((name, *(format_percent(rates.get(one)) for one in bins)))
+    return format_markdown((title, *bins), rows)

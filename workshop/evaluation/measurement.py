@@ -1,0 +1,221 @@
+"""Computes the results of an evaluation from the outcome of each plate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from workshop.evaluation.datasets import BAD, OTHER, STANDARD
+from workshop.evaluation.detection import (
+    COCO_THRESHOLDS,
+    Curve,
+    Detected,
+    average_precision,
+    curve_of,
+    match,
+)
+from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
+from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
+from workshop.evaluation.reading import character_error_rate, count_confusions
+from workshop.evaluation.results import (
+    PRECISION,
+    Calibration,
+    Characters,
+    Decoding,
+    DetectionResult,
+    HitRate,
+    OperatingPoint,
+    PlateVerdict,
+    ReadingResult,
+    Showing,
+    Verdicts,
+)
+from workshop.evaluation.scores import (
+    brier_score,
+    coverage_at,
+    coverage_curve,
+    equal_mass_reliability,
+    expected_calibration_error,
+    reliability,
+)
+from workshop.reporting.comparison import ratio
+
+WIDTH_EDGES_PX = (40.0, 60.0, 80.0, 120.0, 160.0)
+TILT_EDGES_DEG = (1.0, 2.0, 5.0, 10.0)
+
+
+def of_type(outcomes: Sequence[Outcome], kind: str) -> list[Outcome]:
+    """Return the outcomes of plates of one type."""
+    return [outcome for outcome in outcomes if outcome.label.type == kind]
+
+
+def keep_found(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of plates that were found."""
+    return [outcome for outcome in outcomes if outcome.verdict != MISSED]
+
+
+def measure_reading(outcomes: Sequence[Outcome]) -> ReadingResult:
+    """Measure the reading of plates. Apart from the counts, only standard plates are measured."""
+    standard = of_type(outcomes, STANDARD)
+    found = keep_found(standard)
+    return ReadingResult(
+        pictures=len({outcome.path for outcome in outcomes}),
+        labels={kind: len(of_type(outcomes, kind)) for kind in (STANDARD, OTHER, BAD)},
+        std=count_verdicts(standard),
+        other=count_verdicts(of_type(outcomes, OTHER)),
+        characters=_compare_characters(found),
+        decoding=_count_decoded(found),
+        by_width_px=_bin(found, WIDTH_EDGES_PX, lambda outcome: outcome.width_px),
+        by_tilt_deg=_bin(found, TILT_EDGES_DEG, lambda outcome: abs(outcome.tilt_deg)),
+        by_format=_count_formats(outcomes),
+        coverage=_measure_showing(found),
+        calibration=measure_calibration(found),
+        verdicts=tuple(map(_verdict, outcomes)),
+    )
+
+
+def _verdict(outcome: Outcome) -> PlateVerdict:
+    shown = outcome.answer.text if outcome.answer else ""
+    return PlateVerdict(
+        image=outcome.path.name,
+        type=outcome.label.type,
+        region=outcome.label.region,
+        wanted=outcome.label.text,
+        verdict=outcome.verdict,
+        text=shown or outcome.best,
+    )
+
+
+def count_verdicts(outcomes: Sequence[Outcome]) -> Verdicts:
+    """Count the verdicts of plates."""
+    of = Counter(outcome.verdict for outcome in outcomes)
+    found, shown = len(outcomes) - of[MISSED], of[READ] + of[WRONG]
+    return Verdicts(
+        plates=len(outcomes),
+        found=found,
+        read=of[READ],
+        wrong=of[WRONG],
+        not_shown=of[NOT_SHOWN],
+        missed=of[MISSED],
+        found_rate=ratio(found, len(outcomes)),
+        read_rate=ratio(of[READ], len(outcomes)),
+        read_interval=wilson_interval(of[READ], len(outcomes)),
+        read_of_found=ratio(of[READ], found),
+        wrong_of_shown=ratio(of[WRONG], shown),
+    )
+
+
+def _compare_characters(found: Sequence[Outcome]) -> Characters:
+    pairs = [(outcome.label.text, outcome.best) for outcome in found]
+    return Characters(
+        error_rate=character_error_rate(pairs),
+        too_short=sum(len(read) < len(wanted) for wanted, read in pairs),
+        too_long=sum(len(read) > len(wanted) for wanted, read in pairs),
+        confusions=tuple(count_confusions(pairs)),
+    )
+
+
+def _count_decoded(found: Sequence[Outcome]) -> Decoding:
+    """Count the found plates that each way of decoding reads exactly, at any score."""
+    known = all(outcome.free_text is not None for outcome in found)
+    return Decoding(
+        best_path=sum(o.answer is not None and o.answer.raw_text == o.label.text for o in found),
+        free_beam=sum(o.free_text == o.label.text for o in found) if known else None,
+        format_beam=sum(o.is_right for o in found),
+    )
+
+
+def _bin(
+    found: Sequence[Outcome], edges: tuple[float, ...], value: Callable[[Outcome], float]
+) -> tuple[HitRate, ...]:
+    plates = Counter(bin_of(value(outcome), edges) for outcome in found)
+    read = Counter(bin_of(value(one), edges) for one in found if one.verdict == READ)
+    return _hit_rates(edges, plates, read)
+
+
+def _hit_rates(
+    edges: tuple[float, ...], plates: Counter[int], hits: Counter[int]
+) -> tuple[HitRate, ...]:
+    return tuple(
+        HitRate(name, plates[index], hits[index], ratio(hits[index], plates[index]))
+        for index, name in enumerate(bin_names(edges))
+    )
+
+
+def _count_formats(outcomes: Sequence[Outcome]) -> tuple[HitRate, ...]:
+    named = [one for one in outcomes if one.label.format and one.label.type != BAD]
+    plates = Counter(one.label.format for one in named)
+    read = Counter(one.label.format for one in named if one.verdict == READ)
+    return tuple(
+        HitRate(name, count, read[name], ratio(read[name], count)) for name, count in plates.items()
+    )
+
+
+def _measure_showing(found: Sequence[Outcome]) -> Showing:
+    of = Counter(outcome.verdict for outcome in found)
+    shown = of[READ] + of[WRONG]
+    return Showing(
+        coverage=ratio(shown, len(found)),
+        error=ratio(of[WRONG], shown),
+        at_precision=coverage_at(coverage_curve(*scores_of(found)), PRECISION),
+    )
+
+
+def measure_calibration(found: Sequence[Outcome]) -> Calibration:
+    """Measure the calibration of the text scores of found plates: scores against accuracy."""
+    scores, right = scores_of(found)
+    bins, equal_mass = reliability(scores, right), equal_mass_reliability(scores, right)
+    return Calibration(
+        ece=expected_calibration_error(bins),
+        ece_equal_mass=expected_calibration_error(equal_mass),
+        brier=brier_score(scores, right),
+        bins=tuple(bins),
+        equal_mass_bins=tuple(equal_mass),
+    )
+
+
+def scores_of(found: Sequence[Outcome]) -> tuple[list[float], list[bool]]:
+    """Return the score of each best reading, and true for each right one."""
+    return [outcome.score for outcome in found], [outcome.is_right for outcome in found]
+
+
+def measure_detection(pictures: Sequence[Detected], threshold: float) -> DetectionResult:
+    """Measure detection, at the service's threshold and over all thresholds."""
+    curves = {iou: curve_of(pictures, iou) for iou in COCO_THRESHOLDS}
+    curve = curves[COCO_THRESHOLDS[0]]
+    precisions = {iou: average_precision(one) for iou, one in curves.items()}
+    return DetectionResult(
+        pictures=len(pictures),
+        labels=sum(len(picture.labels) for picture in pictures),
+        ignored=sum(len(picture.ignored) for picture in pictures),
+        at_threshold=_point(curve, int((curve.threshold >= threshold).sum()) - 1, threshold),
+        at_best_f1=_point(curve, int(curve.f1.argmax()) if len(curve.f1) else -1),
+        map50=precisions[COCO_THRESHOLDS[0]],
+        map50_95=sum(precisions.values()) / len(precisions),
+        by_width_px=_measure_recall(pictures, threshold),
+    )
+
+
+def _point(curve: Curve, index: int, threshold: float | None = None) -> OperatingPoint:
+    """Return one point of the curve. Before its first point there is no detection."""
+    if index < 0:
+        return OperatingPoint(threshold, precision=None, recall=0.0, f1=0.0)
+    return OperatingPoint(
+        threshold=float(curve.threshold[index]) if threshold is None else threshold,
+        precision=float(curve.precision[index]),
+        recall=float(curve.recall[index]),
+        f1=float(curve.f1[index]),
+    )
+
+
+def _measure_recall(pictures: Sequence[Detected], threshold: float) -> tuple[HitRate, ...]:
+    labels, hits = Counter[int](), Counter[int]()
+    for picture in pictures:
+        for one in match(picture):
+            if one.label is None:
+                continue
+            x0, _, x1, _ = picture.labels[one.label]
+            index = bin_of(x1 - x0, WIDTH_EDGES_PX)
+            labels[index] += 1
+            hits[index] += one.detection is not None and picture.scores[one.detection] >= threshold
+    return _hit_rates(WIDTH_EDGES_PX, labels, hits)

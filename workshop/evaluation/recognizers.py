@@ -1,0 +1,248 @@
+"""Recognizers of pictures: the networks in this process, or a Triton server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workshop.evaluation.checkpoints import assemble
+from workshop.evaluation.running_engines import name_engines
+from orchestrator.client import PlateClient
+from orchestrator.contract import FROM_DETECTION
+from orchestrator.reading.ctc import decode
+from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.passes import Reader, look_at
+from orchestrator.networks.engines import Engine, choose
+from orchestrator.networks.export import load_networks
+from orchestrator.networks.weights import WEIGHTS, choose_formats
+from orchestrator.pipeline import Infer, recognize
+from orchestrator.plates import Plates
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.settings import Settings
+
+EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
+"""Parameters for detection that give the whole precision-recall curve, as YOLOv5 validates."""
+
+Parameters = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer for a picture.
+
+    Attributes:
+        plates: The plates, as a client gets them.
+        free_texts: The best reading of each plate by beam search without plate formats, from the
+            same crops as its text. Empty when the logits of the reader are not available.
+    """
+
+    plates: Plates
+    free_texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recognizer:
+    """A recognizer of plates; both of its functions take uint8 [H, W, 3] BGR.
+
+    Attributes:
+        kind: The kind: `in process` or `triton`.
+        settings: The settings of the recognition.
+        read: Finds and reads the plates with these settings.
+        detect: Only finds them, down to the lowest scores.
+        weights: The SHA-256 of each network's weights; empty when not known.
+        engines: The engine of each network; empty when not known.
+    """
+
+    kind: str
+    settings: Settings
+    read: Callable[[Tensor], Answer]
+    detect: Callable[[Tensor], Plates]
+    weights: Mapping[str, str] = field(default_factory=dict)
+    engines: Mapping[str, Engine] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RecognizerOptions:
+    """The options that choose a recognizer.
+
+    Attributes:
+        url: The URL of a running server.
+        triton: True when a server is started for the evaluation.
+        weights: The folder of the weights; ours when None.
+        formats: The file of plate formats. When None, the file of the weights is used, or with a
+            running server the file of Russian formats.
+        checkpoints: The files for single networks, by `yolo`, `stn` and `lprnet`.
+        device: The device: `auto`, `cpu` or `gpu`.
+        engine: The engine of the networks; `auto` fits the machine.
+        threads: The number of CPU threads; all cores when 0.
+        parameters: Request parameters that override the settings.
+        changed: Settings that differ from the shipped ones, in process only.
+    """
+
+    url: str | None = None
+    triton: bool = False
+    weights: Path | None = None
+    formats: Path | None = None
+    checkpoints: Mapping[str, Path] = field(default_factory=dict)
+    device: str = "auto"
+    engine: Engine = Engine.AUTO
+    threads: int = 0
+    parameters: Parameters = field(default_factory=dict)
+    changed: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        chooses = self.weights or self.checkpoints or self.engine is not Engine.AUTO
+        if self.url and (self.triton or chooses):
+            raise SettingsError(
+                "url: a running server has its own engine, weights and checkpoints; "
+                "give none of them with it, nor triton"
+            )
+        if self.changed and (self.url or self.triton):
+            raise SettingsError(
+                "set: the settings of a server are in its config.pbtxt; give neither url nor triton"
+            )
+
+    def choose_formats(self) -> Path:
+        """Return the file of plate formats; the formats of a running server are not known here.
+
+        Raises:
+            WeightsError: The weights have none, or read another alphabet.
+        """
+        if self.url:
+            return self.formats or RUSSIA
+        return choose_formats(self.weights or WEIGHTS, self.formats)
+
+    @property
+    def name(self) -> str:
+        """The name of the recognizer: the server, or the folder of the weights."""
+        if self.url:
+            return self.url
+        folder = (self.weights or WEIGHTS).resolve()
+        name = "ours" if folder == WEIGHTS else folder.name
+        return f"{name} with other {', '.join(self.checkpoints)}" if self.checkpoints else name
+
+
+@contextmanager
+def open_recognizer(options: RecognizerOptions) -> Iterator[Recognizer]:
+    """Open the recognizer for the length of a `with` block.
+
+    Raises:
+        WeightsError: Weights cannot be used.
+        ServerError: The server cannot be started or reached.
+    """
+    if options.url:
+        with _recognize_there(options.url, options.parameters) as recognizer:
+            yield recognizer
+        return
+    with tempfile.TemporaryDirectory(prefix="plates-weights-") as folder:
+        weights = Path(folder)
+        base, formats = options.weights or WEIGHTS, read_formats(options.choose_formats())
+        digests = assemble(options.checkpoints, base, weights, formats)
+        if not options.triton:
+            yield replace(_load_recognizer(options, weights, formats), weights=digests)
+            return
+        engine = ServerOptions(device=options.device, engine=options.engine).choose_engine()
+        with (
+            _start_server(options, weights) as url,
+            _recognize_there(url, options.parameters) as recognizer,
+        ):
+            yield replace(recognizer, weights=digests, engines=name_engines(engine, weights))
+
+
+def _load_recognizer(options: RecognizerOptions, weights: Path, formats: Formats) -> Recognizer:
+    torch.set_num_threads(options.threads or os.cpu_count() or 1)
+    on_gpu = options.device != "cpu" and torch.cuda.is_available()
+    if options.device == "gpu" and not on_gpu:
+        raise SettingsError("device: wanted a GPU, got none that PyTorch can use")
+    engine = choose(options.engine, on_gpu=on_gpu)
+    device = "cuda" if on_gpu else "cpu"
+    infer = load_networks(weights, device, engine, options.threads, formats=formats)
+    settings = Settings.from_config(
+        {name: {"string_value": value} for name, value in options.changed.items()}
+    )
+    recognizer = recognize_here(infer, settings.updated(options.parameters), formats)
+    return replace(recognizer, engines=name_engines(engine, weights))
+
+
+def parse_assignments(assignments: Sequence[str]) -> dict[str, str]:
+    """Parse assignments of the form `NAME=VALUE`.
+
+    Raises:
+        SettingsError: The name, the `=` or the value is missing.
+    """
+    pairs = [one.partition("=") for one in assignments]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise SettingsError(f"set: wanted NAME=VALUE, got {name}{sign}{value}")
+    return {name: value for name, _, value in pairs}
+
+
+def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recognizer:
+    """Return a recognizer that runs the service's pipeline with the given networks."""
+    everything: Settings = replace(settings, **EVERYTHING)  # type: ignore[arg-type]  # by name
+    reader = Reader(infer, formats, settings.temperature)
+
+    def read(picture: Tensor) -> Answer:
+        plates = recognize(picture, infer, settings, formats=formats)
+        return Answer(plates, _free_texts(picture, plates, reader) if plates else ())
+
+    def detect(picture: Tensor) -> Plates:
+        return recognize(picture, infer, everything, outputs=FROM_DETECTION)
+
+    return Recognizer("in process", settings, read, detect)
+
+
+def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
+    """Read found plates again, at least 1, without plate formats."""
+    boxes = torch.tensor([plate.xyxy for plate in plates], dtype=torch.float32)
+    logits = look_at(picture, boxes, reader).logits.numpy()
+    free = Grammar.free(reader.formats.alphabet)
+    readings = decode(logits, free, temperature=reader.temperature)
+    return tuple(next((text for text, _ in one.candidates), "") for one in readings)
+
+
+@contextmanager
+def _start_server(options: RecognizerOptions, weights: Path) -> Iterator[str]:
+    """Serve the weights from a temporary model repository; give the URL of the server."""
+    with tempfile.TemporaryDirectory(prefix="plates-models-") as folder:
+        models = Path(folder) / "model_repository"
+        exported = shutil.ignore_patterns("model.[!p]*", "model.p[!y]*", "part.*", "__pycache__")
+        shutil.copytree(REPOSITORY, models, ignore=exported)
+        own = ServerOptions(
+            repository=models,
+            weights=weights,
+            formats=options.formats,
+            device=options.device,
+            threads=options.threads,
+            engine=options.engine,
+        )
+        with own_server(own) as served:
+            yield served.http_url
+
+
+@contextmanager
+def _recognize_there(url: str, parameters: Parameters) -> Iterator[Recognizer]:
+    given: dict[str, Any] = dict(parameters)
+    with PlateClient(url) as client:
+        settings = client.server_settings()
+        most = min(EVERYTHING["max_plates"], settings.max_plates)  # the server accepts no more
+        everything: dict[str, Any] = {**EVERYTHING, "max_plates": most, "outputs": FROM_DETECTION}
+        yield Recognizer(
+            "triton",
+            settings.updated(parameters),
+            read=lambda picture: Answer(client.recognize(picture.numpy(), **given)),
+            detect=lambda picture: client.recognize(picture.numpy(), **everything),
+        )

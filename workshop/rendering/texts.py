@@ -1,0 +1,79 @@
+"""Random texts of number plates, drawn from a country's layouts, alphabet and region codes.
+
+A text is written as the plate shows it, with a `/` before the second line only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from orchestrator.formats.plate_formats import BREAK, Formats, PlateFormat
+
+
+def random_text(
+    rng: np.random.Generator, formats: Formats, format_name: str | None = None
+) -> tuple[str, str]:
+    """Draw a random text of a format; the format is drawn by share, unless it is given.
+
+    Layouts, letters, digits and region codes are drawn with equal probability.
+
+    Returns:
+        The text and the name of its format.
+
+    Raises:
+        KeyError: There is no format of that name.
+    """
+    one = find_format(formats, format_name) if format_name else _draw_format(rng, formats)
+    layout = one.layouts[int(rng.integers(len(one.layouts)))]
+    return fill(rng, layout, formats), one.name
+
+
+def fill(rng: np.random.Generator, layout: str, formats: Formats) -> str:
+    """Draw a text of one layout: `LDDD/RR` may become `K042/77`.
+
+    The region is one of the codes with as many digits as the layout has. If no code fits, or the
+    country has no regions, the digits are random.
+    """
+    digits = layout.count("R")
+    codes = [c for region in formats.region for c in region.codes if len(c) == digits]
+    code = codes[int(rng.integers(len(codes)))] if digits and codes else ""
+    region = iter(code)
+    chars = []
+    for place in layout:
+        if place == BREAK:
+            chars.append(BREAK)
+        elif place == "R" and code:
+            chars.append(next(region))
+        else:
+            pool = [char for char in formats.alphabet if formats.admits(place, char)]
+            chars.append(pool[int(rng.integers(len(pool)))])
+    return "".join(chars)
+
+
+def find_format(formats: Formats, name: str) -> PlateFormat:
+    """Return the format of a name.
+
+    Raises:
+        KeyError: There is no format of that name.
+    """
+    return {one.name: one for one in formats.format}[name]
+
+
+def layout_of(text: str, one: PlateFormat, formats: Formats) -> str | None:
+    """Return the layout of a format that fits a text with `/` between its lines, or None."""
+    return next((layout for layout in one.layouts if formats.fits(text, layout)), None)
+
+
+def kinds_of(text: str) -> str:
+    """Return the kinds of a text's characters and keep its breaks: `K042/77` is `LDDD/DD`."""
+    return "".join(c if c == BREAK else "D" if c.isdigit() else "L" for c in text)
+
+
+def plain(text: str) -> str:
+    """Return a plate's text with its lines joined: `K04277` for `K042/77`."""
+    return text.replace(BREAK, "")
+
+
+def _draw_format(rng: np.random.Generator, formats: Formats) -> PlateFormat:
+    shares = np.array([one.share for one in formats.format])
+    return formats.format[int(rng.choice(len(shares), p=shares / shares.sum()))]

@@ -1,0 +1,76 @@
+"""Reads and writes reports: frozen dataclasses as JSON, rows as CSV, in a separate folder."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from orchestrator.errors import DataError, PlateError
+from orchestrator.system.toml_files import build
+
+R = TypeVar("R")
+
+
+@contextmanager
+def explain_write_errors(folder: Path) -> Iterator[None]:
+    """Turn any OSError of a `with` block into a DataError about the folder.
+
+    Raises:
+        DataError: The folder cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{folder}: cannot write here: {error.strerror}") from error
+
+
+def prepare_folder(folder: Path) -> None:
+    """Create the folder of a report; a new folder gets a .gitignore.
+
+    Raises:
+        DataError: The folder cannot be written.
+    """
+    with explain_write_errors(folder):
+        is_new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_new:
+            (folder / ".gitignore").write_text("*\n")
+
+
+def read_report(kind: type[R], path: Path) -> R:
+    """Read a report that `write_report` wrote.
+
+    Args:
+        kind: The dataclass of the report.
+        path: The file.
+
+    Raises:
+        DataError: The file cannot be read, is not JSON, or is not such a report.
+    """
+    try:
+        return build(kind, json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise DataError(f"{path}: wanted a readable report, got {error.strerror}") from error
+    except ValueError as error:
+        raise DataError(f"{path}: wanted a JSON report, got {error}") from error
+    except PlateError as error:
+        raise DataError(f"{path}: is no such report, or an old one: {error}") from error
+
+
+def write_report(report: Any, path: Path) -> None:
+    """Write a dataclass as JSON. NaN and infinity are errors, as JSON does not have them."""
+    text = json.dumps(asdict(report), indent=2, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def write_csv(kind: type[R], rows: Iterable[R], path: Path) -> None:
+    """Write dataclasses as CSV rows under a header of their fields; the header is always there."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, [field.name for field in fields(kind)])  # type: ignore[arg-type]  # a dataclass
+        table.writeheader()
+        table.writerows(map(asdict, rows))  # type: ignore[arg-type]  # dataclasses

@@ -1,0 +1,71 @@
+"""The command `plates train reader`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.cli.flags import Device, DeviceOption, ThreadsOption
+from orchestrator.system.toml_files import read_table
+from workshop.training.cli.recipe_flags import (
+    OutOption,
+    RecipeArgument,
+    ResumeOption,
+    SeedOption,
+    choose_recipe,
+    formats_of_environment,
+    override,
+    prepare_device,
+    show_progress,
+)
+from workshop.training.recipes import ReaderRecipe
+
+
+def train_reader(
+    recipe: RecipeArgument = None,
+    *,
+    out: OutOption,
+    resume: ResumeOption = False,
+    crops: Annotated[Path | None, typer.Option(help="Folder of plates cut from photos.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="CSV of their texts: crop,text.")] = None,
+    font: Annotated[Path | None, typer.Option(help="Font of some rendered plates.")] = None,
+    start: Annotated[Path | None, typer.Option(help="Folder of stn.pth, lprnet.pth.")] = None,
+    validation: Annotated[
+        Path | None, typer.Option(help="Folder of crops and labels.csv to measure on.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Instead of the recipe's; more with --resume: go on.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=0, help="Processes that render; 0: this one alone.")
+    ] = None,
+    seed: SeedOption = None,
+    formats: Annotated[
+        Path | None,
+        typer.Option(help="What plates may say; without it the recipe's, then PLATE_FORMATS."),
+    ] = None,
+    device: DeviceOption = Device.AUTO,
+    threads: ThreadsOption = 0,
+) -> None:
+    """Train STN and LPRNet to read plates.
+
+    Without RECIPE.toml: the run's own with --resume, else the project's.
+    """
+    with show_progress("reader", out):
+        file = choose_recipe(recipe, out, "reader.toml", resume=resume)
+        asked = override(read_table(ReaderRecipe, file), start=start, formats=formats)
+        if asked.formats is None and not (resume and recipe is None):  # a run has its own formats
+            asked = override(asked, formats=formats_of_environment())
+        asked = replace(
+            asked,
+            data=override(asked.data, crops=crops, labels=labels, font=font, validation=validation),
+            training=override(asked.training, steps=steps, seed=seed, workers=workers),
+        )
+        place = prepare_device(device, threads)
+
+        from workshop.training.reader import run
+
+        run(asked, out, device=place, resume=resume)

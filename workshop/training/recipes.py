@@ -1,0 +1,301 @@
+"""Recipes of trainings: all settings that affect the result, read from one TOML file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.networks.registry import WIDEST
+from orchestrator.system.toml_files import check_range
+from workshop.training.schedules import check_extended, cosine, stretch_at
+
+SHIPPED = Path(__file__).with_name("recipes")
+"""Folder of the project's own recipes, `detector.toml` and `reader.toml`."""
+
+_MANY = 1_000_000_000
+_SEEDS = 2**31
+
+
+@dataclass(frozen=True)
+class ReaderData:
+    """Training data of the reader.
+
+    Attributes:
+        crops: Folder of plates cut from photos with margins; when None, rendered plates only.
+        labels: CSV of the crops' texts.
+        votes: Least number of votes of a drafted text, in files that have the column.
+        font: TrueType font for some of the rendered plates.
+        validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
+            every eleventh photo of `crops`.
+    """
+
+    crops: Path | None = None
+    labels: Path | None = None
+    votes: int = 7
+    font: Path | None = None
+    validation: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_range("votes", self.votes, 0, 9)
+        if (self.crops is None) != (self.labels is None):
+            given = f"crops {self.crops}, labels {self.labels}"
+            raise SettingsError(
+                f"data: wanted crops and labels or neither of them (--crops, --labels), got {given}"
+            )
+
+
+@dataclass(frozen=True)
+class ReaderSchedule:
+    """Length and learning rate of the reader's training.
+
+    Attributes:
+        steps: Total number of batches.
+        batch: Plates per step.
+        real_share: Share of a batch that is cut from real plates, if there are any.
+        rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
+        warm_up: Number of steps to the peak.
+        stn_rate: Learning rate of STN as a share of the rate; STN has learned the corners before.
+        corner_weight: Weight of the corner loss, relative to the reading loss.
+        dropout: Share of LPRNet's features that a step drops, at two places.
+        width: Width of both networks, in widths of the published ones.
+        pool: Number of samples of a kind in memory; each is used about six times.
+        typical: Number of samples from which batch normalisation takes its final statistics.
+        checked: Number of rendered plates that every checkpoint is measured on.
+        save_every: Number of steps from checkpoint to checkpoint.
+        seed: Seed of samples, weights and dropout.
+        workers: Number of processes that make samples; it does not change the samples. 0: this
+            process only; None: chosen by the number of cores.
+        extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
+        extended: Steps at which the run was extended: its earlier ends.
+    """
+
+    steps: int = 8000
+    batch: int = 64
+    real_share: float = 0.4
+    rate: float = 1e-3
+    warm_up: int = 300
+    stn_rate: float = 0.3
+    corner_weight: float = 1.0
+    dropout: float = 0.1
+    width: int = 2
+    pool: int = 4000
+    typical: int = 1500
+    checked: int = 600
+    save_every: int = 250
+    seed: int = 0
+    workers: int | None = None
+    extension_rate: float = 0.3
+    extended: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_range("steps", self.steps, 1, _MANY)
+        check_range("batch", self.batch, 2, 65536)
+        check_range("rate", self.rate, 1e-9, 1)
+        check_range("warm_up", self.warm_up, 0, _MANY)
+        check_range("corner_weight", self.corner_weight, 0, 1000)
+        check_range("dropout", self.dropout, 0, 0.9)
+        check_range("width", self.width, 1, WIDEST)
+        check_range("pool", self.pool, 1, 10_000_000)
+        check_range("typical", self.typical, 1, 1_000_000)
+        check_range("checked", self.checked, 1, 1_000_000)
+        check_range("save_every", self.save_every, 1, _MANY)
+        check_range("seed", self.seed, 0, _SEEDS)
+        check_range("workers", self.workers or 0, 0, 256)
+        for share in ("real_share", "stn_rate", "extension_rate"):
+            check_range(share, getattr(self, share), 0, 1)
+        check_extended(self.extended, self.steps)
+
+    def rate_at(self, step: int) -> float:
+        began, end = stretch_at(step, self.extended, self.steps)
+        if not began:
+            return cosine(step, end, self.warm_up, self.rate)
+        steps, peak = end - began, self.rate * self.extension_rate
+        return cosine(step - began, steps, min(self.warm_up, steps // 10), peak)
+
+
+@dataclass(frozen=True)
+class CornerSchedule:
+    """Schedule of STN's pretraining on the corners of rendered plates.
+
+    Attributes:
+        steps: Total number of batches; 0 leaves STN unchanged. The pretraining is skipped if the
+            training starts from trained weights, or has only real crops, without known corners.
+        plates: Number of rendered plates from which the batches are drawn.
+        batch: Plates per step.
+        rate: Peak of AdamW's learning rate; warm-up from 0, then a cosine to 1 % of it.
+        warm_up: Number of steps to the peak.
+    """
+
+    steps: int = 5000
+    plates: int = 8000
+    batch: int = 64
+    rate: float = 1.5e-3
+    warm_up: int = 200
+
+    def __post_init__(self) -> None:
+        check_range("steps", self.steps, 0, _MANY)
+        check_range("plates", self.plates, 1, 10_000_000)
+        check_range("batch", self.batch, 1, 65536)
+        check_range("rate", self.rate, 1e-9, 1)
+        check_range("warm_up", self.warm_up, 0, _MANY)
+
+    def rate_at(self, step: int) -> float:
+        return cosine(step, self.steps, self.warm_up, self.rate)
+
+
+@dataclass(frozen=True)
+class ReaderRecipe:
+    """Recipe for a training of the reader.
+
+    Attributes:
+        start: Folder with `stn.pth` and `lprnet.pth` to start from; random weights when None.
+        formats: File of the country's plate formats; that of Russian plates when None.
+        data: Training data.
+        training: Length and learning rate.
+        corners: Schedule of the pretraining of STN.
+    """
+
+    start: Path | None = None
+    formats: Path | None = None
+    data: ReaderData = field(default_factory=ReaderData)
+    training: ReaderSchedule = field(default_factory=ReaderSchedule)
+    corners: CornerSchedule = field(default_factory=CornerSchedule)
+
+
+@dataclass(frozen=True)
+class DetectorData:
+    """Training data of the detector.
+
+    Attributes:
+        pictures: Folder with `images/train`, `images/val` and `labels/...` in YOLO format.
+        extra: More folders of training pictures, `.../images/NAME` beside `.../labels/NAME`.
+    """
+
+    pictures: Path | None = None
+    extra: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class DetectorSchedule:
+    """Length and learning rate of the detector's training.
+
+    Attributes:
+        epochs: Number of passes over the training pictures.
+        plain_epochs: Number of last epochs with whole pictures instead of mosaics.
+        batch: Pictures per step.
+        side_px: Longer side of the letterboxed picture, a multiple of 32.
+        rate: Peak of the learning rate of SGD.
+        final_rate: End of the cosine, as a share of `rate`.
+        warmup_epochs: Number of epochs in which the rate rises to its peak.
+        momentum: Nesterov momentum of SGD.
+        decay: Weight decay.
+        frozen_layers: Number of first layers that are not trained. The first 3 take half of the
+            backward pass; they find edges, which COCO has taught already.
+        validate_every: Number of epochs from measurement to measurement.
+        seed: Seed of augmentation and new weights.
+        extension_rate: Peak of the new cosine of each extension of the run, as a share of `rate`.
+        extended: Epochs at which the run was extended: its earlier ends.
+    """
+
+    epochs: int = 20
+    plain_epochs: int = 2
+    batch: int = 16
+    side_px: int = 640
+    rate: float = 0.01
+    final_rate: float = 0.05
+    warmup_epochs: float = 1.0
+    momentum: float = 0.937
+    decay: float = 5e-4
+    frozen_layers: int = 3
+    validate_every: int = 1
+    seed: int = 7
+    extension_rate: float = 0.3
+    extended: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_range("epochs", self.epochs, 1, 100_000)
+        check_range("plain_epochs", self.plain_epochs, 0, 100_000)
+        check_range("batch", self.batch, 1, 4096)
+        check_range("side_px", self.side_px, 32, 4096)
+        if self.side_px % 32:
+            raise SettingsError(f"side_px: wanted a multiple of 32, got {self.side_px}")
+        check_range("rate", self.rate, 1e-9, 1)
+        check_range("warmup_epochs", self.warmup_epochs, 0, 100_000)
+        check_range("frozen_layers", self.frozen_layers, 0, 24)
+        check_range("validate_every", self.validate_every, 1, 100_000)
+        check_range("seed", self.seed, 0, _SEEDS)
+        for share in ("final_rate", "momentum", "decay", "extension_rate"):
+            check_range(share, getattr(self, share), 0, 1)
+        check_extended(self.extended, self.epochs)
+
+    def rate_at(self, step: int, per_epoch: int) -> float:
+        """Return the learning rate at a step; an epoch has `per_epoch` steps."""
+        began, end = stretch_at(step // per_epoch, self.extended, self.epochs)
+        steps, warm_up = (end - began) * per_epoch, int(self.warmup_epochs * per_epoch)
+        if not began:
+            return cosine(step, steps, warm_up, self.rate, self.final_rate)
+        done, peak = began * per_epoch, self.rate * self.extension_rate
+        return cosine(step - done, steps, min(warm_up, steps // 10), peak, self.final_rate)
+
+    def is_mosaic(self, epoch: int) -> bool:
+        """Tell whether an epoch uses mosaics; the last epochs before an end do not."""
+        _, end = stretch_at(epoch, self.extended, self.epochs)
+        return epoch < end - self.plain_epochs
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Loss gains of yolov5's hyp.scratch-low, with a lower `anchor_t` for plate-shaped anchors."""
+
+    box: float = 0.05
+    cls: float = 0.5
+    cls_pw: float = 1.0
+    obj: float = 1.0
+    obj_pw: float = 1.0
+    anchor_t: float = 3.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            check_range(name, value, 0, 1000)
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """Changes of training pictures by yolov5's names: strengths, degrees and probabilities.
+
+    Attributes:
+        weather: Share of pictures with night, blur, motion, noise or coarse compression. This one
+            is our own.
+    """
+
+    weather: float = 0.35
+    hsv_h: float = 0.015
+    hsv_s: float = 0.6
+    hsv_v: float = 0.4
+    degrees: float = 13.0
+    translate: float = 0.1
+    scale: float = 0.7
+    shear: float = 5.0
+    perspective: float = 0.0003
+    flipud: float = 0.0
+    fliplr: float = 0.5
+    mosaic: float = 1.0
+    mixup: float = 0.0
+    copy_paste: float = 0.0
+
+    def __post_init__(self) -> None:
+        angles = ("degrees", "shear")
+        for name, value in vars(self).items():
+            check_range(name, value, 0, 180 if name in angles else 1)
+
+
+@dataclass(frozen=True)
+class DetectorRecipe:
+    """Recipe for a training of the detector; `start` is a YOLOv5n checkpoint or state dict."""
+
+    start: Path | None = None
+    data: DetectorData = field(default_factory=DetectorData)
+    training: DetectorSchedule = field(default_factory=DetectorSchedule)
+    loss: Loss = field(default_factory=Loss)
+    augmentation: Augmentation = field(default_factory=Augmentation)

@@ -1,0 +1,131 @@
+"""Sources of samples: plates drawn by a country's renderer, and cuts of real crops.
+
+A source is called with a generator, which alone determines its sample. Sources can be pickled for a
+worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from orchestrator.errors import SettingsError
+from orchestrator.imaging.files import Bgr
+from workshop.rendering.camera import Quad, compress, photograph, shrink
+from workshop.rendering.country import Country, country_of
+from workshop.rendering.painting import GlyphSource
+from workshop.rendering.photos import Photo, bumper
+from workshop.rendering.russia import load_font
+from workshop.rendering.synth import Sample, cut_sample, render_sample
+from workshop.training.crops import RealCrop
+
+Source = Callable[[np.random.Generator], Sample]
+LEAST_PX = 34
+"""Least width to which real crops are shrunk, margins included."""
+
+
+@dataclass(frozen=True)
+class RenderedPlates:
+    """Source of a country's rendered plates, some of them with the characters of a font.
+
+    Attributes:
+        formats: The country's file; each process reads it once.
+        font: TrueType font.
+    """
+
+    formats: Path
+    font: Path | None = None
+
+    def __call__(self, rng: np.random.Generator) -> Sample:
+        font = _read_font(self.font) if self.font else None
+        return render_sample(rng, font=font, country=_read_country(self.formats))
+
+
+@lru_cache(maxsize=4)
+def _read_country(formats: Path) -> Country:
+    return country_of(formats)
+
+
+@lru_cache(maxsize=4)
+def _read_font(font: Path) -> GlyphSource:
+    return load_font(font)
+
+
+def check_font(font: Path) -> None:
+    """Check that plates can be drawn with a font.
+
+    Raises:
+        SettingsError: The file is not a readable TrueType font.
+    """
+    try:
+        _read_font(font)
+    except OSError as error:
+        raise SettingsError(
+            f"{font}: wanted a TrueType font, got {error.strerror or error}"
+        ) from error
+
+
+@dataclass(frozen=True)
+class RealPlates:
+    """Source of cuts from real crops, drawn with equal probability."""
+
+    crops: tuple[RealCrop, ...]
+
+    def __call__(self, rng: np.random.Generator) -> Sample:
+        return see_again(rng, self.crops[int(rng.integers(len(self.crops)))])
+
+
+def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:
+    """Cut a real plate out of its photo, changed as if taken from another place."""
+    return cut_sample(rng, photograph_again(rng, crop), is_known=crop.corners is not None)
+
+
+def photograph_again(rng: np.random.Generator, crop: RealCrop) -> Photo:
+    """Change a real plate's photo: other viewpoint, greater distance, other light."""
+    picture, quad = crop.picture, crop.quad
+    if rng.random() < 0.6 and picture.shape[1] > LEAST_PX:
+        size_w = float(np.exp(rng.uniform(np.log(LEAST_PX), np.log(picture.shape[1]))))
+        factor = size_w / picture.shape[1]
+        picture, quad = shrink(picture, factor), quad * factor
+    picture, quad = _turn(rng, picture, quad)
+    if rng.random() < 0.45:
+        picture = photograph(rng, picture)
+    elif rng.random() < 0.4:
+        picture = compress(picture, int(rng.integers(15, 96)))
+    return Photo(picture, quad, crop.text, "", crop.lines)
+
+
+def _turn(rng: np.random.Generator, picture: Bgr, quad: Quad) -> tuple[Bgr, Quad]:
+    """Turn and shear a crop inside a wider border; one crop in three is changed strongly.
+
+    The border repeats the outermost pixels, so that boxes may be wider than the crop. Some strongly
+    changed crops get a bumper as border instead.
+
+    Returns:
+        The picture, and the corners in it.
+    """
+    far = rng.random() < 1 / 3
+    angle = float(rng.normal(0, 2.5))
+    shear, rise, squeeze = float(rng.normal(0, 0.12)), 0.0, 1.0
+    if far:
+        angle, squeeze = float(rng.uniform(-24, 24)) * (rng.random() < 0.5), rng.uniform(0.6, 1)
+        rise = float(np.tan(np.deg2rad(rng.uniform(-24, 24)))) if angle == 0 else 0.0
+    radians = np.deg2rad(angle)
+    cosine, sine = np.cos(radians), np.sin(radians)
+    matrix = np.array([[cosine, -sine], [sine, cosine]]) @ [[squeeze, shear], [rise * squeeze, 1]]
+    height, width = picture.shape[:2]
+    room = np.array([0.2 * width, 0.5 * height])
+    sides = np.array([[0, 0], [width, 0], [width, height], [0, height]]) @ matrix.T
+    move = room - sides.min(axis=0)
+    size_wh = np.ceil(np.ptp(sides, axis=0) + 2 * room).astype(int).tolist()
+    affine = np.column_stack([matrix, move])
+    turned = cv2.warpAffine(picture, affine, size_wh, borderMode=cv2.BORDER_REPLICATE)
+    if far and rng.random() < 0.6:
+        inside = cv2.warpAffine(np.ones((height, width), np.uint8), affine, size_wh)
+        turned = np.where(inside[:, :, None] > 0, turned, bumper(rng, (size_wh[1], size_wh[0])))
+    return turned.astype(np.uint8), quad @ matrix.T + move
