@@ -6,7 +6,6 @@ if TYPE_CHECKING:
     from orchestrator.client import PictureResult, PlateClient
     from orchestrator.client.aio import AsyncPlateClient
     from orchestrator.client.supervision import to_supervision
-    from orchestrator.imaging.drawing import annotate
     from orchestrator.errors import (
         Cancelled,
         DataError,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     )
     from orchestrator.formats.plate_formats import Formats, read_formats
     from orchestrator.imaging.decoding import decode, read_picture
+    from orchestrator.imaging.drawing import annotate
     from orchestrator.networks.export import load_networks
     from orchestrator.pipeline import recognize
     from orchestrator.plates import Plate, PlateRegion, Plates
@@ -33,7 +33,7 @@ _HOMES = {
     "Cancelled": "errors",
     "DataError": "errors",
     "ExtraError": "errors",
-    "Formats": "formats",
+    "Formats": "formats.plate_formats",
     "ModelError": "errors",
     "Overloaded": "errors",
     "ParameterError": "errors",
@@ -49,11 +49,11 @@ _HOMES = {
     "Settings": "settings",
     "SettingsError": "errors",
     "WeightsError": "errors",
-    "annotate": "drawing",
-    "decode": "images",
+    "annotate": "imaging.drawing",
+    "decode": "imaging.decoding",
     "load_networks": "networks.export",
-    "read_formats": "formats",
-    "read_picture": "images",
+    "read_formats": "formats.plate_formats",
+    "read_picture": "imaging.decoding",
     "recognize": "pipeline",
     "to_supervision": "client.supervision",
 }

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from orchestrator.errors import ModelError, ParameterError
 from orchestrator.formats.plate_formats import MAX_LENGTH
-from orchestrator.plates import CANDIDATES, Plate, Plates
 from orchestrator.formats.regions import known_region
+from orchestrator.plates import CANDIDATES, Plate, Plates
 
 MODEL = "plate_recognition"
 DETECTOR, RECTIFIER, READER = "yolo", "stn", "lprnet"

@@ -8,7 +8,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from orchestrator.detection.boxes import clip
 from orchestrator.contract import (
     ALL_OUTPUTS,
     DETECTOR,
@@ -17,15 +16,24 @@ from orchestrator.contract import (
     INPUT,
     OUTPUT,
 )
-from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, tiles_round, to_picture
+from orchestrator.detection.boxes import clip
+from orchestrator.detection.letterbox import letterbox
+from orchestrator.detection.postprocessing import (
+    MOST_SHRUNK,
+    Detections,
+    best_of,
+    tiles_round,
+    to_picture,
+)
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
-from orchestrator.reading.affine_crops import corners_of
-from orchestrator.imaging.decoding import check_picture, letterbox, normalize_crops, resize_crop
-from orchestrator.reading.passes import Infer, Reader, Tensors, look_at, read, straighten
+from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
-from orchestrator.settings import Roi, Settings
+from orchestrator.reading.affine_crops import corners_of
+from orchestrator.reading.crops import normalize_crops, resize_crop
+from orchestrator.reading.passes import Infer, Reader, Tensors, look_at, read, straighten
 from orchestrator.reading.readings import read_lines, with_text
+from orchestrator.settings import Roi, Settings
 
 __all__ = ["Infer", "Tensors", "read_crop", "recognize"]
 

@@ -56,4 +56,6 @@ def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = wheel.namelist()
     assert {file.split("/")[0].partition("-")[0] for file in files} == {"orchestrator"}
-    assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {*files}
+    assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {
+        *files
+    }

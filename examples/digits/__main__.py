@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from tritonclient.grpc import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import InferenceServerException
 
-from workshop.evaluation.proportions import wilson_interval
 from examples.digits.samples import HELD_OUT, load_samples
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
+from workshop.evaluation.proportions import wilson_interval
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 

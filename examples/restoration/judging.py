@@ -8,12 +8,12 @@ import torch
 from skimage.metrics import peak_signal_noise_ratio, structural_similarity
 
 from examples.restoration.pictures import Pair
-from orchestrator.reading.ctc import decode
 from orchestrator.formats.plate_formats import russian
-from orchestrator.reading.grammar import Grammar
-from orchestrator.imaging.decoding import crop_plates
-from orchestrator.reading.passes import Infer, read, straighten
 from orchestrator.imaging.files import Bgr
+from orchestrator.reading.crops import crop_plates
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.passes import Infer, read, straighten
 
 
 class Judgement(NamedTuple):

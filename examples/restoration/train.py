@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from examples.restoration.modules import Finish, Prepare, Sharpener
 from examples.restoration.pictures import Pair, render_pair
 from orchestrator.formats.plate_formats import russian
-from orchestrator.imaging.decoding import crop_boxes, resize_crop
-from orchestrator.networks.export import load
 from orchestrator.imaging.files import Bgr
+from orchestrator.networks.export import load
+from orchestrator.reading.crops import crop_boxes, resize_crop
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 NETWORKS = {"sharpen_small": (24, 3), "sharpen_large": (32, 5)}

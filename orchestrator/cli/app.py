@@ -10,6 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from orchestrator.cli import workshop
+
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
     "archive": "orchestrator.cli.archive.command:archive",
@@ -20,15 +22,6 @@ COMMANDS = {
     "add-version": "orchestrator.cli.add_version:add",
     "new-pipeline": "orchestrator.cli.new_pipeline:new_pipeline",
 }
-WORKSHOP = {
-    "evaluate": "workshop.evaluation.command:evaluate",
-    "bench": "workshop.benchmarks.command:bench",
-    "soak": "workshop.benchmarks.soak.command:soak",
-    "quantize": "workshop.training.cli.quantize:quantize",
-    "train": "workshop.training.cli.train:train",
-}
-"""Commands of the packages beside this one. A checkout has them; a wheel or an image does not."""
-CHECKOUT = Path(__file__).parents[2]
 
 
 class Commands(TyperGroup):
@@ -50,18 +43,13 @@ class Commands(TyperGroup):
         return command
 
 
-def available(checkout: Path = CHECKOUT) -> dict[str, str]:
+def available(checkout: Path = workshop.CHECKOUT) -> dict[str, str]:
     """Return the location of each command, by its name.
 
     Args:
         checkout: The folder that contains this package.
     """
-    return COMMANDS | (WORKSHOP if is_checkout(checkout) else {})
-
-
-def is_checkout(folder: Path = CHECKOUT) -> bool:
-    """Tell whether a folder is a checkout, with the packages that make and judge models."""
-    return (folder / "Makefile").is_file()
+    return COMMANDS | (workshop.COMMANDS if workshop.is_checkout(checkout) else {})
 
 
 def _print_versions(is_wanted: bool) -> None:

@@ -40,7 +40,7 @@ def export(
 ) -> None:
     """Write the models that the server loads, from the weights."""
     with show_errors(verbose=verbose):
-        from orchestrator.cli import canaries
+        from orchestrator.cli.workshop import draw_canary
         from orchestrator.supervisor.export_cache import export_networks
         from orchestrator.supervisor.layout import lay_out
         from orchestrator.supervisor.options import ServerOptions
@@ -53,7 +53,7 @@ def export(
             engine=engine,
             pictures=pictures,
         )
-        canaries.draw_missing(options.weights, options.formats)
+        draw_canary(options.weights, options.formats)
         source = options.source()
         written = export_networks(source, force=force)
         if out:

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.errors import PlateError
-from orchestrator.system.optional_dependencies import needs_told
 from orchestrator.networks.engines import Engine
+from orchestrator.system.optional_dependencies import needs_told
 
 
 class Device(str, Enum):

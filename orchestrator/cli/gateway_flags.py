@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from orchestrator.supervisor.rolling_restart import moved_to
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.memory_limits import fit
-from orchestrator.gateway.policy.api_keys import read_keys
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
+from orchestrator.gateway.policy.api_keys import read_keys
+from orchestrator.gateway.policy.memory_limits import fit
+from orchestrator.supervisor.rolling_restart import moved_to
 from orchestrator.system.loopback import is_own
 from orchestrator.system.memory import usable_memory
 

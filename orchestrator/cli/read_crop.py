@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.chosen_server import KeyOption, UrlOption, reach_server
 from orchestrator.cli.flags import TextThresholdOption, VerboseOption, show_errors
 from orchestrator.cli.recognition.plate_table import to_printable
-from orchestrator.cli.chosen_server import KeyOption, UrlOption, reach_server
 from orchestrator.errors import PlateError
 
 if TYPE_CHECKING:

@@ -8,6 +8,13 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.chosen_server import (
+    SERVER_PANEL,
+    KeyOption,
+    RetriesOption,
+    TimeoutOption,
+    UrlOption,
+)
 from orchestrator.cli.flags import (
     PLATES_PANEL,
     DetectionThresholdOption,
@@ -24,13 +31,6 @@ from orchestrator.cli.flags import (
     VerboseOption,
     WeightsOption,
     show_errors,
-)
-from orchestrator.cli.chosen_server import (
-    SERVER_PANEL,
-    KeyOption,
-    RetriesOption,
-    TimeoutOption,
-    UrlOption,
 )
 from orchestrator.networks.engines import Engine
 
@@ -232,7 +232,9 @@ def recognize(
         asked = Asking(
             reach=partial(chosen_server.reach_server, url, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
-            fit=lambda address: in_flight or chosen_server.fitting_calls(address, shown_key, timeout),
+            fit=lambda address: (
+                in_flight or chosen_server.fitting_calls(address, shown_key, timeout)
+            ),
             parameters={name: one for name, one in parameters.items() if one is not None},
             watchlist=(watchlist, distance),
             min_score=min_score,

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.standard_streams import say
-from orchestrator.supervisor.rolling_restart import Tritons
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.ipc import Event, Moved
 from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.protocol.gateway_events import Event, Moved
+from orchestrator.supervisor.rolling_restart import Tritons
+from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.system.loopback import reach
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
@@ -37,16 +37,16 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     Raises:
         PlateError: They cannot be started; the message gives the reason.
     """
-    from orchestrator.cli import canaries
+    from orchestrator.cli.workshop import draw_canary
     from orchestrator.supervisor.layout import canary_folder
     from orchestrator.supervisor.local_server import keep_models
-    from orchestrator.supervisor.triton_server import Server
     from orchestrator.supervisor.service_loop import Kept, keep_running
+    from orchestrator.supervisor.triton_server import Server
 
     keeps_ports = flags is None or bool(options.http_port)  # administrators look for Triton there
     options, gateway = check_services(options, flags)
     if gateway and options.is_made_here:
-        canaries.draw_missing(options.weights, options.formats)
+        draw_canary(options.weights, options.formats)
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # Ctrl-C stops them
         front = Front()
         tritons = Tritons(options, models, front.tell, keeps_ports)

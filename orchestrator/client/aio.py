@@ -13,8 +13,8 @@ import numpy as np
 from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
 from orchestrator.client.base import Caller
-from orchestrator.client.inference import Call
 from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
+from orchestrator.client.inference import Call
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture, check_several

@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 
 from orchestrator.client.addresses import Address
+from orchestrator.client.connections import CONNECTIONS
 from orchestrator.client.inference import (
     CONFIG_PATH,
     READY_PATHS,
@@ -24,7 +25,6 @@ from orchestrator.client.inference import (
     read_http,
     write_http,
 )
-from orchestrator.client.connections import CONNECTIONS
 from orchestrator.client.tls import make_context
 from orchestrator.client.transport import NO_HEADERS
 from orchestrator.contract import Arrays

@@ -9,8 +9,8 @@ import tritonclient.grpc
 import tritonclient.grpc.aio
 
 from orchestrator.client.addresses import Address, make_headers, parse_address
-from orchestrator.client.inference import Call, reading
 from orchestrator.client.forks import FORKS
+from orchestrator.client.inference import Call, reading
 from orchestrator.client.tls import make_credentials
 from orchestrator.client.transport import GRPC_OPTIONS
 from orchestrator.contract import MODEL, Arrays

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from opentelemetry import propagate, trace
 
-from orchestrator.client.inference import Call
 from orchestrator.client.error_mapping import asked_pause_s, translate_errors
+from orchestrator.client.inference import Call
 from orchestrator.client.parameters import check_timeout
 from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
 from orchestrator.system.retry import Retries

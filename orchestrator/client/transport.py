@@ -10,6 +10,8 @@ import tritonclient.grpc
 from urllib3 import Timeout
 
 from orchestrator.client.addresses import Address, make_headers, parse_address
+from orchestrator.client.connections import ConnectionPool
+from orchestrator.client.forks import FORKS
 from orchestrator.client.inference import (
     CONFIG_PATH,
     HEADER,
@@ -22,8 +24,6 @@ from orchestrator.client.inference import (
     to_input,
     write_http,
 )
-from orchestrator.client.connections import ConnectionPool
-from orchestrator.client.forks import FORKS
 from orchestrator.client.tls import make_context, make_credentials
 from orchestrator.contract import MODEL, Arrays
 from orchestrator.system.loopback import PAST_PROXY

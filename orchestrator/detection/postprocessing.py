@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orchestrator.detection.boxes import clip, nms
 from orchestrator.contract import DETECTOR
+from orchestrator.detection.boxes import clip, nms
+from orchestrator.detection.letterbox import STRIDE, Letterbox
 from orchestrator.errors import ModelError
-from orchestrator.imaging.decoding import STRIDE, Letterbox
 from orchestrator.settings import Settings
 
 WIDEST_SQUARE = 2.5

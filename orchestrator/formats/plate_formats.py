@@ -87,8 +87,9 @@ class Formats:
         region: The regions whose codes the plates bear.
         unknown_region_nats: The penalty of a reading whose region code does not exist. It is the
             natural logarithm of the factor by which such a reading is less likely; 0: no penalty.
-        renderer: `module:function` that draws such plates, see `workshop.rendering.country`. The module is a
-            file beside the formats' own, or can be imported. Empty means that they cannot be drawn.
+        renderer: `module:function` that draws such plates, see `workshop.rendering.country`. The
+            module is a file beside the formats' own, or can be imported. Empty means that they
+            cannot be drawn.
 
     Raises:
         SettingsError: A character, a name or a code comes twice. There is no format, or there are

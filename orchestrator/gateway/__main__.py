@@ -10,12 +10,11 @@ import sys
 
 import uvloop
 
-from orchestrator.system.subprocesses import STOP_SIGNALS
 from orchestrator.errors import PlateError
-from orchestrator.gateway.ipc_reader import STDIN
-from orchestrator.gateway.ipc import from_json
-from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.ipc import STDIN
+from orchestrator.gateway.options import GatewayOptions, from_json
 from orchestrator.gateway.server import serve
+from orchestrator.system.subprocesses import STOP_SIGNALS
 
 GARBAGE = 10_000
 """Threshold of Python's garbage collector, in new objects. A call makes hundreds, but no cycles."""

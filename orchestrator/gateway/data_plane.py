@@ -11,22 +11,8 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any
 
-from orchestrator.system.canary import read_canary
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
 from orchestrator.errors import Cancelled, RequestError
-from orchestrator.gateway.policy.admission import Admission
-from orchestrator.gateway.ops.audit import Audit, Entry
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.gateway.policy.validation import check, check_served
-from orchestrator.gateway.policy.clients import Client, client_at
-from orchestrator.gateway.http.connections import Connections
-from orchestrator.gateway.ipc import Moved
-from orchestrator.gateway.upstream.health import Canary, plate_reading
-from orchestrator.gateway.policy.api_keys import KeyFile, who_calls
-from orchestrator.gateway.ops.metrics import Metrics
-from orchestrator.gateway.policy.custom_models import check_by_metadata
-from orchestrator.gateway.options import GatewayOptions
-from orchestrator.gateway.policy.slots import Place
 from orchestrator.gateway.errors import (
     ANSWERED,
     Evicted,
@@ -36,7 +22,21 @@ from orchestrator.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
+from orchestrator.gateway.http.connections import Connections
+from orchestrator.gateway.ops.audit import Audit, Entry
+from orchestrator.gateway.ops.metrics import Metrics
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.policy.admission import Admission
+from orchestrator.gateway.policy.api_keys import KeyFile, who_calls
+from orchestrator.gateway.policy.clients import Client, client_at
+from orchestrator.gateway.policy.custom_models import check_by_metadata
+from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.upstream.health import Canary, plate_reading
 from orchestrator.gateway.upstream.triton import Triton
+from orchestrator.protocol.gateway_events import Moved
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.system.canary import read_canary
 
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 """Extensions of KServe v2 and Triton that callers may use."""

@@ -1,93 +1,45 @@
-"""The handoff over the gateway's standard input: first its options, then events.
-
-Each of them is one line of JSON.
-"""
+"""Events that the parent process sends to a running gateway, over its standard input."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+import asyncio
+import logging
+import os
+import stat
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.options import GatewayOptions
-from orchestrator.system.toml_files import build
+from orchestrator.gateway.data_plane import Service
+from orchestrator.protocol.gateway_events import Died, Event, Moved, Renewed, event_from_json
+
+STDIN = 0
+
+logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Moved:
-    """The event that another Triton has taken over. `GatewayOptions` describes the attributes."""
-
-    triton_http: str
-    triton_grpc: str
-    triton_metrics: str
-
-
-@dataclass(frozen=True)
-class Died:
-    """The event that a worker of Triton died, or was killed because it hung.
-
-    Attributes:
-        model: Name of the worker's model.
-        how: A signal, an exit status, or how it hung.
-        calls: Ids, as Triton got them, of the calls that may have caused it.
-        is_last: The model has no other worker that answers.
-        is_counted: The process that gets this event counts it. One of several processes does.
-    """
-
-    model: str
-    how: str
-    calls: tuple[str, ...] = ()
-    is_last: bool = False
-    is_counted: bool = True
+async def listen(service: Service, file: int = STDIN) -> None:
+    """Handle events from a pipe until its other end is closed. Other files hold no events."""
+    if not stat.S_ISFIFO(os.fstat(file).st_mode):
+        return
+    reader = asyncio.StreamReader()
+    with open(file, "rb", buffering=0, closefd=False) as pipe:
+        await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        async for line in reader:
+            try:
+                await heed(service, event_from_json(line.decode()))
+            except (SettingsError, UnicodeDecodeError) as error:
+                logger.error("%s", error)
 
 
-@dataclass(frozen=True)
-class Renewed:
-    """The event that a model has new workers in place of those that died.
-
-    Attributes:
-        model: Name of the model.
-    """
-
-    model: str
-
-
-Event = Moved | Died | Renewed
-EVENTS: dict[str, type[Event]] = {"moved": Moved, "died": Died, "renewed": Renewed}
-
-
-def to_json(options: GatewayOptions) -> str:
-    """Write options as one line of JSON."""
-    return json.dumps(asdict(options), default=str)
-
-
-def event_to_json(event: Event) -> str:
-    """Write an event as one line of JSON."""
-    return json.dumps({"event": type(event).__name__.lower(), **asdict(event)})
-
-
-def event_from_json(text: str) -> Event:
-    """Read an event that `event_to_json` wrote.
-
-    Raises:
-        SettingsError: The text is no such event.
-    """
-    try:
-        table = json.loads(text)
-        kind = EVENTS[table.pop("event")]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise SettingsError(f"gateway event: wanted JSON of one, got {text[:200]!r}") from error
-    return build(kind, table)
-
-
-def from_json(text: str) -> GatewayOptions:
-    """Read options that `to_json` wrote.
-
-    Raises:
-        SettingsError: The text is not JSON, or does not hold these options.
-    """
-    try:
-        table = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SettingsError(f"gateway options: wanted JSON, got {error}") from error
-    return build(GatewayOptions, table)
+async def heed(service: Service, event: Event) -> None:
+    """Tell the service about one event."""
+    match event:
+        case Moved():
+            service.move(event)
+        case Died():
+            service.triton.lose(event)
+            if event.is_counted:
+                service.metrics.note_death(event.model, event.how)
+        case Renewed():
+            service.triton.easing.end(event.model)

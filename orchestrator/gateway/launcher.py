@@ -16,6 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from orchestrator.errors import ServerError
+from orchestrator.gateway.options import Address, GatewayOptions, to_json
+from orchestrator.protocol.gateway_events import Died, Event, event_to_json
+from orchestrator.system.locked_folders import OwnedFolder
+from orchestrator.system.loopback import to_literal
+from orchestrator.system.memory import keep_freed, usable_memory
 from orchestrator.system.subprocesses import (
     STATE,
     STOPPED,
@@ -25,12 +31,6 @@ from orchestrator.system.subprocesses import (
     reap_group,
     without_secrets,
 )
-from orchestrator.errors import ServerError
-from orchestrator.gateway.ipc import Died, Event, event_to_json, to_json
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.system.loopback import to_literal
-from orchestrator.system.memory import keep_freed, usable_memory
-from orchestrator.system.locked_folders import OwnedFolder
 
 COMMAND = (sys.executable, "-m", "orchestrator.gateway")
 PACKAGES = Path(__file__).resolve().parents[2]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 from orchestrator.contract import MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
-from orchestrator.system.toml_files import check_range
+from orchestrator.system.toml_files import build, check_range
 
 MIB = 1024 * 1024
 WORKED_OUT = ("calls", "picture_mb")
@@ -156,8 +157,8 @@ class GatewayOptions:
         private_key: File of the certificate's key.
         audit: File of the audit log. If None, standard output.
         processes: Number of processes that share the work.
-        canary: Folder of the picture for health checks, see `orchestrator.system.canary`. Without one,
-            any answer is good.
+        canary: Folder of the picture for health checks, see `orchestrator.system.canary`.
+            Without one, any answer is good.
         limits: Limits for callers.
     """
 
@@ -185,3 +186,21 @@ class GatewayOptions:
     def served(self) -> tuple[str, ...]:
         """Names of all models that callers may reach."""
         return (*((MODEL, PLATE_READER) if self.has_plates else ()), *self.models)
+
+
+def to_json(options: GatewayOptions) -> str:
+    """Write options as one line of JSON."""
+    return json.dumps(asdict(options), default=str)
+
+
+def from_json(text: str) -> GatewayOptions:
+    """Read options that `to_json` wrote.
+
+    Raises:
+        SettingsError: The text is not JSON, or does not hold these options.
+    """
+    try:
+        table = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SettingsError(f"gateway options: wanted JSON, got {error}") from error
+    return build(GatewayOptions, table)

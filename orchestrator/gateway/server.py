@@ -17,13 +17,13 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
+from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.app import make_app, make_metrics_app
 from orchestrator.gateway.http.connections import Connections
-from orchestrator.gateway.ipc_reader import listen
-from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.protocol import WORK_S, guarded
+from orchestrator.gateway.ipc import listen
 from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.gateway.data_plane import Service
 
 CLOSING_S = 2.0
 """Seconds for a client to confirm the end of a TLS connection."""

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from orchestrator.contract import DETECTOR
+from orchestrator.detection.letterbox import PAD_GREY, Letterbox
 from orchestrator.detection.postprocessing import check_boxes, check_rows
 from orchestrator.errors import ModelError, WeightsError
-from orchestrator.imaging.decoding import PAD_GREY, Letterbox
 from orchestrator.networks.weights import check_listed
 
 SIZES_HW = ((96, 160), (128, 64))

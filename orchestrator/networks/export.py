@@ -220,8 +220,7 @@ def represent(
         SettingsError: It is a foreign detector, which runs as TorchScript.
         WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
-    from orchestrator.networks import quantized
-    from orchestrator.networks import openvino_ir
+    from orchestrator.networks import openvino_ir, quantized
 
     quantized.check_ours(name, weights)
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None

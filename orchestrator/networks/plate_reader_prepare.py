@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from orchestrator.imaging.decoding import normalize_crops, resize_crop
+from orchestrator.reading.crops import normalize_crops, resize_crop
 
 
 class CropPreparation(nn.Module):

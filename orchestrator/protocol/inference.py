@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.contract import PROBE
-from orchestrator.gateway.policy.costs import USUAL_COST, Cost
 
 Plain = str | int | float | bool
 
@@ -28,6 +27,22 @@ class Tensor:
     datatype: str
     shape: tuple[int, ...]
     data: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The cost of answering a call.
+
+    Attributes:
+        bytes: Memory that all processes need for it at most.
+        calls: Number of usual calls that the call counts as.
+    """
+
+    bytes: int = 0
+    calls: float = 1.0
+
+
+USUAL_COST = Cost()
 
 
 @dataclass(frozen=True)

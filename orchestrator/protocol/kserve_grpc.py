@@ -10,15 +10,15 @@ from google.protobuf.message import DecodeError
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
-from orchestrator.gateway.policy.validation import (
+from orchestrator.protocol.arrays import pack
+from orchestrator.protocol.bounds import (
     MOST_DIMENSIONS,
     MOST_INPUTS,
     MOST_OUTPUTS,
     MOST_PARAMETERS,
     check_bounds,
 )
-from orchestrator.protocol.arrays import pack
+from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
 
 MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
 """Most fields of a message. An input may have a second field for its raw contents. Three fields

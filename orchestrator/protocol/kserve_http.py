@@ -19,9 +19,9 @@ import orjson
 
 from orchestrator.errors import ModelError, ParameterError, RequestError
 from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
-from orchestrator.gateway.policy.validation import MOST_DIMENSIONS, check_bounds
 from orchestrator.protocol.arrays import DTYPES, pack
+from orchestrator.protocol.bounds import MOST_DIMENSIONS, check_bounds
+from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
 
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"

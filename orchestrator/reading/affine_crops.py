@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
-from orchestrator.imaging.decoding import READER_SIZE_WH, normalize_crops, resize_crop, unfold
+from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_crop, unfold
 
 FINEST = 4
 """Most samples of a cut per pixel of the reader's crop, in each direction."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from orchestrator.contract import Array
 from orchestrator.errors import ModelError
-from orchestrator.reading.grammar import Grammar, Ints
 from orchestrator.plates import CANDIDATES
+from orchestrator.reading.grammar import Grammar, Ints
 
 BEAM_WIDTH = 12
 CLASSES_TRIED = 8  # likeliest classes of a step; rarer ones lead to no useful candidate

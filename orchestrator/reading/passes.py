@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
-from orchestrator.reading.ctc import Reading
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats
@@ -28,7 +27,8 @@ from orchestrator.reading.affine_crops import (
     sizes_of,
     tilts_of,
 )
-from orchestrator.imaging.decoding import crop_boxes, crop_plates
+from orchestrator.reading.crops import crop_boxes, crop_plates
+from orchestrator.reading.ctc import Reading
 from orchestrator.reading.readings import read_lines
 
 Tensors = Mapping[str, Tensor]

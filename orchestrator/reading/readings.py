@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from orchestrator.contract import Array
-from orchestrator.reading.ctc import Reading, decode
 from orchestrator.formats.plate_formats import Formats
-from orchestrator.reading.grammar import Grammar
-from orchestrator.plates import Plate
 from orchestrator.formats.regions import region_in
+from orchestrator.plates import Plate
+from orchestrator.reading.ctc import Reading, decode
+from orchestrator.reading.grammar import Grammar
 
 
 def read_lines(

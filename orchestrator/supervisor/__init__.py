@@ -1,1 +1,1 @@
-"""Runs a Triton server of our own: prepares its models, starts it and keeps it running."""
+"""The supervisor: starts Triton, watches it, and replaces what fails."""

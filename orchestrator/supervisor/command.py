@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from orchestrator.system.subprocesses import without_secrets
 from orchestrator.contract import MODEL
-from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
-from orchestrator.system.loopback import is_loopback, without_proxy
-from orchestrator.system.memory import keep_freed, usable_memory
 from orchestrator.supervisor.capacity import usable_cores
 from orchestrator.supervisor.distribution import OUR_BACKENDS, Distribution
 from orchestrator.supervisor.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
 from orchestrator.supervisor.repository import MODELS, holds_plates
 from orchestrator.supervisor.runtime import Runtime
+from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
+from orchestrator.system.loopback import is_loopback, without_proxy
+from orchestrator.system.memory import keep_freed, usable_memory
+from orchestrator.system.subprocesses import without_secrets
 
 PROJECT = Path(__file__).resolve().parents[2]
 ADMIN_APIS = "model-repository,shared-memory,trace,logging"

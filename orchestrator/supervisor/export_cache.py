@@ -76,7 +76,8 @@ class ModelSource:
         libraries = ("torch", "openvino") if engine.is_openvino else ("torch",)
         parts += [metadata.version(library) for library in libraries]
         parts += [sha256(path) for path in sorted(self.weights.glob(f"{name}.int8.*"))]
-        code = (f"{name}.py", "export.py", "ir.py", *(() if network.weights else ("../images.py",)))
+        code = [f"{name}.py", "export.py", "openvino_ir.py"]
+        code += [] if network.weights else ["../reading/crops.py"]
         parts += [(_CODE / file).read_text() for file in code]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 

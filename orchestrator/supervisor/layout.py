@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
-from orchestrator.system.heartbeat import PARAMETER as HANG
 from orchestrator.networks.registry import EXPORTED
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
@@ -22,6 +20,8 @@ from orchestrator.supervisor.repository import (
     count_instances,
     is_laid_out,
 )
+from orchestrator.system.canary import CANARY_FILES, has_canary
+from orchestrator.system.heartbeat import PARAMETER as HANG
 
 HANG_ON_A_GPU = "30"
 """Limit in seconds: on a GPU, a network's code is compiled with the first pictures of a shape."""

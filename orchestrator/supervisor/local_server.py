@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.system.locked_folders import OwnedFolder
 from orchestrator.supervisor.export_cache import export_networks
 from orchestrator.supervisor.layout import lay_out
 from orchestrator.supervisor.options import ServerOptions, fill_ports
 from orchestrator.supervisor.preflight import check
-from orchestrator.supervisor.triton_server import run_server
 from orchestrator.supervisor.runtime import writing
+from orchestrator.supervisor.triton_server import run_server
+from orchestrator.system.locked_folders import OwnedFolder
 
 
 def prepare(options: ServerOptions) -> ServerOptions:

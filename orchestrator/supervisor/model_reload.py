@@ -12,8 +12,8 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from orchestrator.errors import ServerError
-from orchestrator.system.loopback import open_url
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.system.loopback import open_url
 
 AT_ONCE = 8  # models that are loaded at the same time
 

@@ -9,7 +9,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from orchestrator.system.loopback import is_own, to_literal
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.capacity import Capacity, fitting
@@ -17,6 +16,7 @@ from orchestrator.supervisor.distribution import find_distribution
 from orchestrator.supervisor.export_cache import ModelSource
 from orchestrator.supervisor.ports import Listening, free_ports
 from orchestrator.supervisor.repository import REPOSITORY, holds_plates, is_laid_out
+from orchestrator.system.loopback import is_own, to_literal
 
 PORTS = ("http_port", "grpc_port", "metrics_port")
 ADMIN_HEADER = "plates-admin-key"

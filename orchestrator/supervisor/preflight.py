@@ -10,14 +10,14 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.system.loopback import reach
-from orchestrator.system.memory import MIB, least_bytes, usable_memory
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.models import check_distinct, count_workers
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import address_of, check_listening
 from orchestrator.supervisor.repository import REPOSITORY, count_ours, holds_plates
 from orchestrator.supervisor.runtime import remove_leftovers
+from orchestrator.system.loopback import reach
+from orchestrator.system.memory import MIB, least_bytes, usable_memory
 
 SHM_PER_WORKER = 16 * 1024 * 1024
 """Bytes of shared memory for each worker. The start takes half of them; the other half is for a

@@ -5,9 +5,9 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterable
 
-from orchestrator.system.loopback import open_url
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.repository import MODELS
+from orchestrator.system.loopback import open_url
 
 
 def is_ready(options: ServerOptions, models: Iterable[str] = MODELS) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
-from orchestrator.gateway.ipc import Died, Event, Moved, Renewed
+from orchestrator.protocol.gateway_events import Died, Event, Moved, Renewed
 from orchestrator.system.retry import Retries
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
-from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
 from orchestrator.supervisor.shared_memory import Regions, remove_left_regions
+from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
 """Paths that need no link: no character in them separates or expands parts of a list of folders."""
 
-UNRESOLVED = Path(__file__).with_name("unresolved.py")
+UNRESOLVED = Path(__file__).with_name("unresolved_links.py")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Runtime:
 
     @property
     def heartbeats(self) -> str:
-        """The prefix of the paths of the workers' heartbeats, see `orchestrator.system.heartbeat`."""
+        """Prefix of the paths of the workers' heartbeats, see `orchestrator.system.heartbeat`."""
         return str(SHM / f"{self.shm_prefix}beat_")
 
     def plain(self, path: Path) -> Path:

@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.system.subprocesses import ignore_stops
 from orchestrator.errors import PlateError
-from orchestrator.system.retry import Retries
 from orchestrator.supervisor.backoff import Backoff
+from orchestrator.system.retry import Retries
+from orchestrator.system.subprocesses import ignore_stops
 
 AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
 """Retries of a start. It may lack memory or a port that the dead service has not yet released."""

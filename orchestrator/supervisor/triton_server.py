@@ -13,25 +13,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.system.subprocesses import begin_child, ignore_stops, reap_group
 from orchestrator.errors import ServerError
-from orchestrator.system.oom_score import raise_score
-from orchestrator.supervisor.worker_monitor import Care
 from orchestrator.supervisor.command import command, environment
+from orchestrator.supervisor.cpu_priority import begin_slowly, hurry
 from orchestrator.supervisor.crash_report import Death, Renewal
 from orchestrator.supervisor.distribution import find_distribution, lay_out_backends
 from orchestrator.supervisor.hidden_key import hide
 from orchestrator.supervisor.layout import lay_out
-from orchestrator.supervisor.server_log import Log
+from orchestrator.supervisor.model_reload import Replacing
 from orchestrator.supervisor.models import list_models
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.preflight import check
-from orchestrator.supervisor.cpu_priority import begin_slowly, hurry
 from orchestrator.supervisor.readiness import is_ready
-from orchestrator.supervisor.model_reload import Replacing
 from orchestrator.supervisor.repository import MODELS, check_models, holds_plates
 from orchestrator.supervisor.runtime import Runtime, writing
+from orchestrator.supervisor.server_log import Log
+from orchestrator.supervisor.worker_monitor import Care
 from orchestrator.supervisor.workers import Workers, manner
+from orchestrator.system.oom_score import raise_score
+from orchestrator.system.subprocesses import begin_child, ignore_stops, reap_group
 
 IDLE_S = 0.5
 """Time without a call in any worker after which Triton's queues are empty, too."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from orchestrator.system.heartbeat import Beat, State
 from orchestrator.supervisor.workers import Worker
+from orchestrator.system.heartbeat import Beat, State
 
 STOPPED_S = 0.6
 """Time after which a stopped worker hangs. It is longer than one long check: a whole service may be

@@ -11,12 +11,12 @@ from contextlib import suppress
 from functools import partial
 
 from orchestrator.errors import ServerError
-from orchestrator.system.heartbeat import ASK, Beat, State, is_told, read, read_stack
 from orchestrator.supervisor.crash_report import Death, Renewal
-from orchestrator.supervisor.watchdog import Hangs
-from orchestrator.supervisor.server_log import Log
 from orchestrator.supervisor.model_reload import Replacing
+from orchestrator.supervisor.server_log import Log
+from orchestrator.supervisor.watchdog import Hangs
 from orchestrator.supervisor.workers import SERVER, Worker, Workers
+from orchestrator.system.heartbeat import ASK, Beat, State, is_told, read, read_stack
 
 ANSWER_S = 0.05
 """Time that a worker gets to write down its Python stack."""

@@ -11,9 +11,9 @@ from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
 from orchestrator.errors import Cancelled, ModelError, Overloaded, PlateError
-from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
+from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton import placement
 from orchestrator.triton.placement import CALLER
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.system.canary import CanaryPicture, read_canary
 from orchestrator.contract import FORMATS_FILE
 from orchestrator.formats.plate_formats import Formats, read_formats
+from orchestrator.system.canary import CanaryPicture, read_canary
 
 
 def formats_beside(args: Mapping[str, str]) -> Formats:

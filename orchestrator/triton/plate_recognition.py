@@ -13,19 +13,19 @@ from torch import Tensor
 
 from orchestrator import contract
 from orchestrator.errors import PictureError
-from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
 from orchestrator.pipeline import read_crop, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, Settings
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton.bls import infer_for, to_torch
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.failures import failed
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
+from orchestrator.triton.stages import PICTURE, Stopwatch
 from orchestrator.triton.warm_up import warm_up
 
 SLOWEST_FILE = 10e6

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions

@@ -14,13 +14,13 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.system.canary import PICTURE_FILE
 from orchestrator.contract import STAGES
 from orchestrator.networks.weights import WEIGHTS
-from workshop.rendering.scenery import Scene, scene
+from orchestrator.system.canary import PICTURE_FILE
 from tests.browser.conftest import Open
 from tests.browser.looking import choose, drawn_xyxy, hand_over, see, texts, wait_for
 from tests.samples import STREET, TEXTS
+from workshop.rendering.scenery import Scene, scene
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2, "is_mobile": True}
 THEMES = ("light", "dark")

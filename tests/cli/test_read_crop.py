@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
-from orchestrator.imaging.drawing import to_jpeg
 from orchestrator.errors import RequestError
+from orchestrator.imaging.drawing import to_jpeg
 from orchestrator.imaging.files import CROP
 from orchestrator.plates import Plate, Plates
 from tests.cli.no_server import NoServer

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-SAYS = "from orchestrator.cli.standard_streams import say; say('ready', err={err}); say('on', err={err})"
+SAYS = """
+from orchestrator.cli.standard_streams import say
+say('ready', err={err}); say('on', err={err})
+"""
 OPENS = """
 import os
 from orchestrator.cli.standard_streams import open_closed_streams

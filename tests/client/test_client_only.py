@@ -75,7 +75,8 @@ def test_what_is_missing_for_another_reason_is_not_blamed_on_the_extra(
     client_only: ClientOnly,
 ) -> None:
     done = client_only.run(
-        "from orchestrator.system.optional_dependencies import needs_told\nwith needs_told():\n    import nowhere"
+        "from orchestrator.system.optional_dependencies import needs_told\n"
+        "with needs_told():\n    import nowhere"
     )
     assert done.stderr.endswith("ModuleNotFoundError: No module named 'nowhere'\n")
 

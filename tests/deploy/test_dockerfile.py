@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from deploy.check_docker import TIGHT
-from orchestrator.system.memory import least_bytes
 from orchestrator.supervisor.capacity import fitting
-from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.repository import count_ours
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.system.memory import least_bytes
 from tests.samples import PROJECT
 
 DOCKERFILE = PROJECT / "Dockerfile"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.gateway.policy.admission import Counts
 from orchestrator.gateway.ops.metrics import Metrics
+from orchestrator.gateway.policy.admission import Counts
 from orchestrator.triton.metrics import FAMILIES
 from tests.deploy.dashboard import DASHBOARD
 from tests.samples import PROJECT

@@ -5,9 +5,15 @@ import math
 import pytest
 import torch
 
-from orchestrator.detection.postprocessing import Detections, best_of, keep_best, tiles_round, to_picture
+from orchestrator.detection.letterbox import Letterbox
+from orchestrator.detection.postprocessing import (
+    Detections,
+    best_of,
+    keep_best,
+    tiles_round,
+    to_picture,
+)
 from orchestrator.errors import ModelError
-from orchestrator.imaging.decoding import Letterbox
 from orchestrator.settings import Settings
 from tests.scripted_networks import rows
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.gateway.options import Limits
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 PAGES = ("SECURITY.md", "docs/security.md", "docs/why/security.md", "docs/privacy.md")
 SECURITY = (PROJECT / "docs" / "security.md").read_text(encoding="utf-8")
 FLAWS = (PROJECT / "docs" / "why" / "security.md").read_text(encoding="utf-8")

@@ -14,7 +14,6 @@ import torch
 from tritonclient.grpc import InferenceServerClient, InferResult
 from tritonclient.utils import InferenceServerException
 
-from workshop.evaluation.proportions import wilson_interval
 from examples.digits.__main__ import REPOSITORY, best_named, classify, count_right, input_of
 from examples.digits.pictures import to_net
 from examples.digits.samples import HELD_OUT, load_samples, to_file
@@ -23,6 +22,7 @@ from orchestrator.errors import PictureError
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
 from tests.triton import fake_triton
+from workshop.evaluation.proportions import wilson_interval
 
 README = (REPOSITORY.parent / "README.md").read_text()
 FILES, CLASSES = load_samples(HELD_OUT)

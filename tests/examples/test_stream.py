@@ -21,10 +21,10 @@ from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
 from orchestrator.supervisor.local_server import on_free_ports, own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import run_server
-from workshop.rendering.scenery import scene
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import PROJECT
 from tests.waiting import until
+from workshop.rendering.scenery import scene
 
 pytestmark = pytest.mark.server
 TEXTS = ["A123BC77", "M456OP199"]

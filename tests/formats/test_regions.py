@@ -3,8 +3,8 @@
 import pytest
 
 from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
-from orchestrator.plates import PlateRegion
 from orchestrator.formats.regions import known_region, region_in
+from orchestrator.plates import PlateRegion
 
 
 @pytest.mark.parametrize(

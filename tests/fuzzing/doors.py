@@ -15,16 +15,18 @@ from typing import Any
 import torch
 from starlette.applications import Starlette
 
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PictureError, RequestError
-from orchestrator.gateway.http import kserve_routes, rest_routes
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.gateway.policy.validation import check, check_served
-from orchestrator.gateway.grpc.server import SERVICE, Servicer
-from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.errors import Refusal
-from orchestrator.imaging.decoding import crop_plates, decode, letterbox
+from orchestrator.gateway.grpc.server import SERVICE, Servicer
+from orchestrator.gateway.http import kserve_routes, rest_routes
+from orchestrator.gateway.options import GatewayOptions, Limits
+from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.reading.crops import crop_plates
 from tests.gateway.http.rest_fakes import PLATE, answer_with
 
 MOST_PIXELS = 1_000_000

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from orchestrator.detection.boxes import area, clip, grow, iou, nms
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.detection.postprocessing import TILE_WH, Detections, tiles_round
 from orchestrator.errors import ModelError
-from orchestrator.reading.affine_crops import corners_of, cut_frame, frames_of, frames_round
-from orchestrator.imaging.decoding import crop_boxes, crop_plates, letterbox
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
+from orchestrator.reading.affine_crops import corners_of, cut_frame, frames_of, frames_round
+from orchestrator.reading.crops import crop_boxes, crop_plates
 from tests.fuzzing.profiles import brief, quick
 from tests.scripted_networks import IDENTITY, ScriptedInfer, picture, rows
 

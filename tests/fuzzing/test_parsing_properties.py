@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol import bytes_tensors
+from orchestrator.gateway.errors import Refusal
 from orchestrator.gateway.http import multipart
 from orchestrator.gateway.http.bodies import announced_size
+from orchestrator.imaging.files import from_base64
+from orchestrator.protocol import bytes_tensors
+from orchestrator.protocol.bounds import check_bounds
 from orchestrator.protocol.inference import Tensor
-from orchestrator.gateway.policy.validation import check_bounds
 from orchestrator.protocol.kserve_grpc import parse_request, to_call
 from orchestrator.protocol.kserve_http import parse
-from orchestrator.gateway.errors import Refusal
-from orchestrator.imaging.files import from_base64
 from tests.fuzzing.doors import DOORS, Sent, ask, open_picture
 from tests.fuzzing.profiles import quick
 from tests.gateway.http.forms import CONTENT_TYPE, form, part
@@ -133,7 +133,10 @@ class TestSizes:
     @given(st.binary(), st.lists(st.integers(0, 9), max_size=3).map(tuple))
     def test_any_elements_are_as_many_as_the_shape_says_or_refused(self, data, shape) -> None:
         with suppress(RequestError):
-            assert bytes_tensors.encode(bytes_tensors.decode(Tensor("a", "BYTES", shape, data))) == data
+            assert (
+                bytes_tensors.encode(bytes_tensors.decode(Tensor("a", "BYTES", shape, data)))
+                == data
+            )
 
     @pytest.mark.parametrize("count", [1, 4, 5])
     @pytest.mark.parametrize("boundary", ["", "a", "b" * 70, "b" * 71])

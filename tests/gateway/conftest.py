@@ -16,8 +16,8 @@ import cv2
 import numpy as np
 import pytest
 
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.supervisor.ports import free_ports
 from tests.gateway.fake_triton import FakeTriton, run_fake
 from tests.waiting import until

@@ -5,8 +5,8 @@ import schemathesis
 from hypothesis import strategies as st
 from schemathesis.checks import CHECKS
 
-from orchestrator.system.canary import PICTURE_FILE
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.system.canary import PICTURE_FILE
 
 SUFFIXES = {"image/jpeg": ".jpg", "image/png": ".png", "image/webp": ".webp", "image/bmp": ".bmp"}
 PICTURES = {

@@ -14,13 +14,13 @@ from tritonclient.grpc import InferInput
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.aio import InferenceServerClient
 
-from orchestrator.protocol.inference import Answer, Call, Tensor
-from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.gateway.errors import NotServed
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.errors import NotServed
-from orchestrator.system.loopback import PAST_PROXY
+from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.protocol.inference import Answer, Call, Tensor
 from orchestrator.supervisor.ports import free_ports
+from orchestrator.system.loopback import PAST_PROXY
 from tests.gateway.loops import run
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -5,12 +5,12 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import USUAL, Client
-from orchestrator.gateway.policy.costs import USUAL_COST, Cost
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.slots import Place
 from orchestrator.gateway.policy.rate_limit import Rates
+from orchestrator.gateway.policy.slots import Place
+from orchestrator.protocol.inference import USUAL_COST, Cost
 
 NOTHING = Counts(inside=0, waiting=0, in_work=0, held=0, bytes=0)
 LONG_S = 600.0

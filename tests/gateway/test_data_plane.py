@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.protocol.inference import Answer, Tensor
 from orchestrator.gateway.data_plane import count_plates
+from orchestrator.protocol.inference import Answer, Tensor
 
 STAGES = Tensor("stage_seconds", "FP32", (7,), bytes(28))
 TEXTS = Tensor("texts", "BYTES", (2, 1), b"")

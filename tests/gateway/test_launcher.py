@@ -13,8 +13,8 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway import launcher
-from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.supervisor.ports import free_ports
 from tests.waiting import until
 

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.ipc import to_json
-from orchestrator.gateway.upstream.health import Canary
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.launcher import Gateway, start
+from orchestrator.gateway.options import Address, GatewayOptions, Limits, to_json
 from orchestrator.gateway.server import serve
+from orchestrator.gateway.upstream.health import Canary
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.service_loop import Kept, keep_running
 from tests.gateway.conftest import Running, Start

@@ -8,19 +8,12 @@ import pytest
 import torch
 from PIL import Image
 
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PictureError
-from orchestrator.imaging.decoding import (
-    check_picture,
-    crop_boxes,
-    crop_plates,
-    decode,
-    letterbox,
-    read_picture,
-    resize_crop,
-    unfold,
-)
+from orchestrator.imaging.decoding import check_picture, decode, read_picture
+from orchestrator.reading.crops import crop_boxes, crop_plates, resize_crop, unfold
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def encoded(rgb: np.ndarray, encoding: str = "PNG", **options) -> bytes:

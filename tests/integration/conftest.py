@@ -8,8 +8,8 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import ENCODED, PICTURE
-from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions

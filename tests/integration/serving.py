@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.benchmarks.processes import find_tree, find_workers
 from orchestrator.supervisor.ports import free_ports
 from tests.samples import PLATES
+from workshop.benchmarks.processes import find_tree, find_workers
 
 
 @dataclass(frozen=True)

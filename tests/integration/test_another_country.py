@@ -10,13 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from workshop.benchmarks.processes import find_tree
-from orchestrator.system.canary import read_canary
 from orchestrator.client import PlateClient
 from orchestrator.errors import Overloaded, PlateError, WeightsError
 from orchestrator.formats.plate_formats import RUSSIA, russian
 from orchestrator.imaging.decoding import read_picture
-from orchestrator.system.loopback import open_url
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alphabet
@@ -26,9 +23,12 @@ from orchestrator.supervisor.export_cache import ModelSource
 from orchestrator.supervisor.local_server import keep_models, on_free_ports, own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import run_server
+from orchestrator.system.canary import read_canary
+from orchestrator.system.loopback import open_url
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES, STREET, TEXTS, copy_of
 from tests.waiting import until
+from workshop.benchmarks.processes import find_tree
 from workshop.training.initial_weights import adapt
 
 LETTERS = "АВЕКМНОРСТУХ"  # noqa: RUF001 - Cyrillic meant

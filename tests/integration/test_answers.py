@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from orchestrator import PlateClient, load_networks, recognize
-from orchestrator.detection.boxes import iou
 from orchestrator.contract import MODEL, OUTPUTS, from_arrays
-from workshop.rendering.scenery import scene
+from orchestrator.detection.boxes import iou
 from tests.integration.conftest import GREY
 from tests.samples import STREET, TEXTS
+from workshop.rendering.scenery import scene
 
 
 def png_of(picture: np.ndarray) -> bytes:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from workshop.benchmarks.plan import TRANSPORTS
-from workshop.benchmarks.report import BenchReport
-from workshop.benchmarks.wire import REGION
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.stages import STAGES
+from workshop.benchmarks.plan import TRANSPORTS
+from workshop.benchmarks.report import BenchReport
+from workshop.benchmarks.wire import REGION
 from workshop.reporting.files import read_report
 
 SHM = Path("/dev/shm")

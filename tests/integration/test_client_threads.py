@@ -12,8 +12,8 @@ import cv2
 import pytest
 
 from orchestrator import PlateClient, Plates
-from workshop.rendering.scenery import scene
 from tests.integration.conftest import Wire
+from workshop.rendering.scenery import scene
 
 STREETS = {
     "A123BC77": (640, 480),

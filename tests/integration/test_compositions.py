@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
 from workshop.benchmarks.compositions.__main__ import app
 from workshop.benchmarks.compositions.answers import differ, inputs_of
 from workshop.benchmarks.compositions.figures import CompositionsReport
@@ -13,9 +16,6 @@ from workshop.benchmarks.compositions.measurement import count_traffic
 from workshop.benchmarks.compositions.traffic import ask_over_http
 from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
 from workshop.benchmarks.pictures import Picture, render
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
 from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.server

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.workshop.evaluation.streets import write_streets
 from workshop.evaluation.recognizers import RecognizerOptions
 from workshop.evaluation.results import Report
 from workshop.evaluation.run import Task, run
 from workshop.reporting.files import read_report
-from tests.workshop.evaluation.streets import write_streets
 
 TEXTS = ("A123BC77", "M456OP199", "B840OK197", "K903MM159")
 

@@ -13,9 +13,9 @@ import pytest
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import PictureError, RequestError, ServerError
-from orchestrator.gateway.policy.api_keys import hash_of
-from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.gateway.policy.api_keys import hash_of
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate

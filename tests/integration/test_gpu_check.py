@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from workshop.benchmarks.gpu_check import ask, check, find_astray
-from workshop.benchmarks.pictures import render
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.placement import Placement
+from workshop.benchmarks.gpu_check import ask, check, find_astray
+from workshop.benchmarks.pictures import render
 
 
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.processes import find_tree
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.supervisor.local_server import prepare
@@ -19,6 +18,7 @@ from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.shared_memory import Regions
 from tests.samples import PLATES, STREET
 from tests.waiting import until
+from workshop.benchmarks.processes import find_tree
 
 NAMES = ("http-port", "grpc-port", "metrics-port")
 

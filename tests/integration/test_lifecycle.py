@@ -15,7 +15,6 @@ import torch
 import tritonclient.grpc
 from tritonclient.utils import InferenceServerException
 
-from workshop.benchmarks.processes import find_workers
 from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
@@ -27,6 +26,7 @@ from orchestrator.supervisor.triton_server import Server, run_server
 from orchestrator.supervisor.versions import NewVersion, add_version
 from tests.integration.load import Load
 from tests.samples import STREET
+from workshop.benchmarks.processes import find_workers
 
 KEY = f"barrier-{secrets.token_hex(8)}"
 

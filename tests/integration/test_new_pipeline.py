@@ -16,9 +16,9 @@ import tritonclient.http
 from orchestrator.supervisor.local_server import on_free_ports, own_server
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.readiness import is_ready
-from workshop.rendering.scenery import scene
 from tests.samples import PROJECT
 from tests.waiting import until
+from workshop.rendering.scenery import scene
 
 BLOCK = re.compile(r"^(?:`([^`\n]+)`:\n\n)?```\w*\n(.*?)^```$", re.M | re.S)
 """The name of a file, where one stands before a block of code, and the block."""

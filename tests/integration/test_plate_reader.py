@@ -11,12 +11,12 @@ from tritonclient.utils import InferenceServerException
 from orchestrator.client import PlateClient
 from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READER
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.reading.affine_crops import frames_round, tilts_of
-from orchestrator.imaging.decoding import crop_boxes
-from orchestrator.reading.passes import ASLANT_DEG, SURE
 from orchestrator.plates import Plate, PlateRegion
-from workshop.rendering.photos import Photo, photograph_plate
+from orchestrator.reading.affine_crops import frames_round, tilts_of
+from orchestrator.reading.crops import crop_boxes
+from orchestrator.reading.passes import ASLANT_DEG, SURE
 from tests.samples import STREET, TEXTS
+from workshop.rendering.photos import Photo, photograph_plate
 
 TILE_WH = (320, 160)
 NEAR_PX = 90

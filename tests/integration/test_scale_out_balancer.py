@@ -10,13 +10,13 @@ import pytest
 from tritonclient.grpc import InferenceServerClient
 from tritonclient.utils import InferenceServerException
 
+from orchestrator.client import PlateClient
+from orchestrator.errors import ServerError
+from tests.waiting import until
 from workshop.benchmarks.scale_out import balancer
 from workshop.benchmarks.scale_out.balancer import Balancer, run_balancer
 from workshop.benchmarks.scale_out.callers import Load, known_pictures
 from workshop.benchmarks.scale_out.replicas import Replica, run_replicas
-from orchestrator.client import PlateClient
-from orchestrator.errors import ServerError
-from tests.waiting import until
 
 RETRIES = 5
 EACH = 2

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.processes import find_tree
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.supervisor.local_server import prepare
@@ -21,6 +20,7 @@ from tests.integration.load import Load
 from tests.integration.serving import Serving, serve
 from tests.samples import PLATES
 from tests.waiting import until
+from workshop.benchmarks.processes import find_tree
 
 
 def remaining(pids: set[int]) -> set[int]:

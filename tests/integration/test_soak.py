@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from workshop.benchmarks.soak.report import SoakReport
 from orchestrator.cli.app import app
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.soak.report import SoakReport
 from workshop.reporting.files import read_report
 
 CALLS = 200

@@ -15,18 +15,18 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.processes import find_tree, find_workers
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
-from orchestrator.system.loopback import open_url
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor import triton_server
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.triton_server import LayOut, lay_out_ours, run_server, start
+from orchestrator.system.loopback import open_url
 from tests.integration.collector import collecting
 from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
+from workshop.benchmarks.processes import find_tree, find_workers
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.client import base
 from orchestrator.contract import unmark
 from orchestrator.errors import RequestError
-from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.launcher import start
+from orchestrator.gateway.options import GatewayOptions
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports

@@ -9,8 +9,7 @@ import torch
 
 from orchestrator import read_picture, recognize
 from orchestrator.errors import WeightsError
-from orchestrator.networks import engines, quantized
-from orchestrator.networks import openvino_ir
+from orchestrator.networks import engines, openvino_ir, quantized
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load, load_networks, represent
 from orchestrator.networks.weights import list_sums

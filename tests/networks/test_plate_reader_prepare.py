@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from orchestrator.imaging.decoding import crop_plates
 from orchestrator.networks.export import load, script
+from orchestrator.reading.crops import crop_plates
 
 
 @pytest.fixture(scope="module")

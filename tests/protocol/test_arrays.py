@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import ModelError, RequestError
-from orchestrator.protocol.inference import Tensor
 from orchestrator.protocol.arrays import CODES, DTYPES, pack, to_array, to_tensor
+from orchestrator.protocol.inference import Tensor
 
 
 def test_texts_without_rows_keep_their_shape() -> None:

@@ -1,8 +1,8 @@
 import pytest
 
 from orchestrator.errors import ModelError, RequestError
-from orchestrator.protocol.inference import Tensor
 from orchestrator.protocol.bytes_tensors import decode, encode
+from orchestrator.protocol.inference import Tensor
 
 
 def tensor(shape: tuple[int, ...], data: bytes) -> Tensor:

@@ -9,8 +9,8 @@ from tritonclient.http import (
 )
 
 from orchestrator.errors import ModelError
-from orchestrator.protocol.inference import Answer, Call, Tensor
 from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.protocol.inference import Answer, Call, Tensor
 from orchestrator.protocol.kserve_http import JSON_SIZE, Request, error_body, render
 from tests.gateway.kserve_calls import MODEL
 

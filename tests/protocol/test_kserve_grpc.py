@@ -4,8 +4,8 @@ from tritonclient.grpc import InferResult
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol.inference import Answer, Call, Tensor
 from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.protocol.inference import Answer, Call, Tensor
 from orchestrator.protocol.kserve_grpc import parse_request, to_call, to_response
 
 MODEL = "plate_recognition"

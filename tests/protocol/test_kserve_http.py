@@ -11,8 +11,8 @@ from tritonclient.http import (
 )
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.protocol.kserve_http import JSON_SIZE, parse
 from tests.gateway.kserve_calls import FILE, MODEL, PICTURE, TEXT, parsed, sent, tensor, understood
 

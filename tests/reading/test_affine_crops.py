@@ -15,7 +15,7 @@ from orchestrator.reading.affine_crops import (
     sizes_of,
     tilts_of,
 )
-from orchestrator.imaging.decoding import crop_plates
+from orchestrator.reading.crops import crop_plates
 
 IDENTITY = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
 BOX = (10, 20, 110, 50)

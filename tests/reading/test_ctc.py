@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.reading.ctc import Candidates, beam_search, best_path, collapse, decode
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, Region, russian
+from orchestrator.reading.ctc import Candidates, beam_search, best_path, collapse, decode
 from orchestrator.reading.grammar import Grammar
 
 STEPS = 18

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "install.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "install.py"
 ALWAYS, NEVER = 'python_version >= "3"', 'python_version < "3"'
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[1] / "scripts" / "locked.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "locked.py"
 OLD, NEW = 'python_version < "3.12"', 'python_version >= "3.12"'
 
 

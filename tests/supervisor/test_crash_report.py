@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from orchestrator.system.heartbeat import Beat, State
 from orchestrator.supervisor.crash_report import Death
+from orchestrator.system.heartbeat import Beat, State
 
 WORKING = Beat(State.WORKING, 1.0, 2.5, ("gate-7#1f-2",), "640x480")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.options import ADMIN_HEADER, ServerOptions
 from orchestrator.supervisor.model_reload import Replacing
+from orchestrator.supervisor.options import ADMIN_HEADER, ServerOptions
 from tests.waiting import until
 
 

@@ -6,7 +6,13 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.supervisor import ports
-from orchestrator.supervisor.ports import ASSIGNABLE, Listening, address_of, check_listening, free_ports
+from orchestrator.supervisor.ports import (
+    ASSIGNABLE,
+    Listening,
+    address_of,
+    check_listening,
+    free_ports,
+)
 
 
 def test_no_ports_are_asked_for() -> None:

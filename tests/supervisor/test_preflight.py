@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError, SettingsError
-from orchestrator.system.memory import MIB
 from orchestrator.supervisor import preflight
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
+from orchestrator.system.memory import MIB
 
 
 @pytest.mark.parametrize("name", ["http_port", "grpc_port", "metrics_port"])

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 import pytest
 
 from orchestrator import cli
-from orchestrator.supervisor.rolling_restart import Tritons, moved_to
 from orchestrator.errors import ServerError
-from orchestrator.gateway.ipc import Died, Event, Renewed
-from orchestrator.system.heartbeat import Beat, State
-from orchestrator.system.retry import Retries
+from orchestrator.protocol.gateway_events import Died, Event, Renewed
 from orchestrator.supervisor import triton_server
 from orchestrator.supervisor.crash_report import Death, Renewal
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.rolling_restart import Tritons, moved_to
+from orchestrator.system.heartbeat import Beat, State
+from orchestrator.system.retry import Retries
 
 OPTIONS = ServerOptions(http_port=1, grpc_port=2, metrics_port=3)
 

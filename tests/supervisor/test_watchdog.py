@@ -2,9 +2,9 @@
 
 import pytest
 
-from orchestrator.system.heartbeat import Beat, State
 from orchestrator.supervisor.watchdog import Hangs
 from orchestrator.supervisor.workers import Worker
+from orchestrator.system.heartbeat import Beat, State
 
 WORKING = Beat(State.WORKING, since=0.0, limit_s=2.5, calls=("a",))
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.system.heartbeat import State, read
 from orchestrator.supervisor import worker_monitor
-from orchestrator.supervisor.worker_monitor import Care
 from orchestrator.supervisor.crash_report import Death, Renewal
 from orchestrator.supervisor.server_log import Log
+from orchestrator.supervisor.worker_monitor import Care
 from orchestrator.supervisor.workers import Worker, Workers
+from orchestrator.system.heartbeat import State, read
 from tests.supervisor.standing_in import start_worker
 from tests.waiting import until
 

@@ -3,10 +3,10 @@
 import cv2
 import numpy as np
 
-from orchestrator.system.canary import has_canary, read_canary
 from orchestrator.imaging.decoding import decode
-from orchestrator.networks.weights import WEIGHTS
 from orchestrator.imaging.headers import check_file
+from orchestrator.networks.weights import WEIGHTS
+from orchestrator.system.canary import has_canary, read_canary
 from workshop.rendering.scenery import scene
 
 

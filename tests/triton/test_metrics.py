@@ -4,8 +4,8 @@ import pytest
 
 from orchestrator import errors
 from orchestrator.plates import Plate, Plates
-from orchestrator.triton.stages import STAGES, Stopwatch
 from orchestrator.triton.metrics import FAMILIES, REASONS, Metrics
+from orchestrator.triton.stages import STAGES, Stopwatch
 from tests.triton import fake_triton
 from tests.triton.fake_triton import MetricFamily, forget, observed, total
 

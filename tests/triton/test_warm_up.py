@@ -1,7 +1,7 @@
-from orchestrator.system.canary import read_canary
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.settings import Settings
+from orchestrator.system.canary import read_canary
 from orchestrator.triton.warm_up import warm_up
 
 

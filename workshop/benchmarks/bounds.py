@@ -11,17 +11,17 @@ from queue import LifoQueue
 
 import torch
 
-from workshop.benchmarks.load import Cpu, Round, run_closed_loop
-from workshop.benchmarks.metrics import Counters, add_up, read_stopwatch
-from workshop.benchmarks.processes import Watch
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
+from orchestrator.settings import Settings
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.settings import Settings
 from orchestrator.triton.stages import PICTURE, Stopwatch
+from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.metrics import Counters, add_up, read_stopwatch
+from workshop.benchmarks.processes import Watch
 
 Parameters = Mapping[str, Mapping[str, str]]
 """The settings of `plate_recognition`, as its config.pbtxt has them."""

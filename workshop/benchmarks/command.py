@@ -7,8 +7,6 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from workshop.benchmarks import plan
-from workshop.benchmarks.plan import parse_numbers
 from orchestrator.cli.flags import (
     Device,
     DeviceOption,
@@ -20,8 +18,10 @@ from orchestrator.cli.flags import (
     WeightsOption,
     show_errors,
 )
-from orchestrator.system.optional_dependencies import check_packages
 from orchestrator.networks.engines import Engine
+from orchestrator.system.optional_dependencies import check_packages
+from workshop.benchmarks import plan
+from workshop.benchmarks.plan import parse_numbers
 
 Text: TypeAlias = str | None
 Names: TypeAlias = list[str] | None

@@ -17,8 +17,6 @@ import cv2
 import numpy as np
 import typer
 
-from workshop.benchmarks.pictures import Picture, read, render
-from workshop.benchmarks.processes import set_variables
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
@@ -27,9 +25,11 @@ from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import run_server
 from orchestrator.triton.placement import VARIABLE, Placement, parse
+from workshop.benchmarks.pictures import Picture, read, render
+from workshop.benchmarks.processes import set_variables
 from workshop.reporting.tables import format_table
 
-PROJECT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[2]
 STREET = PROJECT / "tests" / "data" / "street.jpg"
 PLATES = (0, 1, 4, 20)
 LARGE_WH = (2561, 1921)

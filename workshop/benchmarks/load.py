@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import astuple, dataclass, field
 from typing import NamedTuple
 
-from workshop.benchmarks.processes import Peaks
 from orchestrator.errors import Overloaded, PlateError
+from workshop.benchmarks.processes import Peaks
 
 Caller = AbstractContextManager[Callable[[], int]]
 """A connection of one caller; it gives a function that makes one call and counts the plates."""

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from orchestrator.contract import MODEL, STAGES
 from orchestrator.errors import ServerError
-from orchestrator.system.loopback import open_url
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.triton.stages import PICTURE, Stopwatch
+from orchestrator.system.loopback import open_url
 from orchestrator.triton.metrics import STAGE
+from orchestrator.triton.stages import PICTURE, Stopwatch
 
 MODEL_LINE = re.compile(
     r'^nv_(?:inference|cache)_(\w+)\{.*?model="([^"]+)".*?\} (\S+)$', re.MULTILINE

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from workshop.benchmarks.bounds import Parameters
-from workshop.benchmarks.metrics import read_url
-from workshop.benchmarks.plan import Address, Plan
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import Server, run_server
+from workshop.benchmarks.bounds import Parameters
+from workshop.benchmarks.metrics import read_url
+from workshop.benchmarks.plan import Address, Plan
 
 
 @dataclass(frozen=True)

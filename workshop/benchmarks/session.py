@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
+from orchestrator.errors import PlateError, ServerError
 from workshop.benchmarks.load import Cpu, Round, run_closed_loop
 from workshop.benchmarks.metrics import scrape, subtract
 from workshop.benchmarks.pictures import Picture
@@ -17,7 +18,6 @@ from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s
 from workshop.benchmarks.server import MeasuredServer, ServerFacts, choose_options, open_server
 from workshop.benchmarks.wire import REGION, Question, connect
 from workshop.benchmarks.worker import Worker, run_worker
-from orchestrator.errors import PlateError, ServerError
 
 SETTLED_S = 0.05
 """The delay after an answer until the server has counted it, in seconds."""

@@ -21,14 +21,14 @@ import tritonclient.http
 from tritonclient.grpc import service_pb2
 from tritonclient.utils import InferenceServerException, shared_memory
 
-from workshop.benchmarks.load import Caller
-from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
 from orchestrator.client.error_mapping import NO_ANSWER
 from orchestrator.contract import ENCODED, MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ModelError, Overloaded, PlateError, ServerError
-from orchestrator.system.loopback import PAST_PROXY
 from orchestrator.supervisor.options import ADMIN_METADATA
+from orchestrator.system.loopback import PAST_PROXY
+from workshop.benchmarks.load import Caller
+from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
 
 TIMEOUT_S = 60.0
 HEADER = "Inference-Header-Content-Length"

@@ -12,11 +12,11 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from orchestrator.errors import PlateError, ServerError
+from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.bounds import Parameters, fit, measure_load, open_pipeline
 from workshop.benchmarks.load import Round
 from workshop.benchmarks.processes import set_variables
-from orchestrator.errors import PlateError, ServerError
-from orchestrator.supervisor.options import ServerOptions
 
 GOODBYE_S = 5.0
 

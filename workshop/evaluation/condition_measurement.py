@@ -7,6 +7,7 @@ from statistics import fmean
 
 from torch import Tensor
 
+from orchestrator.errors import DataError
 from workshop.evaluation.conditions import (
     AS_IT_IS,
     CONDITIONS,
@@ -23,7 +24,6 @@ from workshop.evaluation.outcomes import READ, Outcome, judge_scenes
 from workshop.evaluation.proportions import bin_names, bin_of, wilson_interval
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import ConditionResult, ConditionsResult, RatePoint
-from orchestrator.errors import DataError
 
 WIDTH_EDGES_PX = (15.0, 20.0, 25.0, 30.0, 35.0, 40.0, 50.0, 60.0, 80.0, 100.0, 130.0, 160.0, 200.0)
 """The bin edges of the curve of widths. For small plates they are finer than in the report."""

@@ -14,8 +14,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from workshop.evaluation.datasets import Point
 from orchestrator.imaging.files import Bgr
+from workshop.evaluation.datasets import Point
 
 Affine = npt.NDArray[np.float64]
 """A map [2, 3] from pixels of the labelled picture to those of the changed one."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from workshop.evaluation.yolo_labels import Box, label_file, label_folder, read_labels, to_pixels
 from orchestrator.errors import DataError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.imaging.files import SUFFIXES
+from workshop.evaluation.yolo_labels import Box, label_file, label_folder, read_labels, to_pixels
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from workshop.evaluation.yolo_labels import Box
 from orchestrator.detection.boxes import iou
+from workshop.evaluation.yolo_labels import Box
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from orchestrator.errors import DataError, PictureError
+from orchestrator.imaging.decoding import read_picture
+from orchestrator.plates import Plate, Plates
 from workshop.evaluation.conditions import AS_IT_IS, Condition
 from workshop.evaluation.datasets import BoxedPicture, LabelledPlate, Point, Scene
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.yolo_labels import Box
-from orchestrator.errors import DataError, PictureError
-from orchestrator.imaging.decoding import read_picture
-from orchestrator.plates import Plate, Plates
 
 READ, WRONG, NOT_SHOWN, MISSED = ("read", "wrong", "not shown", "missed")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.networks.weights import WEIGHTS
 from workshop.evaluation.results import (
     ConditionsResult,
     Decoding,
@@ -15,7 +16,6 @@ from workshop.evaluation.results import (
     Verdicts,
 )
 from workshop.evaluation.scores import Coverage
-from orchestrator.networks.weights import WEIGHTS
 
 FIGURES = WEIGHTS / "figures.json"
 UNLABELLED = Path(__file__).with_name("unlabelled_plates.csv")
@@ -78,7 +78,7 @@ class PublishedRun:
 
 @dataclass(frozen=True)
 class PublishedTest:
-    """Our networks against the predecessor's, on the standard plates; see `workshop.evaluation.pairing`."""
+    """Our networks against the predecessor's, on the standard plates; see `pairing`."""
 
     plates: int
     won: int

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial
 from textwrap import fill
 
+from orchestrator.errors import DataError
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS
 from workshop.evaluation.condition_tables import compare_conditions, compare_curves
 from workshop.evaluation.pairing import interpret
 from workshop.evaluation.published import (
@@ -23,9 +26,6 @@ from workshop.evaluation.published import (
 )
 from workshop.evaluation.results import OperatingPoint, Verdicts
 from workshop.evaluation.summary import AT_PRECISION
-from orchestrator.errors import DataError
-from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import WEIGHTS
 from workshop.reporting.pages import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
@@ -102,7 +102,9 @@ def write_files(published: Published) -> str:
         )
     ]
     small = "the same detector in 8-bit integers, for OpenVINO on CPUs"
-    rows.insert(1, ("`yolo.int8.xml`, `.bin`", small, counts["yolo"], "`workshop/training/quantization.py`"))
+    rows.insert(
+        1, ("`yolo.int8.xml`, `.bin`", small, counts["yolo"], "`workshop/training/quantization.py`")
+    )
     return format_markdown(("file", "network", "parameters", "code"), rows)
 
 
@@ -150,7 +152,8 @@ def write_labels(published: Published) -> str:
     text = (
         f"The {clean.pictures} validation photos carry {clean.labels} labels. {clean.ignored} "
         "further plates in them, found by eye among this detector's false alarms, are set aside "
-        f"(`workshop/evaluation/{UNLABELLED.name}`); where a person was not sure, the false alarm counts. "
+        f"(`workshop/evaluation/{UNLABELLED.name}`); where a person was not sure, the false alarm "
+        "counts. "
         "A list made in this way can only raise precision. Both ways, in 8-bit integers:"
     )
     header = ("labels", "mAP50", "mAP50-95", "P / R at the service's threshold", "P / R at best F1")

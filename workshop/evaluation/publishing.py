@@ -1,4 +1,6 @@
-"""`python -m workshop.evaluation.publishing`: measures all figures, and writes their file and the pages.
+"""Measures all figures, and writes their file and the pages.
+
+`python -m workshop.evaluation.publishing` is the command.
 
 Without data, only the pages are written again, from the file.
 """
@@ -11,6 +13,13 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.flags import show_errors
+from orchestrator.contract import READER, RECTIFIER
+from orchestrator.errors import DataError
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import load
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
 from workshop.evaluation.datasets import STANDARD
 from workshop.evaluation.pairing_files import pair_reports
 from workshop.evaluation.published import (
@@ -32,13 +41,6 @@ from workshop.evaluation.published_pages import PAGES, render
 from workshop.evaluation.recognizers import RecognizerOptions
 from workshop.evaluation.results import Report
 from workshop.evaluation.run import Task, run
-from orchestrator.cli.flags import show_errors
-from orchestrator.contract import READER, RECTIFIER
-from orchestrator.errors import DataError
-from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import load
-from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import LISTED, WEIGHTS, check_listed, sha256
 from workshop.reporting.files import prepare_folder, read_report, write_report
 from workshop.reporting.machine import describe_machine
 

@@ -14,24 +14,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workshop.evaluation.checkpoints import assemble
-from workshop.evaluation.running_engines import name_engines
 from orchestrator.client import PlateClient
 from orchestrator.contract import FROM_DETECTION
-from orchestrator.reading.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA, Formats, read_formats
-from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Reader, look_at
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.passes import Reader, look_at
+from orchestrator.settings import Settings
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.repository import REPOSITORY
-from orchestrator.settings import Settings
+from workshop.evaluation.checkpoints import assemble
+from workshop.evaluation.running_engines import name_engines
 
 EVERYTHING = {"detection_threshold": 0.001, "max_plates": 300}
 """Parameters for detection that give the whole precision-recall curve, as YOLOv5 validates."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from orchestrator.settings import Settings
 from workshop.evaluation.reading import Confusion
 from workshop.evaluation.scores import Coverage, ScoreBin
 from workshop.evaluation.yolo_labels import Box
-from orchestrator.settings import Settings
 
 PRECISION = 0.99
 """The precision at which coverage is reported."""

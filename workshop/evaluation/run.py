@@ -11,9 +11,22 @@ from typing import TypeVar
 
 import typer
 
+from orchestrator.errors import DataError
+from orchestrator.formats.plate_formats import read_formats
 from workshop.evaluation.condition_files import write_conditions
-from workshop.evaluation.condition_measurement import ByCondition, judge_conditions, measure_conditions
-from workshop.evaluation.datasets import ALL, BoxedPicture, Scene, Selection, read_boxes, read_scenes
+from workshop.evaluation.condition_measurement import (
+    ByCondition,
+    judge_conditions,
+    measure_conditions,
+)
+from workshop.evaluation.datasets import (
+    ALL,
+    BoxedPicture,
+    Scene,
+    Selection,
+    read_boxes,
+    read_scenes,
+)
 from workshop.evaluation.detection import Detected
 from workshop.evaluation.detection_files import write_detection
 from workshop.evaluation.measurement import measure_detection, measure_reading
@@ -23,8 +36,6 @@ from workshop.evaluation.reading_files import write_reading
 from workshop.evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
 from workshop.evaluation.results import DataSets, Report
 from workshop.evaluation.summary import summarize, write_comparison
-from orchestrator.errors import DataError
-from orchestrator.formats.plate_formats import read_formats
 from workshop.reporting.files import explain_write_errors, prepare_folder, read_report, write_report
 
 T = TypeVar("T")

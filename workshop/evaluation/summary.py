@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from workshop.evaluation.condition_tables import compare_conditions, compare_curves, summarize_conditions
+from workshop.evaluation.condition_tables import (
+    compare_conditions,
+    compare_curves,
+    summarize_conditions,
+)
 from workshop.evaluation.reading import Confusion
 from workshop.evaluation.results import (
     PRECISION,

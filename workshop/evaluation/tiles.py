@@ -8,10 +8,10 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from orchestrator.imaging.files import Bgr
 from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.reading import Pair
 from workshop.evaluation.yolo_labels import Box
-from orchestrator.imaging.files import Bgr
 from workshop.reporting.sheets import FONT, INK, PAPER, add_caption, cut_out, draw_outline
 
 Colour = tuple[int, int, int]

@@ -16,7 +16,6 @@ from workshop.rendering import painting
 from workshop.rendering.country import FlatPlate
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import Field, GlyphSource
-from workshop.rendering.russia_styles import LOOKS, SMALL_MM, US_MM, Look, Size
 from workshop.rendering.russia_parts import (
     LETTER,
     Row,
@@ -26,6 +25,7 @@ from workshop.rendering.russia_parts import (
     draw_row,
     random_style,
 )
+from workshop.rendering.russia_styles import LOOKS, SMALL_MM, US_MM, Look, Size
 from workshop.rendering.texts import kinds_of, plain
 
 

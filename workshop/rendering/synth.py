@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from orchestrator.imaging.files import Bgr
 from orchestrator.reading.affine_crops import (
     LOOK_MARGINS_XY,
     cut_frame,
@@ -28,9 +29,8 @@ from orchestrator.reading.affine_crops import (
     sizes_of,
     tilts_of,
 )
-from orchestrator.imaging.decoding import MARGIN_XY, crop_boxes, crop_plates
+from orchestrator.reading.crops import MARGIN_XY, crop_boxes, crop_plates
 from orchestrator.reading.passes import ASLANT_DEG
-from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import (
     Quad,
 )

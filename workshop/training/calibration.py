@@ -14,14 +14,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from orchestrator.reading.ctc import decode
 from orchestrator.formats.plate_formats import Formats
-from orchestrator.reading.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
 from workshop.rendering.synth import UNKNOWN_CORNERS, Batch, Sample, cut
 from workshop.training.crops import RealCrop, inner_box
-from workshop.training.sample_workers import make_batch
 from workshop.training.sample_pools import to_input
+from workshop.training.sample_workers import make_batch
 from workshop.training.sources import Source, see_again
 
 log = logging.getLogger(__name__)

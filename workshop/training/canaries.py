@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from orchestrator.system.canary import CANARY_FILES, CanaryPicture, save_canary
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, recognize
+from orchestrator.system.canary import CANARY_FILES, CanaryPicture, save_canary
 from workshop.rendering.canary import draw_canary
 from workshop.rendering.country import Country
 

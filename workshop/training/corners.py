@@ -13,13 +13,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812 - the name everybody knows
 
-from orchestrator.reading.affine_crops import corners_of
 from orchestrator.networks.stn import STN
+from orchestrator.reading.affine_crops import corners_of
 from workshop.rendering.synth import Batch
 from workshop.training.moving_average import average_weights
-from workshop.training.sample_pools import to_input, vary
 from workshop.training.recipes import CornerSchedule
 from workshop.training.runs import Progress
+from workshop.training.sample_pools import to_input, vary
 
 log = logging.getLogger(__name__)
 

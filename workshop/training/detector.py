@@ -21,11 +21,11 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from workshop.evaluation.yolo_labels import label_folder
 from orchestrator.contract import DETECTOR
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA
 from orchestrator.networks.registry import NETWORKS
+from workshop.evaluation.yolo_labels import label_folder
 from workshop.training.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
 from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
 from workshop.training.recipes import (

@@ -26,13 +26,14 @@ import cv2
 import torch
 from torch import Tensor, nn
 
-from workshop.evaluation.yolo_labels import Box, append_label, label_file, read_labels, to_pixels
 from orchestrator.detection.boxes import area, nms
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PlateError, WeightsError
-from orchestrator.imaging.decoding import letterbox, read_picture
+from orchestrator.imaging.decoding import read_picture
+from orchestrator.imaging.files import Bgr
 from orchestrator.networks.state_dicts import read_state
 from orchestrator.networks.yolo import Yolo
-from orchestrator.imaging.files import Bgr
+from workshop.evaluation.yolo_labels import Box, append_label, label_file, read_labels, to_pixels
 from workshop.reporting.files import write_csv
 from workshop.reporting.sheets import add_caption, cut_out, draw_outline, write_sheets
 

@@ -17,8 +17,8 @@ from orchestrator.reading.ctc import collapse
 from workshop.rendering.synth import Batch, cut
 from workshop.training.crops import RealCrop, inner_box
 from workshop.training.metrics import Metrics, ReaderRow, can_draw, draw_reader
-from workshop.training.sample_pools import to_input
 from workshop.training.reader_trainer import CPU, ReaderTrainer, settle
+from workshop.training.sample_pools import to_input
 
 log = logging.getLogger(__name__)
 

@@ -20,10 +20,9 @@ import torch
 from numpy.typing import NDArray
 
 from orchestrator.contract import DETECTOR
+from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import SettingsError
-from orchestrator.imaging.decoding import letterbox
-from orchestrator.networks import quantized
-from orchestrator.networks import openvino_ir
+from orchestrator.networks import openvino_ir, quantized
 from orchestrator.networks.export import load
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, list_sums

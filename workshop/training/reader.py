@@ -21,16 +21,16 @@ from workshop.rendering.country import Country, country_of
 from workshop.rendering.synth import Batch
 from workshop.training.calibration import calibrate, choose_plates
 from workshop.training.canaries import write_canary
-from workshop.training.measurement import Check, Examiner
 from workshop.training.corners import teach_corners
 from workshop.training.crops import RealData, read_data, tell_dropped
-from workshop.training.sample_workers import choose_workers, make_batch
-from workshop.training.sample_pools import Kind, Pools, to_input, vary
+from workshop.training.initial_weights import take_weights
+from workshop.training.measurement import Check, Examiner
 from workshop.training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, save_lprnet, settle
 from workshop.training.recipes import ReaderRecipe, ReaderSchedule
 from workshop.training.runs import Progress, complete, open_run
+from workshop.training.sample_pools import Kind, Pools, to_input, vary
+from workshop.training.sample_workers import choose_workers, make_batch
 from workshop.training.sources import RealPlates, RenderedPlates, Source, check_font
-from workshop.training.initial_weights import take_weights
 
 log = logging.getLogger(__name__)
 

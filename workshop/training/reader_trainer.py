@@ -15,11 +15,11 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import with_alphabet, without_subnormals
 from orchestrator.networks.stn import STN
 from workshop.rendering.synth import Batch
-from workshop.training.moving_average import average_weights
 from workshop.training.corners import corner_loss
-from workshop.training.sample_pools import to_input, to_targets, vary
+from workshop.training.moving_average import average_weights
 from workshop.training.recipes import ReaderSchedule
 from workshop.training.runs import save_tensors
+from workshop.training.sample_pools import to_input, to_targets, vary
 
 CPU = torch.device("cpu")
 CHECKPOINT = "checkpoint.pt"

@@ -17,19 +17,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orchestrator.reading.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import Formats
-from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Infer, read, straighten
 from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
+from orchestrator.reading.passes import Infer, read, straighten
 from workshop.rendering.camera import shrink
 from workshop.rendering.commands import Command, at_least
 from workshop.training.calibration import SURE, choose_plates
 from workshop.training.crops import RealCrop, read_data
-from workshop.training.sample_pools import to_input
 from workshop.training.recipes import ReaderData
+from workshop.training.sample_pools import to_input
 
 NATS = np.arange(0.0, 8.5, 0.5)
 ENOUGH = 1e-3

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 RECIPE, SUMS = "recipe.toml", "SHA256SUMS"
-FREE = {"formats", "workshop.training.workers"}
+FREE = {"formats", "training.workers"}
 """Settings that may differ when a run is resumed.
 
 The path of the plate formats may differ, since their content is compared instead. The number of

@@ -25,8 +25,8 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.state_dicts import pop_alphabet, read_state, with_alphabet
 from orchestrator.networks.weights import choose_formats
 from workshop.rendering.commands import Command
-from workshop.training.runs import complete, save_tensors
 from workshop.training.initial_weights import grow
+from workshop.training.runs import complete, save_tensors
 
 
 class Part(NamedTuple):

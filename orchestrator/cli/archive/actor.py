@@ -11,14 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from orchestrator.cli.archive.recognizers import Networks, Server
 from orchestrator.cli.archive.listing import Listed
 from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.recognizers import Networks, Server
 from orchestrator.cli.archive.result_parts import Parts
 from orchestrator.cli.archive.storage import Place
-from orchestrator.cli.recognition.result_entry import Row
 from orchestrator.cli.recognition.picture_handler import Done, Recognizer
 from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.cli.recognition.result_entry import Row
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.errors import PictureError, PlateError, ServerError
 

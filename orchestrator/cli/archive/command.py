@@ -6,6 +6,13 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.chosen_server import (
+    SERVER_PANEL,
+    KeyOption,
+    RetriesOption,
+    TimeoutOption,
+    fitting_calls,
+)
 from orchestrator.cli.flags import (
     DetectionThresholdOption,
     Device,
@@ -19,13 +26,6 @@ from orchestrator.cli.flags import (
     VerboseOption,
     WeightsOption,
     show_errors,
-)
-from orchestrator.cli.chosen_server import (
-    SERVER_PANEL,
-    KeyOption,
-    RetriesOption,
-    TimeoutOption,
-    fitting_calls,
 )
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
@@ -139,12 +139,12 @@ def archive(
     verbose: VerboseOption = False,
 ) -> None:
     with show_errors(verbose=verbose):
-        from orchestrator.cli.archive.recognizers import Networks, Server
-        from orchestrator.cli.archive.packages import check_packages
-        from orchestrator.cli.archive.storage import Place
-        from orchestrator.cli.archive.run import Run
-        from orchestrator.cli.archive.executor import Spread
         from orchestrator.cli.archive.actor import Job
+        from orchestrator.cli.archive.executor import Spread
+        from orchestrator.cli.archive.packages import check_packages
+        from orchestrator.cli.archive.recognizers import Networks, Server
+        from orchestrator.cli.archive.run import Run
+        from orchestrator.cli.archive.storage import Place
         from orchestrator.settings import Settings, check_parameters
 
         check_packages()

@@ -15,9 +15,9 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import Partition
-from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
 from orchestrator.errors import ServerError
 from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
 from orchestrator.cli.archive.storage import Place, ask
-from orchestrator.cli.recognition.result_entry import COLUMNS, Row
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
+from orchestrator.cli.recognition.result_entry import COLUMNS, Row
 
 MORE = ("archive", "bytes")
 """Columns that `plates recognize --parquet` does not have: the archive's folder, and the size of

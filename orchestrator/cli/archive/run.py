@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orchestrator.cli.archive.recognizers import identify
+from orchestrator.cli.archive.actor import MOST_TOLD, Job, Outcome
+from orchestrator.cli.archive.executor import Spread
 from orchestrator.cli.archive.listing import Listing
 from orchestrator.cli.archive.partitions import Partition, cut
+from orchestrator.cli.archive.recognizers import identify
 from orchestrator.cli.archive.result_parts import Parts
-from orchestrator.cli.archive.executor import Spread
-from orchestrator.cli.archive.actor import MOST_TOLD, Job, Outcome
 from orchestrator.cli.recognition.job import ALL_WELL, INTERRUPTED, NOTHING_DONE, SOME_FAILED
-from orchestrator.cli.recognition.progress import Screen
 from orchestrator.cli.recognition.plate_table import to_printable
+from orchestrator.cli.recognition.progress import Screen
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.errors import PlateError, ServerError
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 from orchestrator.cli.recognition.output_pictures import Maker
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.picture_handler import Recognizer
+from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.cli.recognition.progress import Screen
 from orchestrator.cli.recognition.result_files import (
     Csv,
     JsonLines,
@@ -23,8 +25,6 @@ from orchestrator.cli.recognition.result_files import (
     find_done,
 )
 from orchestrator.cli.recognition.run import Run
-from orchestrator.cli.recognition.progress import Screen
-from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.output_pictures import Made, Maker
 from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
 from orchestrator.errors import PictureError, PlateError, RequestError
 from orchestrator.formats.transliteration import in_cyrillic

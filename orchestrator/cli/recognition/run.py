@@ -7,13 +7,13 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.output_pictures import Made, NewFiles
 from orchestrator.cli.recognition.picture_handler import Done, Recognizer
-from orchestrator.cli.recognition.result_files import Results
-from orchestrator.cli.recognition.progress import Screen
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.plate_table import to_printable, to_table
+from orchestrator.cli.recognition.progress import Screen
+from orchestrator.cli.recognition.result_entry import Entry
+from orchestrator.cli.recognition.result_files import Results
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.errors import PictureError, ServerError

@@ -11,10 +11,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from orchestrator.cli.recognition import zip_archives
-from orchestrator.cli.recognition.downloads import is_url, picture_at
 from orchestrator.cli.recognition.address_policy import Reach
-from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
+from orchestrator.cli.recognition.downloads import is_url, picture_at
 from orchestrator.cli.recognition.picture_source import Source, missing
+from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
 from orchestrator.errors import PictureError
 from orchestrator.imaging.files import is_crop, is_drawing, read_file
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.errors import SettingsError
+from orchestrator.formats.edit_distance import edit_distance
 from orchestrator.formats.plate_formats import MAX_LENGTH, Formats
 from orchestrator.formats.transliteration import to_latin
 from orchestrator.plates import Plate

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from orchestrator.cli.recognition.skipped_files import Skipped
 from orchestrator.cli.recognition.picture_source import MOST_BYTES, MOST_MB, Source
+from orchestrator.cli.recognition.skipped_files import Skipped
 from orchestrator.errors import PictureError
 
 SUFFIX = ".zip"

@@ -18,10 +18,6 @@ import grpc
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import PlateError, RequestError
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.gateway.http.protocol import UPLOAD_S
-from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import (
     LEAVING,
     Full,
@@ -30,7 +26,11 @@ from orchestrator.gateway.errors import (
     Unsupported,
     outcome_of,
 )
+from orchestrator.gateway.http.protocol import UPLOAD_S
 from orchestrator.gateway.ops.tracing import trace_of
+from orchestrator.gateway.options import Limits
+from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 FRONT = "kserve-grpc"

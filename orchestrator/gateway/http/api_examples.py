@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from orchestrator.gateway.http.problem_details import problem
 from orchestrator.gateway.errors import FAILED, Outcome
+from orchestrator.gateway.http.problem_details import problem
 
 Json = dict[str, Any]
 

@@ -12,16 +12,16 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
+from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.errors import LEAVING, NotAllowed, NotServed, Outcome, Refusal
 from orchestrator.gateway.http import kserve_routes, rest_routes
 from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
-from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
-from orchestrator.gateway.options import Address
 from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
 from orchestrator.gateway.http.problem_details import headers_of
-from orchestrator.gateway.errors import LEAVING, NotAllowed, NotServed, Outcome, Refusal
 from orchestrator.gateway.http.schemas import Alive, Model, Ready
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
+from orchestrator.gateway.options import Address
 
 
 def make_app(service: Service) -> ASGIApp:

@@ -8,8 +8,8 @@ import anyio
 from starlette.requests import ClientDisconnect, Request
 
 from orchestrator.errors import Cancelled
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import LengthRequired, TooLarge, TooSlow, Unsupported
+from orchestrator.gateway.options import Limits
 
 
 def announced_size(headers: Mapping[str, str], most: int) -> int:

@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.gateway.http.bodies import announced_size, read_body
-from orchestrator.gateway.http.protocol import hang_up_with, stay
-from orchestrator.gateway.http.problem_details import headers_of
-from orchestrator.gateway.errors import Evicted, NotAllowed, Outcome, outcome_of
 from orchestrator.gateway.data_plane import Service, Visit
+from orchestrator.gateway.errors import Evicted, NotAllowed, Outcome, outcome_of
+from orchestrator.gateway.http.bodies import announced_size, read_body
+from orchestrator.gateway.http.problem_details import headers_of
+from orchestrator.gateway.http.protocol import hang_up_with, stay
 
 UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of an unwanted body may still come."""

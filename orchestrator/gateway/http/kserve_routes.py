@@ -15,12 +15,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol import kserve_http
+from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
 from orchestrator.gateway.http.json_process import Parser
-from orchestrator.gateway.errors import Outcome
-from orchestrator.gateway.data_plane import Service
 from orchestrator.gateway.ops.tracing import trace_of
+from orchestrator.protocol import kserve_http
 
 JSON = "application/json"
 MODELS = ("/v2/models/{model}", "/v2/models/{model}/versions/{version}")

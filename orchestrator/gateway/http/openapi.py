@@ -19,9 +19,9 @@ from orchestrator.gateway.http.api_examples import (
     Json,
 )
 from orchestrator.gateway.http.multipart import FIELD
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.rest import FILE, FORM, LONGEST_ID
+from orchestrator.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
 VERSION = "1.1.0"

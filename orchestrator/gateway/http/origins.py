@@ -16,8 +16,8 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from orchestrator.gateway.options import Address
 from orchestrator.gateway.errors import BadHost, ForeignHost, ForeignOrigin, Refusal
+from orchestrator.gateway.options import Address
 from orchestrator.system.loopback import is_own
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

@@ -8,9 +8,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from orchestrator.gateway.policy.clients import client_at
 from orchestrator.gateway.http.connections import Connections
 from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.clients import client_at
 
 GONE = "plates.gone"
 """Key in a request's scope. Its value is called if the caller disconnects before the answer."""

@@ -33,11 +33,9 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.gateway.http.multipart import Part, parse, shown
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.http.problem_details import problem
 from orchestrator.gateway.errors import Late, TooMany, Unsupported, outcome_of
+from orchestrator.gateway.http.multipart import Part, parse, shown
+from orchestrator.gateway.http.problem_details import problem
 from orchestrator.gateway.http.schemas import (
     FailedPicture,
     Model,
@@ -49,7 +47,9 @@ from orchestrator.gateway.http.schemas import (
     plates_of,
     reading_of,
 )
+from orchestrator.gateway.options import Limits
 from orchestrator.protocol.arrays import to_array, to_tensor
+from orchestrator.protocol.inference import Answer, Call
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 Infer = Callable[[Call], Awaitable[Answer]]

@@ -10,16 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http import rest
+from orchestrator.gateway.http.api_page import CSP, page
 from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
 from orchestrator.gateway.http.openapi import document
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
-from orchestrator.gateway.http.api_page import CSP, page
-from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http.schemas import Model
-from orchestrator.gateway.data_plane import Service
 from orchestrator.gateway.ops.tracing import trace_of
+from orchestrator.gateway.options import Limits
 
 JSON, HTML = "application/json", "text/html"
 REQUEST_ID = "x-request-id"

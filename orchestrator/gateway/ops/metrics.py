@@ -31,10 +31,10 @@ from orchestrator.contract import (
     RECTIFIER,
 )
 from orchestrator.errors import PlateError
-from orchestrator.gateway.policy.admission import Counts
-from orchestrator.gateway.ops.audit import Entry
-from orchestrator.gateway.policy.clients import KEY_PREFIX
 from orchestrator.gateway.errors import ANSWERED
+from orchestrator.gateway.ops.audit import Entry
+from orchestrator.gateway.policy.admission import Counts
+from orchestrator.gateway.policy.clients import KEY_PREFIX
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "plates_gateway_"

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.clients import Client
-from orchestrator.gateway.policy.costs import USUAL_COST, Cost
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.slots import Place, Places, evicted
-from orchestrator.gateway.policy.rate_limit import Rates
 from orchestrator.gateway.errors import TooMany
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.clients import Client
 from orchestrator.gateway.policy.fair_queue import Turns
+from orchestrator.gateway.policy.rate_limit import Rates
+from orchestrator.gateway.policy.slots import Place, Places, evicted
+from orchestrator.protocol.inference import USUAL_COST, Cost
 
 TOLD_AT_ONCE = 20
 """Refusals a second that are sent without a delay."""

@@ -13,9 +13,9 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client, client_at
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import KeysUnknown, Unauthenticated
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client, client_at
 from orchestrator.system.toml_files import build, check_range
 
 if sys.version_info >= (3, 11):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from orchestrator.imaging.headers import Header
+from orchestrator.protocol.inference import Cost
 
 COPIES = 8
 """Copies of the sent bytes while a call is in work. Five are in the gateway, the rest in Triton
@@ -12,22 +11,6 @@ and its worker.
 Measured with twelve files of 9 MB at once: 0.7 GB more in the gateway, 0.3 GB in Triton."""
 PIXELS_A_CALL = 10_000_000
 """Pixels that a usual call decodes at most: 0.07 s of a core. A frame of 4K video has 8 million."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """The cost of answering a call.
-
-    Attributes:
-        bytes: Memory that all processes need for it at most.
-        calls: Number of usual calls that the call counts as.
-    """
-
-    bytes: int = 0
-    calls: float = 1.0
-
-
-USUAL_COST = Cost()
 
 
 def cost_of(sent_bytes: int, header: Header | None = None) -> Cost:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.gateway.policy.costs import cost_of
+from orchestrator.protocol import bytes_tensors
 from orchestrator.protocol.arrays import BYTES, SIZES
+from orchestrator.protocol.inference import Call, Tensor
 
 ANY = -1
 """A size of a shape that the model leaves open."""

@@ -10,11 +10,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from orchestrator.gateway.policy.clients import Client
-from orchestrator.gateway.policy.costs import Cost
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.slots import Place, evicted, open_to
 from orchestrator.gateway.errors import RETRY_AFTER_S, Full
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.clients import Client
+from orchestrator.gateway.policy.slots import Place, evicted, open_to
+from orchestrator.protocol.inference import Cost
 
 FEWEST_TO_SWEEP = 1000
 

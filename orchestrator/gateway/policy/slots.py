@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orchestrator.gateway.policy.clients import GATE, Client
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import RETRY_AFTER_S, Evicted, Full, TooMany
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.clients import GATE, Client
 
 KEPT = 8
 """This fraction (1/8) of slots and memory is reserved for gates."""

@@ -19,67 +19,21 @@ from orchestrator.contract import (
     STAGE_SECONDS,
 )
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import Call, Plain, Tensor
-from orchestrator.gateway.policy.costs import Cost, cost_of
-from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.errors import NotServed
+from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file, check_pixels
+from orchestrator.protocol import bytes_tensors
+from orchestrator.protocol.inference import Call, Cost, Plain, Tensor
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
-MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
-MOST_DIMENSIONS = 8
-LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
 VERSION = re.compile(r"[0-9]{1,9}")
-LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 TIMEOUT = "timeout"
 """Parameter of any request, microseconds. Triton itself uses it."""
 LAST_RESPONSE = "triton_enable_empty_final_response"
 """Triton's own parameter, for streams of answers. perf_analyzer sends it with every gRPC call."""
 OF_TRITON = {TIMEOUT, LAST_RESPONSE}
-
-
-def check_bounds(call: Call) -> Call:
-    """Return a call if its names, counts and texts keep to the bounds for every model.
-
-    Raises:
-        RequestError: A name, count or text is out of bounds.
-    """
-    _check_names("inputs", [tensor.name for tensor in call.inputs], MOST_INPUTS)
-    _check_names("outputs", call.outputs, MOST_OUTPUTS)
-    _check_names("parameters", call.parameters, MOST_PARAMETERS)
-    for name, value in call.parameters.items():
-        _check_plain(name, value)
-    if len(call.id) > LONGEST_ID or not call.id.isprintable():
-        raise RequestError(
-            f"id: wanted up to {LONGEST_ID} printable characters, got {reprlib.repr(call.id)}"
-        )
-    return call
-
-
-def _check_names(what: str, names: Collection[str], most: int) -> None:
-    if len(names) > most:
-        raise RequestError(f"{what}: wanted up to {most}, got {len(names)}")
-    for name in names:
-        if not (0 < len(name) <= LONGEST_NAME and name.isprintable()):
-            raise RequestError(
-                f"{what}: wanted names of 1 to {LONGEST_NAME} printable characters, "
-                f"got {reprlib.repr(name)}"
-            )
-    if len(set(names)) < len(names):
-        raise RequestError(f"{what}: wanted each name once, got {reprlib.repr(list(names))}")
-
-
-def _check_plain(name: str, value: Plain) -> None:
-    if isinstance(value, str) and len(value) > LONGEST_TEXT:
-        raise ParameterError(
-            f"{name}: wanted up to {LONGEST_TEXT} characters, got {len(value)} characters"
-        )
-    if isinstance(value, int) and not LEAST_INT <= value <= MOST_INT:
-        raise ParameterError(f"{name}: wanted a number of 64 bits, got {value}")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ParameterError(f"{name}: wanted a finite number, got {value}")
 
 
 def check_served(model: str, version: str, served: Collection[str]) -> None:

@@ -18,9 +18,9 @@ import anyio
 from orchestrator import contract
 from orchestrator.contract import mark_of
 from orchestrator.errors import ServerError
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.gateway.upstream.backoff import Pauses, growing_s
 from orchestrator.gateway.errors import Harmful, Late
+from orchestrator.gateway.upstream.backoff import Pauses, growing_s
+from orchestrator.protocol.inference import Answer, Call
 
 STRIKES = 2
 """Deaths of workers after which a call is rejected. The first may be due to another call."""

@@ -16,14 +16,14 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
-from orchestrator.gateway.policy.validation import OF_TRITON, TIMEOUT
-from orchestrator.gateway.upstream.start_throttle import Easing
-from orchestrator.gateway.ipc import Died, Moved
-from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.errors import FAILED, Full, Late, NotServed
+from orchestrator.gateway.options import GatewayOptions
+from orchestrator.gateway.policy.validation import OF_TRITON, TIMEOUT
 from orchestrator.gateway.upstream.retry import Repeats
+from orchestrator.gateway.upstream.start_throttle import Easing
 from orchestrator.gateway.upstream.timed_cache import TimedCache
+from orchestrator.protocol.gateway_events import Died, Moved
+from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
 from orchestrator.system.loopback import PAST_PROXY, open_url
 
 CHANNEL = [

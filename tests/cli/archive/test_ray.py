@@ -11,11 +11,11 @@ from typing import Any
 import cv2
 import pytest
 
-from workshop.rendering.scenery import scene
 from tests.cli.archive.slow_networks import SlowNetworks
 from tests.cli.archive.storage import open_s3, s3_server
 from tests.samples import PLATES, PROJECT
 from tests.waiting import until
+from workshop.rendering.scenery import scene
 
 pytest.importorskip("ray.data", exc_type=ImportError)
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)

@@ -4,8 +4,8 @@ import pytest
 
 from orchestrator.cli.archive.result_parts import MORE, Parts
 from orchestrator.cli.archive.storage import Place
-from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.parquet import Parquet
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.errors import SettingsError
 
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)

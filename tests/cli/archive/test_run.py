@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.archive.partitions import Partition
-from orchestrator.cli.archive.storage import Place
-from orchestrator.cli.archive.run import Run
 from orchestrator.cli.archive.actor import Job, Outcome, Worker, from_row, to_row
+from orchestrator.cli.archive.partitions import Partition
+from orchestrator.cli.archive.run import Run
+from orchestrator.cli.archive.storage import Place
 from orchestrator.errors import ServerError
 from tests.cli.archive.slow_networks import BROKEN, UNANSWERED, SlowNetworks
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
 from orchestrator.cli.recognition.address_policy import Reach
+from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
 from orchestrator.errors import PictureError
 
 PICTURE = b"a picture" * 1000

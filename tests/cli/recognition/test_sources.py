@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from orchestrator.cli.recognition.sources import Finder
-from orchestrator.imaging.drawing import to_png
 from orchestrator.errors import PictureError
+from orchestrator.imaging.drawing import to_png
 
 DRAWING = to_png(np.zeros((4, 5, 3), np.uint8))
 

@@ -9,8 +9,8 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.errors import PictureError
-from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.gateway.errors import Full, NotServed, TooMany
+from orchestrator.protocol.inference import Call, Tensor
 from tests.gateway.grpc_fakes import (
     MIB,
     MODEL,

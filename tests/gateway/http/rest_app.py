@@ -8,13 +8,13 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from orchestrator.errors import PlateError
-from orchestrator.gateway.http.openapi import document
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
-from orchestrator.gateway.http.api_page import CSP, page
 from orchestrator.gateway.errors import outcome_of
+from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
 from orchestrator.gateway.http.rest import Infer, Sent, read, recognize, request_id
 from orchestrator.gateway.http.schemas import Alive, Model, Ready
+from orchestrator.gateway.options import Limits
 
 Answer = Callable[[Sent, Infer, Limits], Awaitable[Model]]
 

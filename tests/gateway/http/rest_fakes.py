@@ -14,9 +14,9 @@ from orchestrator.contract import (
     STAGE_SECONDS,
     to_arrays,
 )
-from orchestrator.protocol.inference import Answer, Call
-from orchestrator.protocol.arrays import to_tensor
 from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.protocol.arrays import to_tensor
+from orchestrator.protocol.inference import Answer, Call
 
 # every number is one that float32 holds exactly
 PLATE = Plate(

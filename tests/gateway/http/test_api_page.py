@@ -5,10 +5,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from orchestrator.gateway.http.openapi import document
-from orchestrator.gateway.options import Limits
-from orchestrator.gateway.http.problem_details import KINDS, anchor_of
 from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.http.openapi import document
+from orchestrator.gateway.http.problem_details import KINDS, anchor_of
+from orchestrator.gateway.options import Limits
 
 VOID = {"meta"}
 HOSTILE = '<script>alert("1")</script>'

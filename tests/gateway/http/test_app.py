@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.gateway.data_plane import Service
 from orchestrator.gateway.http.app import make_app, make_metrics_app
 from orchestrator.gateway.options import GatewayOptions
-from orchestrator.gateway.data_plane import Service
 from tests.gateway.loops import run
 
 

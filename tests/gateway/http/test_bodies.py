@@ -2,8 +2,8 @@
 
 import pytest
 
-from orchestrator.gateway.http.bodies import announced_size
 from orchestrator.gateway.errors import LengthRequired, Refusal, TooLarge, Unsupported
+from orchestrator.gateway.http.bodies import announced_size
 
 
 @pytest.mark.parametrize("size", [0, 1, 100])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gateway.options import Address
-from orchestrator.gateway.http.origins import Origins, is_origin
 from orchestrator.gateway.errors import Refusal
+from orchestrator.gateway.http.origins import Origins, is_origin
+from orchestrator.gateway.options import Address
 from tests.gateway.conftest import Running, Start
 
 LOCAL, PUBLIC = Address("127.0.0.1", 8000), Address("0.0.0.0", 8000)

@@ -2,8 +2,8 @@ import pytest
 
 from orchestrator.errors import ModelError, PictureError, RequestError
 from orchestrator.gateway import errors
-from orchestrator.gateway.http.problem_details import KINDS, anchor_of, headers_of, problem
 from orchestrator.gateway.errors import Full, NotServed, Outcome, outcome_of
+from orchestrator.gateway.http.problem_details import KINDS, anchor_of, headers_of, problem
 
 
 def test_a_problem_says_what_kind_it_is_and_what_it_was_here() -> None:

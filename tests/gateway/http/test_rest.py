@@ -13,12 +13,12 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
-from orchestrator.protocol.inference import Answer, Call, Tensor
-from orchestrator.gateway.http.multipart import FormError
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import Full, TooMany, Unsupported
+from orchestrator.gateway.http.multipart import FormError
 from orchestrator.gateway.http.rest import Sent, read, recognize, request_id
+from orchestrator.gateway.options import Limits
 from orchestrator.protocol.arrays import to_array
+from orchestrator.protocol.inference import Answer, Call, Tensor
 from tests.gateway.http.forms import CONTENT_TYPE, form, part
 from tests.gateway.http.rest_fakes import (
     PLATE,

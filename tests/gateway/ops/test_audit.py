@@ -188,7 +188,9 @@ def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
 
 def audit_in_another_process(code: str) -> "subprocess.CompletedProcess[bytes]":
     """Run code with an audit that writes to standard output, a pipe."""
-    start = "import os\nfrom orchestrator.gateway.ops.audit import Audit, Entry\naudit = Audit(None)\n"
+    start = (
+        "import os\nfrom orchestrator.gateway.ops.audit import Audit, Entry\naudit = Audit(None)\n"
+    )
     return subprocess.run(
         [sys.executable, "-c", start + code],
         cwd=PROJECT,

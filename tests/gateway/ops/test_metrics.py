@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator.gateway.policy.admission import Counts
+from orchestrator.gateway.errors import TooMany, outcome_of
 from orchestrator.gateway.ops.audit import Entry
 from orchestrator.gateway.ops.metrics import CONTENT_TYPE, FRONTS, Metrics, join
-from orchestrator.gateway.errors import TooMany, outcome_of
+from orchestrator.gateway.policy.admission import Counts
 from tests.samples import PROJECT
 
 COUNTS = Counts(inside=5, waiting=3, in_work=2, held=7, bytes=1024)

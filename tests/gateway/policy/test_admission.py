@@ -5,10 +5,10 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.admission import Admission, Counts
-from orchestrator.gateway.options import MIB, Limits
-from orchestrator.gateway.policy.rate_limit import Rates
 from orchestrator.gateway.errors import Full, TooMany
+from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.policy.admission import Admission, Counts
+from orchestrator.gateway.policy.rate_limit import Rates
 from tests.gateway.stories import (
     NOTHING,
     Clock,

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from orchestrator.gateway.errors import Evicted, Full
+from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
-from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.slots import Place
-from orchestrator.gateway.errors import Evicted, Full
 from tests.gateway.stories import (
     NOTHING,
     Clock,

@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
-from orchestrator.gateway.policy.costs import Cost
-from orchestrator.gateway.options import MIB
 from orchestrator.gateway.errors import Evicted, Full, TooMany
+from orchestrator.gateway.options import MIB
+from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.gateway.policy.fair_queue import Order
+from orchestrator.protocol.inference import Cost
 from tests.gateway.stories import NOTHING, Clock, Story, admission, client, enter, play, settle
 
 HALF = Cost(MIB // 2)

@@ -9,10 +9,17 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
-from orchestrator.gateway.policy.api_keys import Key, KeyFile, Keys, parse_keys, read_keys, who_calls
-from orchestrator.gateway.options import Limits
 from orchestrator.gateway.errors import KeysUnknown, Unauthenticated
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.api_keys import (
+    Key,
+    KeyFile,
+    Keys,
+    parse_keys,
+    read_keys,
+    who_calls,
+)
+from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
 NEW_YEAR = 1798761600.0  # 2027-01-01T00:00:00Z

@@ -2,8 +2,9 @@
 
 import pytest
 
-from orchestrator.gateway.policy.costs import COPIES, Cost, cost_of
+from orchestrator.gateway.policy.costs import COPIES, cost_of
 from orchestrator.imaging.headers import Header
+from orchestrator.protocol.inference import Cost
 
 
 def test_pixels_cost_their_copies() -> None:

@@ -4,8 +4,8 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
-from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.gateway.policy.custom_models import check_by_metadata
+from orchestrator.protocol.inference import Call, Tensor
 
 About = pb.ModelMetadataResponse.TensorMetadata
 METADATA = pb.ModelMetadataResponse(

@@ -2,11 +2,11 @@
 
 import pytest
 
+from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.gateway.policy.memory_limits import fit
-from orchestrator.gateway.options import MIB, Limits
-from orchestrator.system.memory import budget, service_bytes
 from orchestrator.imaging.headers import Header
+from orchestrator.system.memory import budget, service_bytes
 
 GIB = 1024 * MIB
 WORKERS = 10

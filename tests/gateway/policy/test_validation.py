@@ -7,13 +7,14 @@ from PIL import Image
 
 from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.protocol.inference import Call, Tensor
-from orchestrator.gateway.policy.validation import check, check_bounds, check_served
-from orchestrator.gateway.policy.costs import cost_of
-from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.errors import NotServed
+from orchestrator.gateway.options import GatewayOptions, Limits
+from orchestrator.gateway.policy.costs import cost_of
+from orchestrator.gateway.policy.validation import check, check_served
 from orchestrator.imaging.headers import check_file
+from orchestrator.protocol.bounds import check_bounds
+from orchestrator.protocol.bytes_tensors import encode
+from orchestrator.protocol.inference import Call, Tensor
 from tests.samples import STREET
 
 LIMITS = Limits(pixels=1280 * 960, crop_pixels=6)

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.protocol.inference import Answer, Call, Tensor
-from orchestrator.gateway.upstream.health import Canary, plate_reading
 from orchestrator.gateway.errors import Full
+from orchestrator.gateway.upstream.health import Canary, plate_reading
+from orchestrator.protocol.inference import Answer, Call, Tensor
 
 TEXT = "A123BC77"
 

@@ -9,10 +9,10 @@ import pytest
 
 from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
-from orchestrator.protocol.inference import Answer, Call, Tensor
-from orchestrator.gateway.upstream.backoff import LONGEST_S
 from orchestrator.gateway.errors import Harmful, Late
+from orchestrator.gateway.upstream.backoff import LONGEST_S
 from orchestrator.gateway.upstream.retry import Repeats, print_of
+from orchestrator.protocol.inference import Answer, Call, Tensor
 from tests.gateway.stories import settle
 
 AWAY = ServerError("away")

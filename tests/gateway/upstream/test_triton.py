@@ -5,9 +5,9 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
-from orchestrator.protocol.inference import Call, Tensor
 from orchestrator.gateway.errors import Full, Late, NotServed
 from orchestrator.gateway.upstream.triton import fault_of, to_answer, to_request
+from orchestrator.protocol.inference import Call, Tensor
 
 PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError
+from orchestrator.supervisor.capacity import Capacity
 from workshop.benchmarks.against import set_against
 from workshop.benchmarks.cells import CellFigures, sum_up
 from workshop.benchmarks.load import Cpu, Round
 from workshop.benchmarks.plan import Conditions, Key
 from workshop.benchmarks.report import BenchReport, Change, PictureFacts
 from workshop.benchmarks.server import ServerFacts
-from orchestrator.errors import DataError
-from orchestrator.supervisor.capacity import Capacity
 from workshop.reporting.files import read_report, write_report
 from workshop.reporting.machine import Machine
 

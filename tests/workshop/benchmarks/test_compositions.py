@@ -9,15 +9,21 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
+from orchestrator.supervisor.models import CONFIG, list_models, read_config
+from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.compositions.answers import differ
-from workshop.benchmarks.compositions.figures import Cell, CellFigures, CompositionsReport, Sample, sum_up
+from workshop.benchmarks.compositions.figures import (
+    Cell,
+    CellFigures,
+    CompositionsReport,
+    Sample,
+    sum_up,
+)
 from workshop.benchmarks.compositions.spending import SERVER, Ledger, Spent, read_spent
 from workshop.benchmarks.compositions.tables import format_tables
 from workshop.benchmarks.compositions.traffic import Traffic, count, count_shm_bytes, walk
 from workshop.benchmarks.compositions.workloads import OCR, PLATES, Form
 from workshop.benchmarks.load import Cpu, Round
-from orchestrator.supervisor.models import CONFIG, list_models, read_config
-from orchestrator.supervisor.options import ServerOptions
 from workshop.reporting.machine import describe_machine
 
 ANSWER = {

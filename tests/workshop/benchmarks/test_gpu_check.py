@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from workshop.benchmarks import gpu_check
-from workshop.benchmarks.gpu_check import differ, find_astray
 from orchestrator.networks.export import load, script
 from orchestrator.plates import Plate, Plates
 from orchestrator.triton.placement import Placement, parse
+from workshop.benchmarks import gpu_check
+from workshop.benchmarks.gpu_check import differ, find_astray
 
 CAR = Plate((10.0, 20.0, 110.0, 45.0), 0.9, text="A123BC77", text_score=0.8)
 BUS = Plate((300.0, 20.0, 400.0, 45.0), 0.7, text="", raw_text="O0", text_score=0.3)

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from orchestrator.errors import ModelError, Overloaded, ServerError
 from workshop.benchmarks import load
 from workshop.benchmarks.load import Cpu, Round, run_closed_loop
-from orchestrator.errors import ModelError, Overloaded, ServerError
 
 CALL_S = 0.01
 

@@ -1,5 +1,9 @@
 import pytest
 
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.triton.stages import PICTURE, STAGES, Stopwatch
 from workshop.benchmarks.metrics import (
     ModelTimes,
     add_up,
@@ -9,10 +13,6 @@ from workshop.benchmarks.metrics import (
     scrape,
     subtract,
 )
-from orchestrator.contract import MODEL
-from orchestrator.errors import ServerError
-from orchestrator.networks.registry import NETWORKS
-from orchestrator.triton.stages import PICTURE, STAGES, Stopwatch
 
 TEXT = """\
 # HELP nv_inference_request_success Number of successful inference requests, all batch sizes

@@ -4,8 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from workshop.benchmarks.pictures import SIZE_WH, read, render
 from orchestrator.errors import DataError
+from workshop.benchmarks.pictures import SIZE_WH, read, render
 
 
 def test_a_rendered_picture_is_the_same_every_time() -> None:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import SettingsError
 from workshop.benchmarks.plan import (
     GRPC,
     HTTP_ENCODED,
@@ -17,7 +18,6 @@ from workshop.benchmarks.plan import (
     parse_numbers,
     shuffle,
 )
-from orchestrator.errors import SettingsError
 
 OUT = Path("bench")
 THERE = Address("a:1", "a:2")

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.cli.app import app
+from orchestrator.contract import MODEL
 from workshop.benchmarks import run
 from workshop.benchmarks.load import Cpu, Round
 from workshop.benchmarks.plan import Key, Plan, list_keys
@@ -12,8 +14,6 @@ from workshop.benchmarks.processes import Peaks
 from workshop.benchmarks.report import BenchReport
 from workshop.benchmarks.server import ServerFacts
 from workshop.benchmarks.session import Results
-from orchestrator.cli.app import app
-from orchestrator.contract import MODEL
 from workshop.reporting.files import read_report
 
 COUNTERS = {

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import ModelError, ServerError
+from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.plates import Plate, Plates
 from workshop.benchmarks.load import Cpu, Round
 from workshop.benchmarks.scale_out import __main__ as command
 from workshop.benchmarks.scale_out import balancer
@@ -21,9 +24,6 @@ from workshop.benchmarks.scale_out.report import (
     find_impacts,
 )
 from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options
-from orchestrator.errors import ModelError, ServerError
-from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.plates import Plate, Plates
 from workshop.reporting.files import read_report
 from workshop.reporting.machine import Machine
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from orchestrator.errors import ServerError
 from workshop.benchmarks.load import Cpu, Round
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Key, Plan
 from workshop.benchmarks.session import Session, measure
-from orchestrator.errors import ServerError
 
 PICTURES = [Picture(name, b"", np.zeros((2, 2, 3), np.uint8)) for name in ("a", "b")]
 LOAD = Round(1.0, (5.0,), plates=1, cpu_s=Cpu(server=0.5))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2
 
+from tests.waiting import until
 from workshop.benchmarks.soak.callers import MOST_TOLD, Book, Crowd
 from workshop.benchmarks.soak.messages import (
     BOUNDARY,
@@ -27,8 +28,15 @@ from workshop.benchmarks.soak.messages import (
 )
 from workshop.benchmarks.soak.questions import EVERY, Deck, Question, shuffle
 from workshop.benchmarks.soak.samples import Calls
-from workshop.benchmarks.soak.wire import Answer, Ports, Send, connect, read_grpc, read_kserve, read_rest
-from tests.waiting import until
+from workshop.benchmarks.soak.wire import (
+    Answer,
+    Ports,
+    Send,
+    connect,
+    read_grpc,
+    read_kserve,
+    read_rest,
+)
 
 PIXELS = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 MESSAGE = HttpMessage("/v1/recognize", b"")

@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError, SettingsError
 from workshop.benchmarks.soak.diagrams import MOST_POINTS, plot_samples, thin
 from workshop.benchmarks.soak.files import insert, publish, write_samples
 from workshop.benchmarks.soak.plan import Plan
-from workshop.benchmarks.soak.report import SoakReport, judge_latency, judge_samples, list_roles, read_role
+from workshop.benchmarks.soak.report import (
+    SoakReport,
+    judge_latency,
+    judge_samples,
+    list_roles,
+    read_role,
+)
 from workshop.benchmarks.soak.samples import Calls, Held, Sample
 from workshop.benchmarks.soak.text import format_report, format_section
-from orchestrator.errors import DataError, SettingsError
 from workshop.reporting.files import read_report, write_report
 from workshop.reporting.machine import Machine
 

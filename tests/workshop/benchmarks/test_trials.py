@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
+from orchestrator.imaging.decoding import decode
 from workshop.benchmarks.compositions.trials import (
     FORMS,
     batch,
@@ -17,7 +18,6 @@ from workshop.benchmarks.compositions.trials import (
     show,
 )
 from workshop.benchmarks.load import Cpu, Round
-from orchestrator.imaging.decoding import decode
 
 
 @pytest.fixture

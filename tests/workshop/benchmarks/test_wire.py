@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from tritonclient.grpc import service_pb2
 
+from orchestrator.contract import MODEL, OUTPUTS
+from orchestrator.errors import ModelError, Overloaded, ServerError
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import Address
 from workshop.benchmarks.wire import HEADER, METHOD, REGION, Question, connect
-from orchestrator.contract import MODEL, OUTPUTS
-from orchestrator.errors import ModelError, Overloaded, ServerError
 
 PICTURE = Picture("grey", b"JPEG", np.full((2, 3, 3), 7, np.uint8))
 QUESTION = Question(PICTURE)

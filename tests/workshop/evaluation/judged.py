@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from orchestrator.plates import Plate
 from workshop.evaluation.conditions import EVERY_CONDITION, Condition
 from workshop.evaluation.datasets import LabelledPlate
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG, Outcome
-from orchestrator.plates import Plate
 
 TEXT = "A001AA77"
 LABEL = LabelledPlate(TEXT, "std", (0.0, 0.0, 60.0, 30.0))

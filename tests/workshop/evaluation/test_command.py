@@ -8,14 +8,14 @@ import cv2
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.cli.app import app
+from orchestrator.networks.weights import WEIGHTS, list_sums
+from tests.workshop.evaluation.streets import write_streets
 from workshop.evaluation.conditions import CONDITIONS, EVERY_CONDITION
 from workshop.evaluation.measurement import measure_detection, measure_reading
 from workshop.evaluation.reading_files import write_reading
 from workshop.evaluation.results import Decoding, Report
-from orchestrator.cli.app import app
-from orchestrator.networks.weights import WEIGHTS, list_sums
 from workshop.reporting.files import read_report
-from tests.workshop.evaluation.streets import write_streets
 
 
 @pytest.fixture(scope="module")

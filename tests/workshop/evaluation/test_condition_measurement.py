@@ -5,15 +5,22 @@ import numpy as np
 import pytest
 from torch import Tensor
 
+from orchestrator.errors import DataError
+from orchestrator.plates import Plate, Plates
+from tests.workshop.evaluation.judged import TEXT, judged, outcome
 from workshop.evaluation.condition_measurement import judge_conditions, measure_conditions
-from workshop.evaluation.conditions import AS_IT_IS, CONDITIONS, EVERY_CONDITION, SIZES, SMEARS_PX, TURNS_DEG
+from workshop.evaluation.conditions import (
+    AS_IT_IS,
+    CONDITIONS,
+    EVERY_CONDITION,
+    SIZES,
+    SMEARS_PX,
+    TURNS_DEG,
+)
 from workshop.evaluation.datasets import LabelledPlate, Scene
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import RatePoint
-from orchestrator.errors import DataError
-from orchestrator.plates import Plate, Plates
-from tests.workshop.evaluation.judged import TEXT, judged, outcome
 
 NIGHT = next(one for one in CONDITIONS if one.name == "night")
 

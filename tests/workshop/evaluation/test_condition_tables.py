@@ -1,8 +1,12 @@
+from tests.workshop.evaluation.judged import judged, outcome
 from workshop.evaluation.condition_measurement import measure_conditions
-from workshop.evaluation.condition_tables import compare_conditions, compare_curves, summarize_conditions
+from workshop.evaluation.condition_tables import (
+    compare_conditions,
+    compare_curves,
+    summarize_conditions,
+)
 from workshop.evaluation.conditions import CONDITIONS, SIZES, SMEARS_PX
 from workshop.evaluation.outcomes import MISSED, NOT_SHOWN, READ, WRONG
-from tests.workshop.evaluation.judged import judged, outcome
 
 OURS = measure_conditions(
     judged({CONDITIONS[1]: [outcome(WRONG), outcome(READ)], SMEARS_PX[3]: [outcome(MISSED)] * 2})

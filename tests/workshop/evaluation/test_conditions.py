@@ -2,6 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
+from orchestrator.imaging.files import Bgr
 from workshop.evaluation.conditions import (
     AS_IT_IS,
     CONDITIONS,
@@ -20,7 +21,6 @@ from workshop.evaluation.conditions import (
     smeared,
     turned,
 )
-from orchestrator.imaging.files import Bgr
 
 SIZE_WH = (640, 480)
 SPOT_XY = (420, 130)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from workshop.evaluation.datasets import LabelledPlate, Selection, read_boxes, read_scenes
 from orchestrator.errors import DataError
+from workshop.evaluation.datasets import LabelledPlate, Selection, read_boxes, read_scenes
 
 HEADER = "image,text,type,x0,y0,x1,y1\n"
 

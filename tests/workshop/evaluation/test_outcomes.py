@@ -3,14 +3,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError
+from orchestrator.plates import Plate, Plates
 from workshop.evaluation.datasets import LabelledPlate, Scene
 from workshop.evaluation.measurement import measure_reading
 from workshop.evaluation.outcomes import Outcome, judge, open_picture
 from workshop.evaluation.reading import Confusion
 from workshop.evaluation.recognizers import Answer
 from workshop.evaluation.results import Decoding, HitRate
-from orchestrator.errors import DataError
-from orchestrator.plates import Plate, Plates
 
 PICTURE = Path("a.jpg")
 REGION = (0.0, 0.0, 100.0, 40.0)

@@ -1,10 +1,10 @@
 from dataclasses import replace
 
+from orchestrator.settings import Settings
 from workshop.evaluation.measurement import measure_reading
 from workshop.evaluation.pairing import PairedTest
 from workshop.evaluation.pairing_files import describe_test, write_paired_test
 from workshop.evaluation.results import DataSets, PlateVerdict, Report
-from orchestrator.settings import Settings
 
 NO_READING = Report("?", "in process", {}, Settings(), {}, DataSets("", "", "", None), 0.0)
 

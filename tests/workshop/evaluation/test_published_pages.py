@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError
+from orchestrator.networks.export import load
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.networks.weights import WEIGHTS, sha256
+from tests.workshop.evaluation.judged import judged, outcome
 from workshop.evaluation.condition_measurement import measure_conditions
 from workshop.evaluation.conditions import AS_IT_IS
 from workshop.evaluation.outcomes import READ, WRONG
 from workshop.evaluation.published import FIGURES, OURS, PREDECESSOR, UNLABELLED, Published
 from workshop.evaluation.published_pages import PAGES, PARTS, render
-from orchestrator.errors import DataError
-from orchestrator.networks.export import load
-from orchestrator.networks.registry import NETWORKS
-from orchestrator.networks.weights import WEIGHTS, sha256
 from workshop.reporting.files import read_report
 from workshop.reporting.pages import PART
-from tests.workshop.evaluation.judged import judged, outcome
 
 ACCURACY, CARDS = PAGES
 HISTORY = re.compile(r"^### History\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from orchestrator.networks.weights import WEIGHTS
+from tests.workshop.evaluation.streets import write_streets
 from workshop.evaluation.published import AS_LABELLED, OURS, PREDECESSOR, PREDECESSOR_ALL, Published
 from workshop.evaluation.published_pages import write_conditions
 from workshop.evaluation.publishing import Sources, app, measure
-from orchestrator.networks.weights import WEIGHTS
 from workshop.reporting.files import read_report, write_report
-from tests.workshop.evaluation.streets import write_streets
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from workshop.evaluation.datasets import LabelledPlate, Scene
-from workshop.evaluation.outcomes import judge
-from workshop.evaluation.recognizers import RecognizerOptions, recognize_here
 from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import COUNTRIES, RUSSIA, Formats, PlateFormat
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.settings import Settings
 from tests.scripted_networks import ALPHABET, ScriptedInfer, picture, rows
+from workshop.evaluation.datasets import LabelledPlate, Scene
+from workshop.evaluation.outcomes import judge
+from workshop.evaluation.recognizers import RecognizerOptions, recognize_here
 
 LONG, SQUARE = PlateFormat("long", ("LDDDLL",)), PlateFormat("square", ("DDD/LLL",))
 BOTH, SQUARE_ONLY = Formats(ALPHABET, (LONG, SQUARE)), Formats(ALPHABET, (SQUARE,))

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from workshop.evaluation.running_engines import name_engines
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS, list_sums
+from workshop.evaluation.running_engines import name_engines
 
 
 @pytest.fixture

@@ -1,9 +1,9 @@
 from dataclasses import replace
 
+from orchestrator.settings import Settings
 from workshop.evaluation.measurement import measure_reading
 from workshop.evaluation.results import DataSets, Report
 from workshop.evaluation.summary import write_comparison
-from orchestrator.settings import Settings
 
 BARE = Report("a", "in process", {}, Settings(), {}, DataSets("", "", "", None), 0.0)
 

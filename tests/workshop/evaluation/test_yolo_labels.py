@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError
 from workshop.evaluation.yolo_labels import (
     append_label,
     label_file,
@@ -10,7 +11,6 @@ from workshop.evaluation.yolo_labels import (
     to_pixels,
     write_labels,
 )
-from orchestrator.errors import DataError
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator import load_networks, recognize
-from orchestrator.system.canary import read_canary
 from orchestrator.formats.plate_formats import COUNTRIES
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.weights import list_sums
 from orchestrator.pipeline import Infer
+from orchestrator.system.canary import read_canary
 from workshop.rendering.canary import draw_canary, main
 from workshop.rendering.country import country_of, russia
 
@@ -44,7 +44,9 @@ def test_weights_of_another_alphabet_keep_their_canary(tmp_path: Path, capsys) -
     with pytest.raises(SystemExit, match="2"):
         main(["--out", str(tmp_path)])
     told = capsys.readouterr().err
-    assert told.startswith(f"workshop.rendering.canary: {tmp_path}: wanted plate formats in the alphabet")
+    assert told.startswith(
+        f"workshop.rendering.canary: {tmp_path}: wanted plate formats in the alphabet"
+    )
     assert (tmp_path / "canary.txt").read_text() == "123ABC02\n"
     assert not (tmp_path / "canary.jpg").exists()
 

@@ -50,20 +50,22 @@ def fail(command, capsys, *arguments: object) -> str:
         pytest.param(
             scenes.main,
             ("--out", "set", "--count", "0"),
-            "workshop.rendering.scenes: argument --count: wanted a whole number of at least 1, got '0'\n",
+            "workshop.rendering.scenes: argument --count: wanted a whole number of at least 1, "
+            "got '0'\n",
             id="no pictures",
         ),
         pytest.param(
             specimens.main,
             ("--sheet", "x.png", "--seed", "-1"),
-            "workshop.rendering.specimens: argument --seed: wanted a whole number of at least 0, got '-1'\n",
+            "workshop.rendering.specimens: argument --seed: wanted a whole number of at least 0, "
+            "got '-1'\n",
             id="a seed below 0",
         ),
         pytest.param(
             specimens.main,
             ("--sheet", "x.png", "--columns", "two"),
-            "workshop.rendering.specimens: argument --columns: wanted a whole number of at least 1, "
-            "got 'two'\n",
+            "workshop.rendering.specimens: argument --columns: "
+            "wanted a whole number of at least 1, got 'two'\n",
             id="no number",
         ),
         pytest.param(
@@ -81,7 +83,8 @@ def fail(command, capsys, *arguments: object) -> str:
         pytest.param(
             synth.main,
             ("--sheet", "x.png", "--font", "nowhere.ttf"),
-            "workshop.rendering.synth: nowhere.ttf: wanted a TrueType font, got: cannot open resource\n",
+            "workshop.rendering.synth: nowhere.ttf: wanted a TrueType font, "
+            "got: cannot open resource\n",
             id="no font",
         ),
         pytest.param(
@@ -117,8 +120,8 @@ def test_a_set_with_a_text_that_is_not_drawn_is_none(formats: Path, capsys) -> N
     out = formats.with_name("set")
     err = fail(scenes.main, capsys, "--formats", formats, "--out", out, "--count", 60)
     assert err == (
-        f"workshop.rendering.scenes: {formats}: layout D of digit: renderer: wanted a plate 7 without rng, "
-        "got: no 7\n"
+        f"workshop.rendering.scenes: {formats}: layout D of digit: renderer: "
+        "wanted a plate 7 without rng, got: no 7\n"
     )
     assert not [*out.iterdir()]
 

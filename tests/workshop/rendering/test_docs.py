@@ -11,7 +11,7 @@ from workshop.rendering.country import Country, country_of
 from workshop.rendering.scenery import scene
 from workshop.rendering.synth import render_samples
 
-PAGE = (Path(__file__).parents[2] / "docs" / "countries.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "countries.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_sheets_of_atlantis_are_written(atlantis: Path, tmp_path: Path, command)
 
 @pytest.mark.parametrize("picture", re.findall(r"\((countries_\w+\.jpg)\)", PAGE))
 def test_pictures_of_the_page_are_small(picture: str) -> None:
-    assert 5_000 < (Path(__file__).parents[2] / "docs" / picture).stat().st_size < 60_000
+    assert 5_000 < (Path(__file__).parents[3] / "docs" / picture).stat().st_size < 60_000
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,8 @@ def test_its_recipe_starts_from_our_weights_and_renders_everything() -> None:
 def test_an_alphabet_without_glyphs_is_refused(kazakhstan: Country, tmp_path) -> None:
     file = tmp_path / "formats.toml"
     made_up = '[[format]]\nname = "kz_1993"\nlayouts = ["LDDDLL"]\n'
-    file.write_text(f'alphabet = "0123456789Я"\nrenderer = "workshop.rendering.kazakhstan:draw"\n{made_up}')
+    file.write_text(
+        f'alphabet = "0123456789Я"\nrenderer = "workshop.rendering.kazakhstan:draw"\n{made_up}'
+    )
     with pytest.raises(SettingsError, match=r"layout LDDDLL of kz_1993: .* got: KeyError: 'Я'"):
         country_of(file)

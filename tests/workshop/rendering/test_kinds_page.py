@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.formats.plate_formats import russian
 
-PAGE = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "kinds.md").read_text(encoding="utf-8")
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in PAGE.split("\n## ")[0].splitlines()  # later tables tell how well each is read

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.reading.ctc import decode
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import MAX_LENGTH, Formats, PlateFormat
-from orchestrator.reading.grammar import Grammar
-from orchestrator.imaging.decoding import READER_SIZE_WH
 from orchestrator.networks.lprnet import LPRNet
+from orchestrator.reading.crops import READER_SIZE_WH
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
 
 NINE = Formats("0123456789", (PlateFormat("nine", ("DDDDDDDDD",)),))
 BLANK = 10

@@ -7,9 +7,9 @@ import cv2
 import numpy as np
 import pytest
 
-from workshop.evaluation.datasets import read_scenes
 from orchestrator.errors import DataError, SettingsError
 from orchestrator.formats.plate_formats import COUNTRIES
+from workshop.evaluation.datasets import read_scenes
 from workshop.rendering.country import country_of
 from workshop.rendering.scenes import LabelledPicture, draw_pictures, main, write_pictures
 

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.reading.ctc import decode
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from orchestrator.reading.grammar import Grammar
 from orchestrator.networks.lprnet import LPRNet
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
 from workshop.rendering.synth import render_sample
 from workshop.training.calibration import (
     CUTS,

@@ -12,8 +12,8 @@ from workshop.rendering.camera import Quad, View, warp
 from workshop.rendering.country import russia
 from workshop.rendering.synth import UNKNOWN_CORNERS, render_samples
 from workshop.training.corners import ROOM, corner_loss, teach_corners
-from workshop.training.sample_pools import to_input
 from workshop.training.recipes import CornerSchedule
+from workshop.training.sample_pools import to_input
 
 WIDTH_PX = 180.0
 

@@ -12,8 +12,8 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
 from workshop.training.detector import export_average, find_folders, run
 from workshop.training.metrics import DetectorRow, Metrics
-from workshop.training.schedules import cosine
 from workshop.training.recipes import DetectorData, DetectorRecipe, DetectorSchedule
+from workshop.training.schedules import cosine
 
 SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)

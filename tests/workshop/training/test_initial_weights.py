@@ -7,8 +7,8 @@ from orchestrator.errors import WeightsError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.alphabets import UNTOLD
 from orchestrator.networks.weights import WEIGHTS
-from workshop.training.reader_trainer import Reader, plain_weights, save_lprnet
 from workshop.training.initial_weights import CONTEXT, adapt, take_weights
+from workshop.training.reader_trainer import Reader, plain_weights, save_lprnet
 
 ALPHABET = russian().alphabet
 

@@ -6,7 +6,14 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from workshop.training import metrics
-from workshop.training.metrics import DetectorRow, Metrics, ReaderRow, can_draw, draw_detector, draw_reader
+from workshop.training.metrics import (
+    DetectorRow,
+    Metrics,
+    ReaderRow,
+    can_draw,
+    draw_detector,
+    draw_reader,
+)
 
 START = ReaderRow(0, None, None, "rendered", 600, 0.0, 0.0)
 LATER = ReaderRow(250, 1.734, 1e-3, "rendered", 600, 0.125, 0.25)

@@ -4,8 +4,8 @@ import cv2
 import numpy as np
 import pytest
 
-from workshop.training.measurement import cut_exactly
 from workshop.training.crops import RealCrop
+from workshop.training.measurement import cut_exactly
 from workshop.training.sources import photograph_again, see_again
 
 CORNERS = np.array([[20.0, 12], [200, 16], [199, 44], [21, 40]])

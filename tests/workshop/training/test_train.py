@@ -121,7 +121,9 @@ def test_a_gpu_that_is_not_there_is_missed(tmp_path: Path, monkeypatch) -> None:
 
 def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe))
+    monkeypatch.setattr(
+        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe)
+    )
     arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf", "--validation", "checked"]
     arguments += ["--workers", 3, "--formats", folder / "formats.toml"]
     done = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
@@ -149,7 +151,9 @@ def test_formats_come_from_the_flag_the_recipe_the_environment(
     tmp_path: Path, monkeypatch, recipe: str, flags: list[str], taken: str
 ) -> None:
     seen = []
-    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setattr(
+        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats)
+    )
     monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "environment.toml"))
     (tmp_path / "recipe.toml").write_text(recipe)
     invoke("reader", tmp_path / "recipe.toml", "--out", tmp_path / "run", *flags)
@@ -158,7 +162,9 @@ def test_formats_come_from_the_flag_the_recipe_the_environment(
 
 def test_a_resumed_run_has_no_formats_of_the_environment(tmp_path: Path, monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr("workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats))
+    monkeypatch.setattr(
+        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats)
+    )
     monkeypatch.setenv("PLATE_FORMATS", "/environment.toml")
     (tmp_path / "recipe.toml").touch()
     invoke("reader", "--resume", "--out", tmp_path)
@@ -167,7 +173,9 @@ def test_a_resumed_run_has_no_formats_of_the_environment(tmp_path: Path, monkeyp
 
 def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr("workshop.training.detector.run", lambda recipe, *_, **__: seen.append(recipe))
+    monkeypatch.setattr(
+        "workshop.training.detector.run", lambda recipe, *_, **__: seen.append(recipe)
+    )
     data = ["--data", tmp_path, "--extra", tmp_path / "one", "--extra", tmp_path / "two"]
     done = invoke("detector", "--out", tmp_path / "run", "--epochs", 3, *data)
     assert done.exit_code == 0

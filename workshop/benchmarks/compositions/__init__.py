@@ -1,6 +1,7 @@
 """Compares several compositions of the same work on one server, and explains their speed.
 
-`python -m workshop.benchmarks.compositions` measures. docs/why/compositions.md has the method and results.
+`python -m workshop.benchmarks.compositions` measures. docs/why/compositions.md has the method and
+results.
 """
 
 OUTPUTS = ("coordinates", "texts", "text_scores", "detection_scores")

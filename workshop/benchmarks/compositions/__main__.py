@@ -8,13 +8,13 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.flags import show_errors
 from workshop.benchmarks.compositions.diagrams import draw
 from workshop.benchmarks.compositions.figures import CompositionsReport
 from workshop.benchmarks.compositions.measurement import Plan, Results, measure
 from workshop.benchmarks.compositions.tables import format_tables
 from workshop.benchmarks.compositions.workloads import WORKLOADS
 from workshop.benchmarks.plan import check_names, parse_numbers
-from orchestrator.cli.flags import show_errors
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from orchestrator.contract import ENCODED, Array
+from orchestrator.errors import ModelError
 from workshop.benchmarks.compositions.traffic import Ask, Tensors
 from workshop.benchmarks.compositions.workloads import Form, Workload
 from workshop.benchmarks.pictures import Picture
-from orchestrator.contract import ENCODED, Array
-from orchestrator.errors import ModelError
 
 
 def inputs_of(picture: Picture) -> Tensors:

@@ -10,6 +10,11 @@ from dataclasses import dataclass, field, replace
 
 import typer
 
+from orchestrator.errors import ServerError
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.models import CONFIG, read_config
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
 from workshop.benchmarks.compositions.answers import check, inputs_of
 from workshop.benchmarks.compositions.figures import Cell, CellFigures, Memory, Sample, sum_up
 from workshop.benchmarks.compositions.spending import Ledger, group
@@ -22,11 +27,6 @@ from workshop.benchmarks.plan import HTTP_ENCODED, Address, shuffle
 from workshop.benchmarks.processes import count_bytes, find_workers
 from workshop.benchmarks.session import SETTLED_S
 from workshop.benchmarks.wire import Question, connect
-from orchestrator.errors import ServerError
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.models import CONFIG, read_config
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
 
 
 @dataclass(frozen=True)

@@ -18,22 +18,24 @@ import numpy as np
 import torch
 import triton_python_backend_utils as pb_utils
 
-from workshop.benchmarks.compositions import OUTPUTS
 from orchestrator import contract
-from orchestrator.reading import ctc
 from orchestrator.contract import Array
+from orchestrator.detection.letterbox import Letterbox, letterbox
 from orchestrator.detection.postprocessing import keep_best
 from orchestrator.errors import PlateError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.reading.grammar import Grammar
-from orchestrator.imaging.decoding import Letterbox, crop_plates, decode, letterbox
+from orchestrator.imaging.decoding import decode
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plate, Plates
-from orchestrator.settings import Settings
+from orchestrator.reading import ctc
+from orchestrator.reading.crops import crop_plates
+from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.readings import with_text
+from orchestrator.settings import Settings
 from orchestrator.triton.failures import failed
+from workshop.benchmarks.compositions import OUTPUTS
 
 
 class Model(ABC):

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from workshop.benchmarks.compositions.workloads import Form
 from orchestrator.client.transport import Call, connect
 from orchestrator.contract import Array
+from workshop.benchmarks.compositions.workloads import Form
 
 PATIENCE_S = 60.0
 Tensors = Mapping[str, Array]

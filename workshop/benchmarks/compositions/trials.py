@@ -21,6 +21,11 @@ import cv2
 import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
+from orchestrator.networks.registry import NETWORKS
+from orchestrator.supervisor.distribution import find_distribution
+from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.triton_server import Server, run_server
 from workshop.benchmarks.compositions.measurement import measure_cell
 from workshop.benchmarks.compositions.repository import edit, lay_out_plates
 from workshop.benchmarks.compositions.workloads import PLATES, SMALL_WH, Form
@@ -30,11 +35,6 @@ from workshop.benchmarks.pictures import Picture, render
 from workshop.benchmarks.plan import HTTP_ENCODED
 from workshop.benchmarks.pooling import divide_by_round, pool
 from workshop.benchmarks.wire import Question, http_input
-from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.distribution import find_distribution
-from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
 from workshop.reporting.tables import format_figure, format_markdown
 
 SECONDS, ROUNDS, PICTURES = 0.7, 5, 4

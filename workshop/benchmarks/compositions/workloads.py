@@ -6,22 +6,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.benchmarks.compositions import OUTPUTS
-from workshop.benchmarks.compositions import repository
-from workshop.benchmarks.pictures import Picture, encode, render
 from examples.ocr.pages import LETTER
 from orchestrator.contract import MODEL
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.triton_server import LayOut
 from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.supervisor.triton_server import LayOut
+from workshop.benchmarks.compositions import OUTPUTS, repository
+from workshop.benchmarks.pictures import Picture, encode, render
 from workshop.rendering.pages import Page
 
 BLS, ENSEMBLE, MONOLITH = "bls", "ensemble", "monolith"
 SMALL_WH, LARGE_WH = (640, 480), (2560, 1920)
 STREET_WH = (1344, 1008)
 """The size of large streets. On larger ones, only the service looks closer at faint finds."""
-OCR_REPOSITORY = Path(__file__).resolve().parents[2] / "examples" / "ocr" / "model_repository"
+OCR_REPOSITORY = Path(__file__).resolve().parents[3] / "examples" / "ocr" / "model_repository"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 
+from orchestrator.errors import PlateError, SettingsError
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.faults.callers import Answers, Load, Questions, take_answers
 from workshop.benchmarks.faults.observation import Fault, observe
 from workshop.benchmarks.faults.page import format_notes, format_rows, write_page
@@ -29,9 +32,6 @@ from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.report import FaultsReport, Row, judge
 from workshop.benchmarks.faults.service import Service, run_service
 from workshop.benchmarks.faults.settings import SETTINGS, CannotBeMadeError
-from orchestrator.errors import PlateError, SettingsError
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

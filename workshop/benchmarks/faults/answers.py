@@ -20,6 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.errors import PlateError
+from orchestrator.supervisor.local_server import prepare
+from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.faults.callers import Call, Connect, Load, Questions, take_answers
 from workshop.benchmarks.faults.killing import PAUSE_S, Killer
 from workshop.benchmarks.faults.page import COUNTS, format_counts
@@ -27,9 +30,6 @@ from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 from workshop.benchmarks.faults.report import Counts, name_failures
 from workshop.benchmarks.faults.service import Service, run_service
 from workshop.benchmarks.pictures import Picture
-from orchestrator.errors import PlateError
-from orchestrator.supervisor.local_server import prepare
-from orchestrator.supervisor.options import ServerOptions
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import Machine, describe_machine
 from workshop.reporting.tables import format_markdown

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+from orchestrator.errors import ModelError
 from workshop.benchmarks.faults.pictures import find_twins
 from workshop.benchmarks.faults.wires import (
     ANSWERED,
@@ -32,7 +33,6 @@ from workshop.benchmarks.faults.wires import (
     over_rest,
 )
 from workshop.benchmarks.pictures import Picture
-from orchestrator.errors import ModelError
 
 BACK_OFF_S = 0.25
 """The backoff of a caller after a call without an answer, in seconds."""

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from orchestrator.contract import MODEL
+from orchestrator.supervisor.repository import REPOSITORY
 from workshop.benchmarks.faults.culprits import ask
 from workshop.benchmarks.faults.marker import draw_marker
 from workshop.benchmarks.faults.observation import Stage
@@ -16,8 +18,6 @@ from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.faults.wires import Request, over_kserve
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import HTTP_RAW
-from orchestrator.contract import MODEL
-from orchestrator.supervisor.repository import REPOSITORY
 
 HANGING = Path(__file__).with_name("hanging_model.py")
 TOLD_WITHIN_S = 10.0

@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
-from workshop.benchmarks.faults.marker import is_marker
 from orchestrator.pipeline import recognize
 from orchestrator.triton import plate_recognition
 from orchestrator.triton.plate_recognition import TritonPythonModel
+from workshop.benchmarks.faults.marker import is_marker
 
 __all__ = ["TritonPythonModel"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
 from orchestrator.errors import DataError
+from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
 from workshop.reporting.pages import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 

@@ -8,9 +8,9 @@ from functools import cache
 import cv2
 import numpy as np
 
-from workshop.benchmarks.pictures import Picture, encode
 from orchestrator.formats.plate_formats import russian
 from orchestrator.imaging.files import Bgr
+from workshop.benchmarks.pictures import Picture, encode
 from workshop.rendering.scenery import Scene, scene
 from workshop.rendering.texts import random_text
 

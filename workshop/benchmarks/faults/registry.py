@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
+from orchestrator.networks.registry import STEPS
 from workshop.benchmarks.faults.census import GATEWAY
 from workshop.benchmarks.faults.clock import jump
 from workshop.benchmarks.faults.hanging import hang
@@ -26,8 +28,6 @@ from workshop.benchmarks.faults.signals import (
     stop_at_work,
     strike,
 )
-from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
-from orchestrator.networks.registry import STEPS
 
 WORKERS = (DETECTOR, "stn", READER, MODEL, *STEPS, DECODE)
 A_WORKER = Promise(longest_s=3.0, recover_s=15.0)

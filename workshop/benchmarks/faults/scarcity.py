@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from orchestrator.contract import MODEL
 from workshop.benchmarks.faults.census import GATEWAY
 from workshop.benchmarks.faults.culprits import Tried, ask, find_blamed, tell
 from workshop.benchmarks.faults.observation import Stage
@@ -21,7 +22,6 @@ from workshop.benchmarks.faults.service import HOST, Service
 from workshop.benchmarks.faults.wires import Request, over_kserve
 from workshop.benchmarks.plan import HTTP_ENCODED, HTTP_RAW
 from workshop.benchmarks.processes import SHM
-from orchestrator.contract import MODEL
 
 ROOM_BYTES = 32 * 1024 * 1024
 """The memory left to a worker: enough for the callers' pictures, too little for a large one."""

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import psutil
 
+from orchestrator.supervisor.ports import free_ports
 from workshop.benchmarks.faults.census import Census, take_census
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.scale_out.replicas import TOGETHER
 from workshop.benchmarks.scale_out.waiting import reads_plates, wait
-from orchestrator.supervisor.ports import free_ports
 
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0

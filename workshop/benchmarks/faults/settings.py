@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from orchestrator.errors import PlateError
 from workshop.benchmarks.faults.hanging import hanging_repository
 from workshop.benchmarks.faults.service import Way
 from workshop.benchmarks.processes import SHM
-from orchestrator.errors import PlateError
 
 PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
 SHM_SIZE, TMP_SIZE = "512m", "256m"

@@ -14,11 +14,11 @@ import tritonclient.grpc
 import tritonclient.http
 from tritonclient.grpc import service_pb2
 
+from orchestrator.client.error_mapping import NO_ANSWER
+from orchestrator.contract import ENCODED, MODEL, OUTPUTS
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import HTTP_ENCODED
 from workshop.benchmarks.wire import GRPC_OPTIONS, HEADER, METHOD, http_input
-from orchestrator.client.error_mapping import NO_ANSWER
-from orchestrator.contract import ENCODED, MODEL, OUTPUTS
 
 HTTP, GRPC, REST, READ = "http", "grpc", "rest", "rest read"
 TENSORS = (HTTP, GRPC)

@@ -1,4 +1,4 @@
-"""The command `python -m workshop.benchmarks.gateway`: measures the cost of the gateway, and a flood."""
+"""`python -m workshop.benchmarks.gateway`: measures the cost of the gateway, and a flood."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from orchestrator.cli.flags import show_errors
 from workshop.benchmarks.gateway.measurement import Cost, Flood, measure_cost, measure_flood
 from workshop.benchmarks.gateway.services import open_services
 from workshop.benchmarks.pictures import render
-from orchestrator.cli.flags import show_errors
 from workshop.reporting.tables import format_markdown
 
 app = typer.Typer(add_completion=False)

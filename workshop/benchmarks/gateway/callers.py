@@ -1,7 +1,7 @@
 """Many callers in one separate process: each calls again as soon as it has its answer.
 
-`python -m workshop.benchmarks.gateway.callers` takes a `Load` as JSON on standard input and prints an
-`Outcome`. It uses plain sockets, because the callers share the cores with the measured server.
+`python -m workshop.benchmarks.gateway.callers` takes a `Load` as JSON on standard input and prints
+an `Outcome`. It uses plain sockets, because the callers share the cores with the measured server.
 """
 
 from __future__ import annotations

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workshop.benchmarks.gateway.measurement import BARE, GATEWAY, Ports
 from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.gateway.launcher import start
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.gateway.measurement import BARE, GATEWAY, Ports
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
+from orchestrator.errors import PlateError
 from workshop.benchmarks.plan import parse_numbers
 from workshop.benchmarks.scale_out import balancer, replicas
 from workshop.benchmarks.scale_out.callers import Known, Load, known_pictures
@@ -31,7 +32,6 @@ from workshop.benchmarks.scale_out.report import (
 )
 from workshop.benchmarks.scale_out.scaling import Options, measure_cost, measure_crowds
 from workshop.benchmarks.scale_out.text import format_report
-from orchestrator.errors import PlateError
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

@@ -14,12 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.benchmarks.scale_out.waiting import wait
 from orchestrator.errors import ServerError
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.supervisor.ports import free_ports
+from workshop.benchmarks.scale_out.waiting import wait
 
-SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "haproxy.cfg"
+SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "haproxy.cfg"
 """The configuration for operators; only the addresses in it are changed for a measurement."""
 HTTP, GRPC, METRICS = "plates_http", "plates_grpc", "metrics"
 """The names of the front ends and back ends of HAProxy."""

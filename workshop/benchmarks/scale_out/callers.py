@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workshop.benchmarks.load import BACK_OFF_S
-from workshop.benchmarks.pictures import render
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError
+from workshop.benchmarks.load import BACK_OFF_S
+from workshop.benchmarks.pictures import render
 
-SAMPLES = Path(__file__).resolve().parents[2] / "tests" / "data"
+SAMPLES = Path(__file__).resolve().parents[3] / "tests" / "data"
 STREET = "street.jpg"
 
 

@@ -11,12 +11,12 @@ from functools import partial
 
 import psutil
 
+from orchestrator.contract import READER
 from workshop.benchmarks.processes import find_workers
 from workshop.benchmarks.scale_out.balancer import Balancer
 from workshop.benchmarks.scale_out.callers import CheckedCall, Load
 from workshop.benchmarks.scale_out.replicas import Replica
 from workshop.benchmarks.scale_out.waiting import wait
-from orchestrator.contract import READER
 
 DRAIN_TIMEOUT_S = 30.0
 STEADY_S = 4.0

@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workshop.benchmarks.processes import SHM, find_tree
-from workshop.benchmarks.scale_out.waiting import reads_plates, wait
 from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
+from workshop.benchmarks.processes import SHM, find_tree
+from workshop.benchmarks.scale_out.waiting import reads_plates, wait
 
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 50.0

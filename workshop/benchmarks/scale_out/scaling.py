@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from orchestrator.client import PlateClient
+from orchestrator.errors import ModelError, RequestError, ServerError
 from workshop.benchmarks.load import Cpu, Round, run_closed_loop
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.scale_out.callers import Known, connect
 from workshop.benchmarks.scale_out.incidents import Fleet
-from orchestrator.client import PlateClient
-from orchestrator.errors import ModelError, RequestError, ServerError
 
 T = TypeVar("T")
 DIRECT, BALANCED = "direct", "balanced"

@@ -9,6 +9,9 @@ from pathlib import Path
 import cv2
 import numpy as np
 
+from orchestrator.contract import CROP, PLATE_READER
+from orchestrator.imaging.decoding import decode
+from orchestrator.imaging.files import Bgr
 from workshop.benchmarks.pictures import Picture, read, render
 from workshop.benchmarks.soak.messages import (
     HttpMessage,
@@ -23,9 +26,6 @@ from workshop.benchmarks.soak.messages import (
 )
 from workshop.benchmarks.soak.questions import Question
 from workshop.benchmarks.soak.wire import Answer
-from orchestrator.contract import CROP, PLATE_READER
-from orchestrator.imaging.decoding import decode
-from orchestrator.imaging.files import Bgr
 from workshop.rendering.scenery import scene
 
 
@@ -39,7 +39,7 @@ class Drawn:
     zoom: int = 1
 
 
-STREET = Path(__file__).resolve().parents[2] / "tests" / "data" / "street.jpg"
+STREET = Path(__file__).resolve().parents[3] / "tests" / "data" / "street.jpg"
 DRAWN = {
     "0 plates, 1280x960 JPEG": Drawn(0, (640, 480), ".jpg", 2),
     "1 plate, 640x480 PNG": Drawn(1, (640, 480), ".png"),

@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from orchestrator.errors import DataError
 from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import SoakReport, list_roles
 from workshop.benchmarks.soak.samples import QUANTITIES, Held, Sample
 from workshop.benchmarks.soak.text import format_section
-from orchestrator.errors import DataError
 from workshop.reporting.files import explain_write_errors
 
 PAGE = "soak.md"

@@ -8,6 +8,7 @@ from functools import partial
 
 import typer
 
+from orchestrator.errors import ServerError
 from workshop.benchmarks.soak.callers import Book, Crowd
 from workshop.benchmarks.soak.catalogue import Catalogue, draw, list_alone, list_good
 from workshop.benchmarks.soak.diagrams import plot_samples
@@ -16,12 +17,16 @@ from workshop.benchmarks.soak.messages import Message
 from workshop.benchmarks.soak.mistakes import list_bad
 from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.questions import Deck, shuffle
-from workshop.benchmarks.soak.report import SoakReport, find_replacements, judge_latency, judge_samples
+from workshop.benchmarks.soak.report import (
+    SoakReport,
+    find_replacements,
+    judge_latency,
+    judge_samples,
+)
 from workshop.benchmarks.soak.samples import Sample
 from workshop.benchmarks.soak.service import Service, run_service
 from workshop.benchmarks.soak.text import format_report
 from workshop.benchmarks.soak.wire import Ports, Send, connect
-from orchestrator.errors import ServerError
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.system.probe import ProbeError, probe
+from orchestrator.system.subprocesses import begin_child
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.scale_out.waiting import wait
 from workshop.benchmarks.soak.samples import Measured
 from workshop.benchmarks.soak.wire import Ports
-from orchestrator.system.subprocesses import begin_child
-from orchestrator.system.probe import ProbeError, probe
-from orchestrator.supervisor.ports import free_ports
 
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S, PROBE_TIMEOUT_S = 120.0, 60.0, 2.0

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.http.page.texts import Texts
+from orchestrator.gateway.options import GatewayOptions, Limits
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "

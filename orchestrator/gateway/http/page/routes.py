@@ -12,9 +12,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.http.page.html import CSP, render
 from orchestrator.gateway.http.page.texts import choose_language, read_texts
+from orchestrator.gateway.options import GatewayOptions
 
 FILES = {
     "page.css": "text/css",

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.http.page.html import CSP, render
 from orchestrator.gateway.http.page.texts import LANGUAGES, read_texts
+from orchestrator.gateway.options import GatewayOptions, Limits
 
 TEXTS = read_texts()
 HOSTILE = '"><script>alert(1)</script>'

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from poetry.core.masonry.api import build_wheel
 
+from orchestrator.gateway.data_plane import Service
 from orchestrator.gateway.http.app import make_app
-from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.http.page.html import CSP
 from orchestrator.gateway.http.page.routes import FILES
 from orchestrator.gateway.http.page.texts import LANGUAGES
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.options import GatewayOptions
 from tests.gateway.loops import run
 from tests.samples import PROJECT
 

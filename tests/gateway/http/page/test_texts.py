@@ -2,9 +2,9 @@ import re
 
 import pytest
 
+from orchestrator.gateway.errors import LEAVING
 from orchestrator.gateway.http.page.texts import LANGUAGES, Texts, choose_language, read_texts
 from orchestrator.gateway.http.problem_details import KINDS
-from orchestrator.gateway.errors import LEAVING
 
 ENGLISH, RUSSIAN = (read_texts()[language] for language in ("en", "ru"))
 HOLE = re.compile(r"\{\w+\}|\$\w+")

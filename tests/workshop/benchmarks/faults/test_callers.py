@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from orchestrator.errors import ModelError
 from workshop.benchmarks.faults.callers import Call, Load, make_call, take_answers
 from workshop.benchmarks.faults.wires import ANSWERED, LOST, Reply
-from orchestrator.errors import ModelError
 
 ANSWERS = {"http": ["a", "b"], "grpc": ["a", "b"]}
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from orchestrator.errors import SettingsError
 from workshop.benchmarks.faults.__main__ import choose, parse
 from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.settings import SETTINGS
-from orchestrator.errors import SettingsError
 
 
 def test_without_names_every_fault_is_made() -> None:

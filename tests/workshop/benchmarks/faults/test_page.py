@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.errors import DataError
+from tests.samples import PROJECT
 from workshop.benchmarks.faults.page import HEADER, format_notes, format_rows, write_page
 from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
-from orchestrator.errors import DataError
 from workshop.reporting.machine import Machine
-from tests.samples import PROJECT
 
 COUNTS = Counts(10, 7, {"503": 2, "UNAVAILABLE": 1}, 0, 0, 2.345)
 KEPT = Row("a", 8, 40.4, 0.3, Counts(10, 10, {}, 0, 0, 0.31), 1.26, notes=("seen",))

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from tritonclient.grpc import service_pb2
 
+from orchestrator.supervisor.ports import free_ports
 from workshop.benchmarks.faults.wires import (
     ANSWERED,
     LOST,
@@ -21,7 +22,6 @@ from workshop.benchmarks.faults.wires import (
     digest_tensors,
     name_refusal,
 )
-from orchestrator.supervisor.ports import free_ports
 
 TEXTS = ("texts", "BYTES", [1, 1], b"\x01\0\0\0A")
 SCORES = ("text_scores", "FP32", [1, 1], b"\0\0\x80?")

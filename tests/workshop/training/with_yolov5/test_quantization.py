@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.networks import quantized
-from orchestrator.networks import openvino_ir
+from orchestrator.networks import openvino_ir, quantized
 from orchestrator.networks.export import represent
 from orchestrator.networks.weights import check_listed
 from tests.samples import copy_of

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from orchestrator.networks.yolo import Yolo
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 REFERENCE = ROOT / "tests" / "data" / "yolo_reference.npz"
 SIZES_HW = ((64, 96), (160, 96))
 

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from workshop.benchmarks.compositions.ocr_models import pick
 from examples.ocr.networks import read_alphabet
 from orchestrator.triton.functions import model_of
+from workshop.benchmarks.compositions.ocr_models import pick
 
 TritonPythonModel = model_of(lambda: partial(pick, read_alphabet()))

@@ -1,14 +1,16 @@
-"""Weights without a picture for the health check get one, where plates can be drawn."""
+"""The product reaches the workshop through one module."""
 
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from orchestrator.system.canary import has_canary, read_canary
-from orchestrator.cli import canaries
+from orchestrator.cli import workshop
 from orchestrator.formats.plate_formats import russian
 from orchestrator.networks.weights import list_sums
-from tests.samples import copy_of
+from orchestrator.system.canary import has_canary, read_canary
+from tests.samples import PROJECT, copy_of
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def bare(tmp_path: Path) -> Path:
 
 
 def test_a_missing_picture_is_drawn_and_read(bare: Path, capsys) -> None:
-    canaries.draw_missing(bare)
+    workshop.draw_canary(bare)
     assert has_canary(bare)
     assert russian().format_of(read_canary(bare).text) == "ru_car"
     assert "drawing a picture for the health check: canary.jpg and" in capsys.readouterr().err
@@ -29,7 +31,7 @@ def test_a_missing_picture_is_drawn_and_read(bare: Path, capsys) -> None:
 def test_one_that_is_there_stays(tmp_path: Path, capsys) -> None:
     weights = copy_of("weights", tmp_path)
     before = read_canary(weights)
-    canaries.draw_missing(weights)
+    workshop.draw_canary(weights)
     assert read_canary(weights) == before
     assert capsys.readouterr().err == ""
 
@@ -38,12 +40,25 @@ def test_plates_that_nobody_draws_are_told(bare: Path, capsys) -> None:
     formats = bare / "formats.toml"
     formats.write_text(formats.read_text().replace("workshop.rendering.russia:draw", ""))
     list_sums(bare)
-    canaries.draw_missing(bare)
+    workshop.draw_canary(bare)
     assert not has_canary(bare)
     assert "there is none: " in capsys.readouterr().err
 
 
 def test_without_a_checkout_nothing_is_drawn(bare: Path, monkeypatch) -> None:
-    monkeypatch.setattr(canaries, "is_checkout", lambda: False)
-    canaries.draw_missing(bare)
+    monkeypatch.setattr(workshop, "is_checkout", lambda: False)
+    workshop.draw_canary(bare)
     assert not has_canary(bare)
+
+
+@pytest.mark.parametrize("place", workshop.COMMANDS.values())
+def test_every_command_exists(place: str) -> None:
+    module, _, name = place.partition(":")
+    assert callable(getattr(import_module(module), name))
+
+
+def test_no_other_module_of_the_product_imports_the_workshop() -> None:
+    """The import contracts see no import by name."""
+    named = re.compile(r"""["']workshop\.|(from|import) workshop\b""")
+    files = (PROJECT / "orchestrator").rglob("*.py")
+    assert [file.name for file in files if named.search(file.read_text())] == ["workshop.py"]

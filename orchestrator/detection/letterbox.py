@@ -1,0 +1,83 @@
+"""The letterbox: a picture scaled and padded to the size of the detector's input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import cv2
+import torch.nn.functional as F  # noqa: N812 - the name everybody knows
+from torch import Tensor
+
+STRIDE = 32
+PAD_GREY = 114  # the padding value that YOLOv5 is trained with
+
+
+@dataclass(frozen=True)
+class Letterbox:
+    """A picture scaled and centred on grey; carries its own inverse: net = source * scale + offset.
+
+    Attributes:
+        net: uint8 [1, H, W, 3], H and W multiples of 32.
+        scale: Net pixels per source pixel.
+        offset_xy: Position of the picture's first pixel in the net, pixels.
+    """
+
+    net: Tensor
+    scale: float
+    offset_xy: tuple[int, int]
+
+    def to_net(self, xyxy: Tensor) -> Tensor:
+        """Map boxes [N, 4] from picture pixels to net pixels."""
+        return xyxy * self.scale + xyxy.new_tensor(self.offset_xy * 2)
+
+    def to_source(self, xyxy: Tensor) -> Tensor:
+        """Map boxes [N, 4] from net pixels to picture pixels."""
+        return (xyxy - xyxy.new_tensor(self.offset_xy * 2)) / self.scale
+
+
+def letterbox(picture: Tensor, side_px: int) -> Letterbox:
+    """Fit a picture into the detector's input without stretching it.
+
+    The longer side becomes `side_px`; a smaller picture is not enlarged. Both sides are padded to
+    the next multiple of 32, so a wide picture costs less than a square.
+
+    Args:
+        picture: uint8 [H, W, 3].
+        side_px: Longest side of the network input, a multiple of 32.
+    """
+    height, width = picture.shape[:2]
+    scale = min(1.0, side_px / max(height, width))
+    inner_hw = (max(1, round(height * scale)), max(1, round(width * scale)))
+    net_h, net_w = (math.ceil(side / STRIDE) * STRIDE for side in inner_hw)
+    top, left = (net_h - inner_hw[0]) // 2, (net_w - inner_hw[1]) // 2
+    net = picture.new_full((1, net_h, net_w, 3), PAD_GREY)
+    _shrink(picture, net[0, top : top + inner_hw[0], left : left + inner_hw[1]])
+    return Letterbox(net, scale, (left, top))
+
+
+def _shrink(picture: Tensor, out: Tensor) -> None:
+    """Scale uint8 [H, W, 3] down into `out`: halve by area means while possible, then bilinear.
+
+    This is twice as fast as bilinear sampling with antialiasing, and also skips no pixel.
+    """
+    height, width = out.shape[:2]
+    while min(picture.shape[0] // height, picture.shape[1] // width) >= 2:
+        half = picture.new_empty((picture.shape[0] // 2, picture.shape[1] // 2, 3))
+        _resize(picture, half, "area")
+        picture = half
+    _resize(picture, out, "bilinear")
+
+
+def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
+    """Resize with OpenCV on the CPU, and with the same method in PyTorch on a GPU."""
+    height, width = out.shape[:2]
+    if picture.shape == out.shape:
+        out.copy_(picture)
+    elif picture.is_cuda:
+        planes = picture.permute(2, 0, 1)[None].float()
+        resized = F.interpolate(planes, (height, width), mode=mode)
+        out.copy_(resized.round_()[0].permute(1, 2, 0))
+    else:
+        how = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
+        cv2.resize(picture.numpy(), (width, height), dst=out.numpy(), interpolation=how)

@@ -1,0 +1,1 @@
+"""Plate formats of countries, with regions, transliteration and the edit distance."""

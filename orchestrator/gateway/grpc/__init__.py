@@ -1,0 +1,1 @@
+"""gRPC: the methods of KServe v2."""

@@ -1,0 +1,1 @@
+"""Operation: metrics, the audit log and traces."""

@@ -1,0 +1,1 @@
+"""Policy: authentication, validation, quotas, admission and the fair queue."""

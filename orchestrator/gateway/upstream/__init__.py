@@ -1,0 +1,1 @@
+"""The connection to Triton: calls, retries, the throttle and health checks."""

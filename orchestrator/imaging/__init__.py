@@ -1,0 +1,1 @@
+"""Pictures: files, headers and decoding; drawings of the results."""

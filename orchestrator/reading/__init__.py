@@ -1,0 +1,1 @@
+"""Reading: crops of plates, both passes, CTC decoding, the grammar, readings."""

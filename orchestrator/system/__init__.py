@@ -1,0 +1,1 @@
+"""The operating system: processes, memory, locked folders, the heartbeat, TOML files."""

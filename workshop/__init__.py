@@ -1,0 +1,1 @@
+"""The workshop: packages that render, train, measure and report. The product needs none of them."""
