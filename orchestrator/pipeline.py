@@ -18,13 +18,8 @@ from orchestrator.contract import (
 )
 from orchestrator.detection.boxes import clip
 from orchestrator.detection.letterbox import letterbox
-from orchestrator.detection.postprocessing import (
-    MOST_SHRUNK,
-    Detections,
-    best_of,
-    tiles_round,
-    to_picture,
-)
+from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_picture
+from orchestrator.detection.tiles import tiles_around
 from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.imaging.decoding import check_picture
@@ -152,7 +147,7 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     if scale > MOST_SHRUNK:
         return best_of([found], settings)
     closer = []
-    for x0, y0, x1, y1 in tiles_round(found, scale, (width, height)):
+    for x0, y0, x1, y1 in tiles_around(found, scale, (width, height)):
         near, _ = detect(picture[y0:y1, x0:x1], infer, settings)
         closer.append(replace(near, xyxy=near.xyxy + torch.tensor([x0, y0, x0, y0])))
     return best_of([found, *closer], settings)

@@ -24,11 +24,8 @@ CORNER_PX = 2.0
 that are fractions from 0 to 1."""
 MOST_SHRUNK = 0.7
 """Pictures that were scaled down by this factor, or to less, get a second look at full size."""
-FAINT, CLEAR, SMALL_PX = 0.03, 0.5, 40.0
-"""The second look covers boxes with a score from the first value up to the second, and boxes in the
-letterbox that are narrower than the third."""
-TILE_WH, MOST_TILES = (320, 192), 2
-"""Size of the tiles for the second look, and the most tiles of one picture."""
+FAINT = 0.03
+"""Boxes with a higher score may be small plates, in pictures that were scaled down much."""
 TINY = torch.finfo(torch.float32).tiny
 """Rows with smaller scores are padding, for any threshold."""
 
@@ -74,45 +71,6 @@ def best_of(parts: Sequence[Detections], settings: Settings) -> Detections:
     xyxy, scores = xyxy[sure], scores[sure]
     kept = nms(xyxy, scores, settings.iou_threshold)[: settings.max_plates]
     return Detections(xyxy[kept], scores[kept])
-
-
-def tiles_round(
-    found: Detections, scale: float, size_wh: tuple[int, int]
-) -> list[tuple[int, int, int, int]]:
-    """Return the tiles of a picture, xyxy, for a second look: around faint or small detections.
-
-    Args:
-        found: Detections in the whole picture.
-        scale: The factor by which the picture was scaled down.
-        size_wh: Size of the picture, pixels.
-    """
-    tiles: list[tuple[int, int, int, int]] = []
-    for index in found.scores.argsort(descending=True).tolist():
-        x0, y0, x1, y1 = found.xyxy[index].tolist()
-        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
-        if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
-            continue
-        tiles.append(_tile_round(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))
-        if len(tiles) == MOST_TILES:
-            break
-    return tiles
-
-
-def _tile_round(
-    middle_xy: tuple[float, float], size_wh: tuple[int, int]
-) -> tuple[int, int, int, int]:
-    """Return a tile centred on a point, and moved until it lies inside the picture."""
-    (wide, high), (x, y) = TILE_WH, middle_xy
-    x0 = max(0, min(round(x - wide / 2), size_wh[0] - wide))
-    y0 = max(0, min(round(y - high / 2), size_wh[1] - high))
-    return x0, y0, min(x0 + wide, size_wh[0]), min(y0 + high, size_wh[1])
-
-
-def _holds(tile: tuple[int, int, int, int], xyxy: tuple[float, float, float, float]) -> bool:
-    """Tell whether a box, with the margin around a plate, lies in a tile."""
-    x0, y0, x1, y1 = xyxy
-    room = (x1 - x0) / 2
-    return tile[0] <= x0 - room and x1 + room <= tile[2] and tile[1] <= y0 and y1 <= tile[3]
 
 
 def check_rows(rows: Tensor) -> Tensor:

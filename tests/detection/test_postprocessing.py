@@ -6,13 +6,8 @@ import pytest
 import torch
 
 from orchestrator.detection.letterbox import Letterbox
-from orchestrator.detection.postprocessing import (
-    Detections,
-    best_of,
-    keep_best,
-    tiles_round,
-    to_picture,
-)
+from orchestrator.detection.postprocessing import Detections, best_of, keep_best, to_picture
+from orchestrator.detection.tiles import tiles_around
 from orchestrator.errors import ModelError
 from orchestrator.settings import Settings
 from tests.scripted_networks import rows
@@ -154,13 +149,13 @@ def test_faint_finds_count_only_where_the_picture_was_shrunk_much() -> None:
 def test_tiles_lie_round_faint_and_small_finds() -> None:
     wide_and_clear = (400.0, 202.0, 480.0, 222.0, 0.9)
     small, faint = (100.0, 102.0, 120.0, 108.0, 0.9), (700.0, 302.0, 780.0, 322.0, 0.1)
-    tiles = tiles_round(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
+    tiles = tiles_around(faint_in(wide_and_clear, small, faint), 0.5, (1920, 1080))
     assert tiles == [(60, 110, 380, 302), (1320, 524, 1640, 716)]
 
 
 def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> None:
     beside = [(2.0 + 20 * i, 4.0, 16.0 + 20 * i, 8.0, 0.9 - i / 100) for i in range(3)]
-    assert tiles_round(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
+    assert tiles_around(faint_in(*beside), 0.5, (1920, 1080)) == [(0, 0, 320, 192)]
 
 
 @pytest.mark.parametrize(
@@ -175,7 +170,7 @@ def test_a_tile_at_an_edge_is_as_large_as_others(
     find: tuple[float, ...], size_wh: tuple[int, int], tile: tuple[int, int, int, int]
 ) -> None:
     found = to_picture(rows(find), SHRUNK, size_wh, Settings())
-    assert tiles_round(found, 0.5, size_wh) == [tile]
+    assert tiles_around(found, 0.5, size_wh) == [tile]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +188,7 @@ def test_faint_finds_without_an_area_are_dropped(box: tuple[float, ...]) -> None
 
 def test_there_are_two_tiles_at_most() -> None:
     apart = [(180.0 * i, 100.0, 180.0 * i + 20, 106.0, 0.1 + i / 100) for i in range(5)]
-    assert len(tiles_round(faint_in(*apart), 0.5, (1920, 1080))) == 2
+    assert len(tiles_around(faint_in(*apart), 0.5, (1920, 1080))) == 2
 
 
 def test_what_a_closer_look_finds_better_stays() -> None:

@@ -14,7 +14,7 @@ import orchestrator
 from orchestrator.system.toml_files import tomllib
 from tests.samples import PROJECT
 
-DRAWN = re.compile(r"^```text\n((?:model_repository|rendering)/.*?)^```$", re.MULTILINE | re.DOTALL)
+DRAWN = re.compile(r"^```text\n((?:model_repository|workshop)/.*?)^```$", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"^( *)((?:[\w./]+ )*[\w./]+)(?:  |$)", re.MULTILINE)
 
 

@@ -32,7 +32,8 @@ ROOM = """
 import resource
 import torch
 from orchestrator.errors import PictureError
-from orchestrator.imaging.decoding import decode, resize_crop
+from orchestrator.imaging.decoding import decode
+from orchestrator.reading.crops import resize_crop
 from tests.fuzzing.hostile_bombs import bombs
 from tests.fuzzing.hostile_pictures import wholes
 

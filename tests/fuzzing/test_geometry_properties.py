@@ -10,7 +10,8 @@ from torch import Tensor
 
 from orchestrator.detection.boxes import area, clip, grow, iou, nms
 from orchestrator.detection.letterbox import letterbox
-from orchestrator.detection.postprocessing import TILE_WH, Detections, tiles_round
+from orchestrator.detection.postprocessing import Detections
+from orchestrator.detection.tiles import TILE_WH, tiles_around
 from orchestrator.errors import ModelError
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
@@ -125,7 +126,7 @@ class TestPictures:
         wanted = tuple(map(min, TILE_WH, size_wh))
         assert all((x1 - x0, y1 - y0) == wanted and x0 >= 0 and y0 >= 0
                    and x1 <= size_wh[0] and y1 <= size_wh[1]
-                   for x0, y0, x1, y1 in tiles_round(found, scale, size_wh))  # fmt: skip
+                   for x0, y0, x1, y1 in tiles_around(found, scale, size_wh))  # fmt: skip
 
 
 class TestFrames:

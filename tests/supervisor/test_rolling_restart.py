@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from orchestrator import cli
 from orchestrator.errors import ServerError
 from orchestrator.protocol.gateway_events import Died, Event, Renewed
-from orchestrator.supervisor import triton_server
+from orchestrator.supervisor import rolling_restart, triton_server
 from orchestrator.supervisor.crash_report import Death, Renewal
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.rolling_restart import Tritons, moved_to
@@ -64,7 +63,7 @@ def faults(told, begun, monkeypatch) -> list[int]:
         return begun[-1]
 
     monkeypatch.setattr(triton_server, "start", start)
-    monkeypatch.setattr(cli.tritons, "AGAIN", Retries(times=1, sleep=lambda _seconds: None))
+    monkeypatch.setattr(rolling_restart, "AGAIN", Retries(times=1, sleep=lambda _seconds: None))
     return failing
 
 

@@ -69,7 +69,7 @@ def test_a_workers_python_sees_plain_folders_in_their_order(
     programs = runtime.lay_out_python([tmp_path / "имя", tmp_path])
     (packages,) = programs.parent.glob("lib/python3.*/site-packages/*.pth")
     patch, first, second = packages.read_text(encoding="ascii").splitlines()
-    assert patch == "import unresolved"
+    assert patch == "import unresolved_links"
     assert Path(first).resolve() == tmp_path / "имя"
     assert second == str(tmp_path)
     assert os.access(programs / "python3", os.X_OK)

@@ -1,0 +1,50 @@
+"""Tiles: parts of a large picture that the detector sees a second time, at full size."""
+
+from __future__ import annotations
+
+from orchestrator.detection.postprocessing import Detections
+
+CLEAR, SMALL_PX = 0.5, 40.0
+"""A tile covers each box with a score below the first value, and each box that is narrower in the
+letterbox than the second."""
+TILE_WH, MOST_TILES = (320, 192), 2
+"""Size of the tiles for the second look, and the most tiles of one picture."""
+
+
+def tiles_around(
+    found: Detections, scale: float, size_wh: tuple[int, int]
+) -> list[tuple[int, int, int, int]]:
+    """Return the tiles of a picture, xyxy, for a second look: around faint or small detections.
+
+    Args:
+        found: Detections in the whole picture.
+        scale: The factor by which the picture was scaled down.
+        size_wh: Size of the picture, pixels.
+    """
+    tiles: list[tuple[int, int, int, int]] = []
+    for index in found.scores.argsort(descending=True).tolist():
+        x0, y0, x1, y1 = found.xyxy[index].tolist()
+        is_clear = found.scores[index] >= CLEAR and (x1 - x0) * scale >= SMALL_PX
+        if is_clear or any(_holds(tile, (x0, y0, x1, y1)) for tile in tiles):
+            continue
+        tiles.append(_tile_around(((x0 + x1) / 2, (y0 + y1) / 2), size_wh))
+        if len(tiles) == MOST_TILES:
+            break
+    return tiles
+
+
+def _tile_around(
+    middle_xy: tuple[float, float], size_wh: tuple[int, int]
+) -> tuple[int, int, int, int]:
+    """Return a tile centred on a point, and moved until it lies inside the picture."""
+    (wide, high), (x, y) = TILE_WH, middle_xy
+    x0 = max(0, min(round(x - wide / 2), size_wh[0] - wide))
+    y0 = max(0, min(round(y - high / 2), size_wh[1] - high))
+    return x0, y0, min(x0 + wide, size_wh[0]), min(y0 + high, size_wh[1])
+
+
+def _holds(tile: tuple[int, int, int, int], xyxy: tuple[float, float, float, float]) -> bool:
+    """Tell whether a box, with the margin around a plate, lies in a tile."""
+    x0, y0, x1, y1 = xyxy
+    room = (x1 - x0) / 2
+    return tile[0] <= x0 - room and x1 + room <= tile[2] and tile[1] <= y0 and y1 <= tile[3]
