@@ -26,7 +26,7 @@ from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import corners_of
 from orchestrator.reading.crops import normalize_crops, resize_crop
-from orchestrator.reading.passes import Infer, Reader, Tensors, look_at, read, straighten
+from orchestrator.reading.passes import Infer, Reader, Tensors, read, read_plates, straighten
 from orchestrator.reading.readings import read_lines, with_text
 from orchestrator.settings import Roi, Settings
 
@@ -70,7 +70,7 @@ def recognize(
         return Plates(tuple(_plates(found, origin_xy)))
     wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
     reader = Reader(infer, formats, settings.temperature, reads=wants_text)
-    looks = look_at(view, found.xyxy, reader)
+    looks = read_plates(view, found.xyxy, reader)
     plates = _plates(found, origin_xy, corners_of(looks.frames))
     if not wants_text:
         return Plates(tuple(plates))

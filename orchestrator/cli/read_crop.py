@@ -60,10 +60,10 @@ def read_crop(
     A crop should have 5 to 20 % of the plate's width and height around it at each side.
     """
     with show_errors(verbose=verbose):
-        from orchestrator.cli.recognition.sources import Finder
+        from orchestrator.cli.recognition.sources import PictureFinder
         from orchestrator.client import PlateClient
 
-        finder = Finder(
+        finder = PictureFinder(
             with_crops=True,
             private_addresses=private_addresses,
             tell=partial(typer.echo, err=True),

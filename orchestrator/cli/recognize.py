@@ -205,8 +205,8 @@ def recognize(
 ) -> None:
     with show_errors(verbose=verbose):
         from orchestrator.cli import chosen_server
-        from orchestrator.cli.recognition.job import Asking, Input, Output, recognize_all
-        from orchestrator.cli.recognition.output_pictures import Maker
+        from orchestrator.cli.recognition.job import Input, Output, ServerAccess, recognize_all
+        from orchestrator.cli.recognition.output_pictures import OutputPictures
         from orchestrator.client import PlateClient
         from orchestrator.contract import FORMATS_FILE
 
@@ -229,7 +229,7 @@ def recognize(
             "roi": roi,
         }
         shown_key = key if url else None  # our own server gets no key
-        asked = Asking(
+        asked = ServerAccess(
             reach=partial(chosen_server.reach_server, url, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
             fit=lambda address: (
@@ -241,7 +241,7 @@ def recognize(
             is_cyrillic=cyrillic,
             formats=formats or (weights / FORMATS_FILE if weights and not url else None),
         )
-        maker = Maker(annotate, crops, ".png" if png else ".jpg")
+        maker = OutputPictures(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(
             Input(sources or [], from_file, recursive, private_addresses),
             asked,

@@ -13,15 +13,15 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.cli.standard_streams import say
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.options import Address, GatewayOptions
-from orchestrator.protocol.gateway_events import Event, Moved
-from orchestrator.supervisor.rolling_restart import Tritons
+from orchestrator.protocol.gateway_events import Event, TritonMoved
+from orchestrator.supervisor.rolling_restart import RollingTriton
 from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.system.loopback import reach
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
     from orchestrator.gateway.launcher import Gateway
     from orchestrator.supervisor.options import ServerOptions
-    from orchestrator.supervisor.ports import Listening
+    from orchestrator.supervisor.ports import ListenAddress
 
 STREET = "tests/data/street.jpg"
 """A picture for a first try."""
@@ -40,7 +40,7 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     from orchestrator.cli.workshop import draw_canary
     from orchestrator.supervisor.layout import canary_folder
     from orchestrator.supervisor.local_server import keep_models
-    from orchestrator.supervisor.service_loop import Kept, keep_running
+    from orchestrator.supervisor.service_loop import KeptService, keep_running
     from orchestrator.supervisor.triton_server import Server
 
     keeps_ports = flags is None or bool(options.http_port)  # administrators look for Triton there
@@ -48,24 +48,24 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
     if gateway and options.is_made_here:
         draw_canary(options.weights, options.formats)
     with suppress(KeyboardInterrupt), keep_models(options) as models:  # Ctrl-C stops them
-        front = Front()
-        tritons = Tritons(options, models, front.tell, keeps_ports)
-        kept = [Kept("Triton", tritons.start, tritons.renew, Server.is_worn)]
+        front = RunningGateway()
+        tritons = RollingTriton(options, models, front.tell, keeps_ports)
+        kept = [KeptService("Triton", tritons.start, tritons.renew, Server.is_worn)]
         if gateway:
             if gateway.has_plates:
                 gateway = replace(gateway, canary=_find_canary(canary_folder(models)))
-            kept.append(Kept("the gateway", partial(front.start, gateway)))
+            kept.append(KeptService("the gateway", partial(front.start, gateway)))
         say("starting Triton ...", err=True)
         keep_running(kept, tell=lambda: say(welcome(options, gateway)))
     say("stopped", err=True)
 
 
-class Front:
+class RunningGateway:
     """The running gateway, if there is one."""
 
     def __init__(self) -> None:
         self._gateway: Gateway | None = None
-        self._moved: Moved | None = None
+        self._moved: TritonMoved | None = None
 
     def start(self, options: GatewayOptions) -> Gateway:
         """Start a gateway, or its successor, in front of the Triton that now serves."""
@@ -76,7 +76,7 @@ class Front:
 
     def tell(self, event: Event) -> None:
         """Report an event of Triton to the gateway."""
-        if isinstance(event, Moved):
+        if isinstance(event, TritonMoved):
             self._moved = event
         if self._gateway:
             self._gateway.tell(event)
@@ -136,14 +136,16 @@ def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
         )
 
 
-def _listening(gateway: GatewayOptions) -> Iterator[Listening]:
-    from orchestrator.supervisor.ports import Listening
+def _listening(gateway: GatewayOptions) -> Iterator[ListenAddress]:
+    from orchestrator.supervisor.ports import ListenAddress
 
-    yield Listening("http_port", gateway.http.host, gateway.http.port)
+    yield ListenAddress("http_port", gateway.http.host, gateway.http.port)
     if gateway.grpc:
-        yield Listening("grpc_port", gateway.grpc.host, gateway.grpc.port)
+        yield ListenAddress("grpc_port", gateway.grpc.host, gateway.grpc.port)
     if gateway.metrics:
-        yield Listening("metrics_port", gateway.metrics.host, gateway.metrics.port, "metrics_host")
+        yield ListenAddress(
+            "metrics_port", gateway.metrics.host, gateway.metrics.port, "metrics_host"
+        )
 
 
 def welcome(options: ServerOptions, gateway: GatewayOptions | None) -> str:

@@ -12,13 +12,13 @@ import numpy as np
 
 from orchestrator.client.addresses import make_headers, parse_address
 from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
-from orchestrator.client.base import Caller
+from orchestrator.client.base import BaseClient
 from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
-from orchestrator.client.inference import Call
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture, check_several
-from orchestrator.client.requests import FITTING, PictureResult, Question, fit
+from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
 from orchestrator.contract import Arrays
 from orchestrator.errors import PlateError, RequestError
 from orchestrator.plates import Plate, Plates
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from orchestrator.client.requests import Wanted
+    from orchestrator.client.requests import RequestOptions
 
 AnswerT = TypeVar("AnswerT")
 
 
-class AsyncPlateClient(Caller):
+class AsyncPlateClient(BaseClient):
     """Calls `plate_recognition` from asyncio, over HTTP (by aiohttp) or gRPC.
 
     Example:
@@ -59,14 +59,14 @@ class AsyncPlateClient(Caller):
             check_aiohttp()
 
     async def recognize(
-        self, picture: Picture, *, request_id: str = "", **wanted: Unpack[Wanted]
+        self, picture: Picture, *, request_id: str = "", **wanted: Unpack[RequestOptions]
     ) -> Plates:
         """Find and read every plate of a picture, like `PlateClient.recognize`."""
-        question = Question.of(**wanted)
+        question = PictureRequest.of(**wanted)
         return await self._recognize(question, picture, request_id)
 
     async def _recognize(
-        self, question: Question, picture: Picture, request_id: str = ""
+        self, question: PictureRequest, picture: Picture, request_id: str = ""
     ) -> Plates:
         if isinstance(picture, (bytes, np.ndarray)):  # nothing to read or convert
             call = question.about(picture, request_id)
@@ -79,7 +79,7 @@ class AsyncPlateClient(Caller):
         pictures: Iterable[Picture] | AsyncIterable[Picture],
         *,
         in_flight: int | None = None,
-        **wanted: Unpack[Wanted],
+        **wanted: Unpack[RequestOptions],
     ) -> AsyncGenerator[PictureResult, None]:
         """Find and read the plates of many pictures, like `PlateClient.recognize_many`.
 
@@ -92,7 +92,7 @@ class AsyncPlateClient(Caller):
             in_flight: Calls at once.
             wanted: The parameters of `recognize`, except `request_id`.
         """
-        question = Question.of(**wanted)
+        question = PictureRequest.of(**wanted)
         check_several("pictures", pictures)
         width = None if in_flight is None else check_in_flight(in_flight)
         self._check_open()
@@ -125,12 +125,12 @@ class AsyncPlateClient(Caller):
         async with aclosing(work) as plates:
             return Plates(tuple([plate async for plate in plates]))
 
-    async def _read_crop(self, numbered: tuple[int, Call]) -> Plate:
+    async def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
         number, call = numbered
         with naming_crop(number):
             return await self._infer(call, lambda arrays: read_answer(arrays, call))
 
-    async def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+    async def _infer(self, call: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
         """Send a call, with retries if they may help, and read its answer."""
         with self._tracing(call) as traced:
 

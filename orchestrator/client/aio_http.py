@@ -19,8 +19,8 @@ from orchestrator.client.connections import CONNECTIONS
 from orchestrator.client.inference import (
     CONFIG_PATH,
     READY_PATHS,
-    Call,
-    HttpAnswer,
+    HttpResponse,
+    InferenceRequest,
     read_config,
     read_http,
     write_http,
@@ -60,7 +60,7 @@ class AioHttpTransport:
             trace_configs=[tracing],
         )
 
-    async def infer(self, call: Call, timeout_s: float) -> Arrays:
+    async def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         ends = time.monotonic() + timeout_s
         path, body, headers = write_http(call)
         return read_http(await self._send("POST", path, ends, body, headers), call)
@@ -85,7 +85,7 @@ class AioHttpTransport:
         ends: float,
         body: bytes | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         """Send a request. Retry it once if a reused connection turns out to be closed.
 
         `Connection.getresponse` does the same, and explains the reasons.
@@ -107,7 +107,7 @@ class AioHttpTransport:
         body: bytes | None,
         headers: Mapping[str, str],
         seen: SimpleNamespace,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
@@ -120,7 +120,7 @@ class AioHttpTransport:
             timeout=aiohttp.ClientTimeout(total=left_s, ceil_threshold=left_s),
             trace_request_ctx=seen,
         ) as answer:
-            return HttpAnswer(answer.status, answer.headers, await answer.read())
+            return HttpResponse(answer.status, answer.headers, await answer.read())
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:

@@ -10,7 +10,7 @@ import tritonclient.grpc.aio
 
 from orchestrator.client.addresses import Address, make_headers, parse_address
 from orchestrator.client.forks import FORKS
-from orchestrator.client.inference import Call, reading
+from orchestrator.client.inference import InferenceRequest, reading
 from orchestrator.client.tls import make_credentials
 from orchestrator.client.transport import GRPC_OPTIONS
 from orchestrator.contract import MODEL, Arrays
@@ -20,7 +20,7 @@ from orchestrator.errors import ExtraError
 class AioTransport(Protocol):
     """A transport to one server, for one event loop, with the methods of `Transport`."""
 
-    async def infer(self, call: Call, timeout_s: float) -> Arrays:
+    async def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         """Send a call and return the outputs."""
 
     async def is_ready(self, timeout_s: float) -> bool:
@@ -87,7 +87,7 @@ class AioGrpcTransport:
         )
         self._headers = dict(headers)
 
-    async def infer(self, call: Call, timeout_s: float) -> Arrays:
+    async def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         arguments = call.arguments(tritonclient.grpc)
         headers = {**call.headers, **self._headers}
         with FORKS.calling():

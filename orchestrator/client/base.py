@@ -9,7 +9,7 @@ from dataclasses import replace
 from opentelemetry import propagate, trace
 
 from orchestrator.client.error_mapping import asked_pause_s, translate_errors
-from orchestrator.client.inference import Call
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.parameters import check_timeout
 from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
 from orchestrator.system.retry import Retries
@@ -21,7 +21,7 @@ TRACER = trace.get_tracer("orchestrator")
 """Makes spans if the application has configured OpenTelemetry, and otherwise does nothing."""
 
 
-class Caller:
+class BaseClient:
     """The base class of clients of one server.
 
     Attributes:
@@ -76,7 +76,7 @@ class Caller:
         return min(self._timeout_s, READY_S)
 
     @contextmanager
-    def _tracing(self, call: Call) -> Iterator[Call]:
+    def _tracing(self, call: InferenceRequest) -> Iterator[InferenceRequest]:
         """Make a span of a call. Yield the call with trace headers for the server's spans."""
         with TRACER.start_as_current_span(
             f"infer {call.model}",

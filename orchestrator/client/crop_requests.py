@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from orchestrator.client.inference import Call
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.parameters import Plain
 from orchestrator.client.picture_encoding import Picture, check_several, load_picture
 from orchestrator.contract import CROP, OF_A_READING, PLATE_READER, Arrays, from_arrays
@@ -20,7 +20,7 @@ from orchestrator.settings import Settings
 from orchestrator.system.optional_dependencies import needs_told
 
 
-def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> list[Call]:
+def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> list[InferenceRequest]:
     """Return the calls that read crops.
 
     Args:
@@ -35,11 +35,11 @@ def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> lis
     return [_crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
 
 
-def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> Call:
+def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
     with naming_crop(number), needs_told():
         loaded = load_picture(crop)
         bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
-    return Call(
+    return InferenceRequest(
         model=PLATE_READER,
         inputs={CROP: bgr},
         outputs=OF_A_READING,
@@ -54,7 +54,7 @@ def _unpack(file: bytes) -> Bgr:
     return unpack(file)
 
 
-def read_answer(arrays: Arrays, call: Call) -> Plate:
+def read_answer(arrays: Arrays, call: InferenceRequest) -> Plate:
     """Return the plate of an answer. Its box is the whole crop.
 
     Raises:

@@ -55,7 +55,7 @@ server."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
 
 
-class Refusal(InferenceServerException):  # type: ignore[misc]  # it has no types
+class ErrorResponse(InferenceServerException):  # type: ignore[misc]  # it has no types
     """An error response over HTTP.
 
     Attributes:
@@ -142,7 +142,7 @@ def asked_pause_s(error: PlateError) -> float:
         error: Error that `translate_errors` raised.
     """
     said = error.__cause__
-    if isinstance(said, Refusal):
+    if isinstance(said, ErrorResponse):
         return parse_retry_after(said.retry_after)
     refused = said.__context__ if said else None  # the cause of tritonclient's error
     if not isinstance(refused, grpc.RpcError):

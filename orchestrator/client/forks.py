@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from orchestrator.errors import RequestError
 
 
-class Forks:
+class ForkRecord:
     """A record of running gRPC calls, and of forks during such calls.
 
     gRPC prepares itself for a fork, except while a thread is inside gRPC. The fork then happens
@@ -52,5 +52,5 @@ class Forks:
             )
 
 
-FORKS = Forks()
+FORKS = ForkRecord()
 os.register_at_fork(after_in_child=FORKS.look_back)

@@ -13,7 +13,7 @@ import numpy as np
 import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
-from orchestrator.client.error_mapping import UNREADABLE, Refusal
+from orchestrator.client.error_mapping import UNREADABLE, ErrorResponse
 from orchestrator.contract import ENCODED, MODEL, PICTURE, Array, Arrays
 from orchestrator.imaging.files import Bgr
 
@@ -27,7 +27,7 @@ CONFIG_PATH = f"v2/models/{MODEL}/config"
 
 
 @dataclass(frozen=True)
-class Call:
+class InferenceRequest:
     """One call of a model.
 
     Attributes:
@@ -78,7 +78,7 @@ def to_input(picture: bytes | Bgr) -> Arrays:
 
 
 @dataclass(frozen=True)
-class HttpAnswer:
+class HttpResponse:
     """An HTTP response.
 
     Attributes:
@@ -92,14 +92,14 @@ class HttpAnswer:
     body: bytes
 
 
-def write_http(call: Call) -> tuple[str, bytes, dict[str, str]]:
+def write_http(call: InferenceRequest) -> tuple[str, bytes, dict[str, str]]:
     """Return the path, the body and the headers of a call over HTTP."""
     triton = tritonclient.http
     body, json_size = triton.InferenceServerClient.generate_request_body(**call.arguments(triton))
     return f"v2/models/{call.model}/infer", body, {**call.headers, HEADER: str(json_size)}
 
 
-def read_http(answer: HttpAnswer, call: Call) -> Arrays:
+def read_http(answer: HttpResponse, call: InferenceRequest) -> Arrays:
     """Return the outputs that an answer over HTTP holds.
 
     Raises:
@@ -113,7 +113,7 @@ def read_http(answer: HttpAnswer, call: Call) -> Arrays:
         return call.read(protocol.parse_response_body(body, header_length=length))
 
 
-def read_config(answer: HttpAnswer) -> dict[str, Any]:
+def read_config(answer: HttpResponse) -> dict[str, Any]:
     """Return the model's configuration that an answer over HTTP holds.
 
     Raises:
@@ -124,7 +124,7 @@ def read_config(answer: HttpAnswer) -> dict[str, Any]:
         return dict(json.loads(body))
 
 
-def _accepted(answer: HttpAnswer) -> bytes:
+def _accepted(answer: HttpResponse) -> bytes:
     """Return the body of a successful answer. Raise the error of any other answer."""
     status = answer.status
     if status == 200 and answer.body:
@@ -137,8 +137,8 @@ def _accepted(answer: HttpAnswer) -> bytes:
         message = None
     after = answer.headers.get("Retry-After")
     if isinstance(message, str):
-        raise Refusal(message, str(status), after)
-    raise Refusal(f"HTTP {status}", str(status) if status in ANYBODYS else UNREADABLE, after)
+        raise ErrorResponse(message, str(status), after)
+    raise ErrorResponse(f"HTTP {status}", str(status) if status in ANYBODYS else UNREADABLE, after)
 
 
 @contextmanager

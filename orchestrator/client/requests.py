@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from orchestrator.client.inference import Call, to_input
+from orchestrator.client.inference import InferenceRequest, to_input
 from orchestrator.client.parameters import Plain, make_plain, to_parameters, write_roi
 from orchestrator.client.picture_encoding import Picture, load_picture
 from orchestrator.contract import ALL_OUTPUTS, Arrays, complete, from_arrays
@@ -18,7 +18,7 @@ FITTING = 4
 """Calls at once if the server does not report how many pictures it has in work."""
 
 
-class Wanted(TypedDict, total=False):
+class RequestOptions(TypedDict, total=False):
     """The options of a call, without its picture. `PlateClient.recognize` describes each."""
 
     detection_threshold: float | None
@@ -30,7 +30,7 @@ class Wanted(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Question:
+class PictureRequest:
     """The parameters and outputs of a request about a picture.
 
     Attributes:
@@ -48,22 +48,23 @@ class Question:
         roi: str | Sequence[float] | None = None,
         outputs: Collection[str] = ALL_OUTPUTS,
         **numbers: float | None,
-    ) -> Question:
-        """Check the options of a call, see `Wanted`.
+    ) -> PictureRequest:
+        """Check the options of a call, see `RequestOptions`.
 
         Raises:
             ParameterError: A value cannot be sent.
             TypeError: There is no such option.
         """
-        unknown = sorted(numbers.keys() - Wanted.__annotations__.keys())
+        unknown = sorted(numbers.keys() - RequestOptions.__annotations__.keys())
         if unknown:
             raise TypeError(
-                f"recognize: wanted some of {', '.join(Wanted.__annotations__)}, got {unknown[0]}"
+                f"recognize: wanted some of {', '.join(RequestOptions.__annotations__)}, "
+                f"got {unknown[0]}"
             )
         given = {**numbers, "roi": None if roi is None else write_roi(roi)}
         return cls(to_parameters(given), complete(outputs))
 
-    def about(self, picture: Picture, request_id: str = "") -> Call:
+    def about(self, picture: Picture, request_id: str = "") -> InferenceRequest:
         """Return the call with this request about a picture.
 
         Args:
@@ -74,7 +75,7 @@ class Question:
             PictureError: The value holds no picture.
             ParameterError: The id is not valid.
         """
-        return Call(
+        return InferenceRequest(
             inputs=to_input(load_picture(picture)),
             outputs=self.outputs,
             parameters=self.parameters,

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from orchestrator.client.base import Caller
+from orchestrator.client.base import BaseClient
 from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
 from orchestrator.client.picture_encoding import Picture, check_several
-from orchestrator.client.requests import FITTING, PictureResult, Question, fit
-from orchestrator.client.transport import Call, Transport, connect
+from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
+from orchestrator.client.transport import InferenceRequest, Transport, connect
 from orchestrator.contract import ALL_OUTPUTS, Arrays
 from orchestrator.errors import PlateError
 from orchestrator.plates import Plate, Plates
@@ -24,7 +24,7 @@ from orchestrator.settings import Settings
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from orchestrator.client.requests import Wanted
+    from orchestrator.client.requests import RequestOptions
 
 AnswerT = TypeVar("AnswerT")
 
@@ -38,7 +38,7 @@ class _Process:
     counting: threading.Lock = field(default_factory=threading.Lock)
 
 
-class PlateClient(Caller):
+class PlateClient(BaseClient):
     """Calls `plate_recognition`, over HTTP or gRPC.
 
     Example:
@@ -101,7 +101,7 @@ class PlateClient(Caller):
             ModelError: The server failed.
             ServerError: The server gives no answer in time, or no valid answer.
         """
-        question = Question.of(
+        question = PictureRequest.of(
             detection_threshold=detection_threshold,
             text_threshold=text_threshold,
             max_plates=max_plates,
@@ -116,7 +116,7 @@ class PlateClient(Caller):
         pictures: Iterable[Picture],
         *,
         in_flight: int | None = None,
-        **wanted: Unpack[Wanted],
+        **wanted: Unpack[RequestOptions],
     ) -> Generator[PictureResult, None, None]:
         """Find and read the plates of many pictures, several at once.
 
@@ -138,7 +138,7 @@ class PlateClient(Caller):
             PictureError: `pictures` is a single picture.
             RequestError: The client is closed.
         """
-        question = Question.of(**wanted)
+        question = PictureRequest.of(**wanted)
         check_several("pictures", pictures)
         width = None if in_flight is None else check_in_flight(in_flight)
         self._check_open()
@@ -186,12 +186,12 @@ class PlateClient(Caller):
         width = check_in_flight(in_flight)
         return Plates(tuple(work_in_order(self._read_crop, enumerate(calls), width)))
 
-    def _read_crop(self, numbered: tuple[int, Call]) -> Plate:
+    def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
         number, call = numbered
         with naming_crop(number):
             return self._infer(call, lambda arrays: read_answer(arrays, call))
 
-    def _infer(self, call: Call, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+    def _infer(self, call: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
         """Send a call, with retries if they may help, and read its answer."""
         with self._tracing(call) as traced:
 

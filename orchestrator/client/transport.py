@@ -16,8 +16,8 @@ from orchestrator.client.inference import (
     CONFIG_PATH,
     HEADER,
     READY_PATHS,
-    Call,
-    HttpAnswer,
+    HttpResponse,
+    InferenceRequest,
     read_config,
     read_http,
     reading,
@@ -28,7 +28,7 @@ from orchestrator.client.tls import make_context, make_credentials
 from orchestrator.contract import MODEL, Arrays
 from orchestrator.system.loopback import PAST_PROXY
 
-__all__ = ["HEADER", "Call", "Transport", "connect", "to_input"]
+__all__ = ["HEADER", "InferenceRequest", "Transport", "connect", "to_input"]
 
 GRPC_OPTIONS = [
     ("grpc.max_send_message_length", -1),
@@ -50,7 +50,7 @@ class Transport(Protocol):
     `translate_errors` translates.
     """
 
-    def infer(self, call: Call, timeout_s: float) -> Arrays:
+    def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         """Send a call and return the outputs."""
 
     def is_ready(self, timeout_s: float) -> bool:
@@ -93,7 +93,7 @@ class HttpTransport:
         self._base = address.base
         self._headers = headers
 
-    def infer(self, call: Call, timeout_s: float) -> Arrays:
+    def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         ends = time.monotonic() + timeout_s
         path, body, headers = write_http(call)
         return read_http(self._send("POST", path, ends, body, headers), call)
@@ -115,7 +115,7 @@ class HttpTransport:
         ends: float,
         body: bytes | None = None,
         headers: Mapping[str, str] = NO_HEADERS,
-    ) -> HttpAnswer:
+    ) -> HttpResponse:
         left_s = ends - time.monotonic()
         if left_s <= 0:
             raise TimeoutError("timed out")
@@ -128,7 +128,7 @@ class HttpTransport:
             redirect=False,
             timeout=Timeout(total=left_s),
         )
-        return HttpAnswer(answer.status, answer.headers, answer.data)
+        return HttpResponse(answer.status, answer.headers, answer.data)
 
 
 class GrpcTransport:
@@ -147,7 +147,7 @@ class GrpcTransport:
         )
         self._headers = dict(headers)
 
-    def infer(self, call: Call, timeout_s: float) -> Arrays:
+    def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
         arguments = call.arguments(tritonclient.grpc)
         headers = {**call.headers, **self._headers}
         with FORKS.calling():

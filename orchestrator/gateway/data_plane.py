@@ -16,9 +16,9 @@ from orchestrator.errors import Cancelled, RequestError
 from orchestrator.gateway.errors import (
     ANSWERED,
     Evicted,
-    Full,
     Outcome,
-    TooMany,
+    QuotaExceeded,
+    ServiceFull,
     Unauthenticated,
     outcome_of,
 )
@@ -30,12 +30,12 @@ from orchestrator.gateway.policy.admission import Admission
 from orchestrator.gateway.policy.api_keys import KeyFile, who_calls
 from orchestrator.gateway.policy.clients import Client, client_at
 from orchestrator.gateway.policy.custom_models import check_by_metadata
-from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.policy.slots import Slot
 from orchestrator.gateway.policy.validation import check, check_served
 from orchestrator.gateway.upstream.health import Canary, plate_reading
 from orchestrator.gateway.upstream.triton import Triton
-from orchestrator.protocol.gateway_events import Moved
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.gateway_events import TritonMoved
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.system.canary import read_canary
 
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
@@ -44,7 +44,7 @@ REFRESH_S = 1.0
 PROBES = 100
 """Most connections to the port of metrics and probes. Callers cannot use them up."""
 
-HELD = (Full, TooMany, Unauthenticated)
+HELD = (ServiceFull, QuotaExceeded, Unauthenticated)
 """Refusals that are delayed if there are many."""
 Headers = Sequence[tuple[str, str]]
 
@@ -52,7 +52,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class About:
+class ServerMetadata:
     """The metadata of the gateway itself, not of the Triton behind it."""
 
     name: str
@@ -61,7 +61,7 @@ class About:
 
 
 @dataclass
-class Visit:
+class AdmittedRequest:
     """One admitted call, from its headers to its answer.
 
     Attributes:
@@ -72,8 +72,8 @@ class Visit:
         plates: Number of plates in the answers.
     """
 
-    service: Service
-    place: Place
+    service: DataPlane
+    place: Slot
     model: str = ""
     id: str = ""
     plates: int = 0
@@ -90,7 +90,7 @@ class Visit:
         """Let the block read the call's body, until the call is evicted."""
         return self.service.admission.receive(self.place)
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         """Check a call, wait for a slot, and forward it.
 
         Raises:
@@ -102,14 +102,14 @@ class Visit:
         return answer
 
 
-def count_plates(answer: Answer) -> int:
+def count_plates(answer: InferenceResponse) -> int:
     """Return the number of plates in an answer; 0 for an operator's own model."""
     of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
     is_ours = answer.model in (MODEL, PLATE_READER)
     return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
 
 
-class Service:
+class DataPlane:
     """The data plane behind all protocols. It must be created inside its event loop."""
 
     def __init__(self, options: GatewayOptions) -> None:
@@ -147,7 +147,7 @@ class Service:
     @asynccontextmanager
     async def visit(
         self, front: str, what: str, address: str, headers: Headers
-    ) -> AsyncIterator[Visit]:
+    ) -> AsyncIterator[AdmittedRequest]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
@@ -160,7 +160,7 @@ class Service:
             PlateError: The caller or its call is refused.
         """
         begun = time.monotonic()
-        visit = Visit(self, Place(client_at(address, self.limits)))
+        visit = AdmittedRequest(self, Slot(client_at(address, self.limits)))
         outcome = outcome_of(Cancelled())
         try:
             client = self._who_calls(headers, address)
@@ -190,7 +190,9 @@ class Service:
             logger.error("%s failed", what, exc_info=error)
         return outcome
 
-    def _note(self, front: str, what: str, visit: Visit, outcome: Outcome, seconds: float) -> None:
+    def _note(
+        self, front: str, what: str, visit: AdmittedRequest, outcome: Outcome, seconds: float
+    ) -> None:
         entry = Entry(
             client=visit.place.client.name,
             what=what,
@@ -206,7 +208,7 @@ class Service:
         if not self._audit.write(entry):
             self.metrics.audit_lost.inc()
 
-    async def forward(self, call: Call, place: Place) -> Answer:
+    async def forward(self, call: InferenceRequest, place: Slot) -> InferenceResponse:
         """Wait for a slot, and return Triton's answer to a call.
 
         Raises:
@@ -218,7 +220,7 @@ class Service:
         async with self.admission.turn(place, call.cost):
             return await self.triton.infer(call)
 
-    async def _check(self, call: Call) -> Call:
+    async def _check(self, call: InferenceRequest) -> InferenceRequest:
         self.check_served(call.model, call.version)
         if call.model not in self.options.models:
             return check(call, self.limits)
@@ -232,7 +234,7 @@ class Service:
         """
         check_served(model, version, self.options.served)
 
-    def move(self, addresses: Moved) -> None:
+    def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. The old one answers the calls that it has."""
         task = asyncio.create_task(self.triton.move(addresses))
         self._moves.add(task)
@@ -289,5 +291,5 @@ class Service:
         below = f"/versions/{version}" if version else ""
         return await self.triton.page(f"/v2/models/{model}{below}{page}")
 
-    def server_metadata(self) -> About:
-        return About("plates", metadata.version("orchestrator"), EXTENSIONS)
+    def server_metadata(self) -> ServerMetadata:
+        return ServerMetadata("plates", metadata.version("orchestrator"), EXTENSIONS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orchestrator.errors import Cancelled, Overloaded, PlateError, RequestError, ServerError
 
 
-class Refusal(PlateError):  # noqa: N818 - what the gateway does, not a fault
+class GatewayError(PlateError):
     """The refusal of a call by the gateway.
 
     Attributes:
@@ -24,97 +24,97 @@ class Refusal(PlateError):  # noqa: N818 - what the gateway does, not a fault
         self.retry_after_s = retry_after_s
 
 
-class NotServed(Refusal):
+class NotFound(GatewayError):
     """The path, model or method does not exist, or not for callers."""
 
     status, code, reason = 404, "NOT_FOUND", "not served"
 
 
-class NotAllowed(Refusal):
+class MethodNotAllowed(GatewayError):
     """The path has no such method."""
 
     status, code, reason = 405, "UNIMPLEMENTED", "not served"
 
 
-class Unauthenticated(Refusal):
+class Unauthenticated(GatewayError):
     """The call has no known key."""
 
     status, code, reason = 401, "UNAUTHENTICATED", "key"
 
 
-class KeysUnknown(Refusal):
+class KeysUnavailable(GatewayError):
     """The service cannot read its keys at the moment."""
 
     status, code, reason = 503, "UNAVAILABLE", "no keys"
 
 
-class BadHost(Refusal):
+class BadHost(GatewayError):
     """The request has no host, or several."""
 
     reason = "host"
 
 
-class ForeignHost(Refusal):
+class ForeignHost(GatewayError):
     """The request is for a name that does not belong to this service."""
 
     status, reason = 421, "host"
 
 
-class ForeignOrigin(Refusal):
+class ForeignOrigin(GatewayError):
     """The request comes from a page of another site."""
 
     status, code, reason = 403, "PERMISSION_DENIED", "origin"
 
 
-class TooLarge(Refusal):
+class BodyTooLarge(GatewayError):
     """The body is larger than the limit."""
 
     status, code, reason = 413, "RESOURCE_EXHAUSTED", "size"
 
 
-class TooSlow(Refusal):
+class BodyTimeout(GatewayError):
     """The body did not come in time."""
 
     status, code, reason = 408, "DEADLINE_EXCEEDED", "slow"
 
 
-class LengthRequired(Refusal):
+class LengthRequired(GatewayError):
     """The body's size was not announced."""
 
     status, reason = 411, "encoding"
 
 
-class Unsupported(Refusal):
+class UnsupportedMedia(GatewayError):
     """The body is compressed, or of a type that is not understood."""
 
     status, code, reason = 415, "UNIMPLEMENTED", "encoding"
 
 
-class TooMany(Refusal):
+class QuotaExceeded(GatewayError):
     """The client has used up its quota. Other clients are served."""
 
     status, code, reason = 429, "RESOURCE_EXHAUSTED", "rate"
 
 
-class Harmful(Refusal):
+class HarmfulRequest(GatewayError):
     """The call kills the workers that process it."""
 
     reason = "harmful"
 
 
-class Full(Refusal, Overloaded):
+class ServiceFull(GatewayError, Overloaded):
     """The service has no capacity for calls now."""
 
     status, code, reason = 503, "UNAVAILABLE", "full"
 
 
-class Evicted(Full):
+class Evicted(ServiceFull):
     """A call of better priority evicted this one while it was sending or waiting."""
 
     reason = "evicted"
 
 
-class Late(Refusal):
+class DeadlineExceeded(GatewayError):
     """The answer did not come in time."""
 
     status, code, reason = 504, "DEADLINE_EXCEEDED", "late"
@@ -154,7 +154,7 @@ def outcome_of(error: Exception) -> Outcome:
     """
     said = str(error)
     match error:
-        case Refusal():
+        case GatewayError():
             return Outcome(error.status, error.code, error.reason, said, error.retry_after_s)
         case RequestError():
             return Outcome(400, "INVALID_ARGUMENT", error.reason, said)

@@ -8,15 +8,21 @@ import os
 import stat
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.data_plane import Service
-from orchestrator.protocol.gateway_events import Died, Event, Moved, Renewed, event_from_json
+from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.protocol.gateway_events import (
+    Event,
+    TritonMoved,
+    WorkerDied,
+    WorkersReplaced,
+    event_from_json,
+)
 
 STDIN = 0
 
 logger = logging.getLogger(__name__)
 
 
-async def listen(service: Service, file: int = STDIN) -> None:
+async def listen(service: DataPlane, file: int = STDIN) -> None:
     """Handle events from a pipe until its other end is closed. Other files hold no events."""
     if not stat.S_ISFIFO(os.fstat(file).st_mode):
         return
@@ -32,14 +38,14 @@ async def listen(service: Service, file: int = STDIN) -> None:
                 logger.error("%s", error)
 
 
-async def heed(service: Service, event: Event) -> None:
+async def heed(service: DataPlane, event: Event) -> None:
     """Tell the service about one event."""
     match event:
-        case Moved():
+        case TritonMoved():
             service.move(event)
-        case Died():
+        case WorkerDied():
             service.triton.lose(event)
             if event.is_counted:
                 service.metrics.note_death(event.model, event.how)
-        case Renewed():
+        case WorkersReplaced():
             service.triton.easing.end(event.model)

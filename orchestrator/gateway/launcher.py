@@ -18,8 +18,8 @@ from pathlib import Path
 
 from orchestrator.errors import ServerError
 from orchestrator.gateway.options import Address, GatewayOptions, to_json
-from orchestrator.protocol.gateway_events import Died, Event, event_to_json
-from orchestrator.system.locked_folders import OwnedFolder
+from orchestrator.protocol.gateway_events import Event, WorkerDied, event_to_json
+from orchestrator.system.locked_folders import LockedFolder
 from orchestrator.system.loopback import to_literal
 from orchestrator.system.memory import keep_freed, usable_memory
 from orchestrator.system.subprocesses import (
@@ -125,7 +125,7 @@ class Gateway:
 
     options: GatewayOptions
     workers: list[Worker]
-    counts: OwnedFolder
+    counts: LockedFolder
 
     def tend(self) -> bool:
         """Tell whether all processes run. If not, the gateway must be restarted."""
@@ -153,7 +153,7 @@ class Gateway:
     def tell(self, event: Event) -> None:
         """Send an event to all processes."""
         for place, worker in enumerate(self.workers):
-            told = replace(event, is_counted=not place) if isinstance(event, Died) else event
+            told = replace(event, is_counted=not place) if isinstance(event, WorkerDied) else event
             worker.tell(event_to_json(told))
 
     def _check_running(self) -> None:
@@ -183,7 +183,7 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     Raises:
         ServerError: The gateway cannot be started; the message says why.
     """
-    counts = OwnedFolder.make("gateway-")
+    counts = LockedFolder.make("gateway-")
     gateway = Gateway(options, [], counts)
     try:
         for _ in range(options.processes):
@@ -195,7 +195,7 @@ def start(options: GatewayOptions, command: Sequence[str] = COMMAND) -> Gateway:
     return gateway
 
 
-def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder) -> Worker:
+def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder) -> Worker:
     """Start one process and send it its options.
 
     Raises:
@@ -207,7 +207,7 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: OwnedFolder)
 
 
 def _run(
-    command: Sequence[str], options: GatewayOptions, counts: OwnedFolder
+    command: Sequence[str], options: GatewayOptions, counts: LockedFolder
 ) -> subprocess.Popen[str]:
     shared = {MULTIPROCESS: str(counts.folder)} if options.processes > 1 else {}
     try:

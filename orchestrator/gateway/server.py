@@ -17,7 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.app import make_app, make_metrics_app
 from orchestrator.gateway.http.connections import Connections
@@ -69,7 +69,7 @@ async def serve(options: GatewayOptions) -> None:
     stopped = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
-    service = Service(options)
+    service = DataPlane(options)
     servers = list(_http_servers(service))
     servicer = Servicer(service, service.limits)
     rpc = _grpc_server(servicer, options)
@@ -102,7 +102,7 @@ async def _keep(duty: Awaitable[None], failures: list[Exception], stopped: async
         stopped.set()
 
 
-def _http_servers(service: Service) -> Iterator[tuple[HttpServer, socket.socket]]:
+def _http_servers(service: DataPlane) -> Iterator[tuple[HttpServer, socket.socket]]:
     app, options = make_app(service), service.options
     callers = _http_server(app, service, service.connections, options.certificate)
     yield callers, _listen(options.http, options)
@@ -113,7 +113,7 @@ def _http_servers(service: Service) -> Iterator[tuple[HttpServer, socket.socket]
 
 
 def _http_server(
-    app: ASGIApp, service: Service, connections: Connections, certificate: Path | None
+    app: ASGIApp, service: DataPlane, connections: Connections, certificate: Path | None
 ) -> HttpServer:
     options = service.options
     config = uvicorn.Config(

@@ -7,7 +7,7 @@ import reprlib
 from collections.abc import Collection
 
 from orchestrator.errors import ParameterError, RequestError
-from orchestrator.protocol.inference import Call, Plain
+from orchestrator.protocol.inference import InferenceRequest, Plain
 
 MOST_INPUTS, MOST_OUTPUTS, MOST_PARAMETERS = 8, 32, 32
 MOST_DIMENSIONS = 8
@@ -15,7 +15,7 @@ LONGEST_NAME, LONGEST_ID, LONGEST_TEXT = 64, 256, 1024
 LEAST_INT, MOST_INT = -(2**63), 2**63 - 1
 
 
-def check_bounds(call: Call) -> Call:
+def check_bounds(call: InferenceRequest) -> InferenceRequest:
     """Return a call if its names, counts and texts keep to the bounds for every model.
 
     Raises:

@@ -10,7 +10,7 @@ from orchestrator.system.toml_files import build
 
 
 @dataclass(frozen=True)
-class Moved:
+class TritonMoved:
     """The event that another Triton has taken over. `GatewayOptions` describes the attributes."""
 
     triton_http: str
@@ -19,7 +19,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Died:
+class WorkerDied:
     """The event that a worker of Triton died, or was killed because it hung.
 
     Attributes:
@@ -38,7 +38,7 @@ class Died:
 
 
 @dataclass(frozen=True)
-class Renewed:
+class WorkersReplaced:
     """The event that a model has new workers in place of those that died.
 
     Attributes:
@@ -48,8 +48,12 @@ class Renewed:
     model: str
 
 
-Event = Moved | Died | Renewed
-EVENTS: dict[str, type[Event]] = {"moved": Moved, "died": Died, "renewed": Renewed}
+Event = TritonMoved | WorkerDied | WorkersReplaced
+EVENTS: dict[str, type[Event]] = {
+    "moved": TritonMoved,
+    "died": WorkerDied,
+    "renewed": WorkersReplaced,
+}
 
 
 def event_to_json(event: Event) -> str:

@@ -46,7 +46,7 @@ USUAL_COST = Cost()
 
 
 @dataclass(frozen=True)
-class Call:
+class InferenceRequest:
     """One infer call.
 
     Attributes:
@@ -76,7 +76,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Answer:
+class InferenceResponse:
     """A model's answer to a call.
 
     Attributes:

@@ -18,7 +18,7 @@ from orchestrator.protocol.bounds import (
     MOST_PARAMETERS,
     check_bounds,
 )
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Plain, Tensor
 
 MOST_FIELDS = 2 * MOST_INPUTS + MOST_OUTPUTS + MOST_PARAMETERS + 3
 """Most fields of a message. An input may have a second field for its raw contents. Three fields
@@ -89,7 +89,7 @@ def parse_message(kind: Any, message: bytes) -> Any:
         raise RequestError(f"message: wanted a {kind.DESCRIPTOR.name}, got other bytes") from error
 
 
-def to_call(request: Any, trace: dict[str, str]) -> Call:
+def to_call(request: Any, trace: dict[str, str]) -> InferenceRequest:
     """Return a `ModelInferRequest` as a call.
 
     Raises:
@@ -102,7 +102,7 @@ def to_call(request: Any, trace: dict[str, str]) -> Call:
             f"got {len(raw)}"
         )
     contents = raw or [None] * len(request.inputs)
-    call = Call(
+    call = InferenceRequest(
         model=request.model_name,
         inputs=tuple(
             _to_tensor(one, content) for one, content in zip(request.inputs, contents, strict=True)
@@ -174,7 +174,7 @@ def _from_typed(what: str, given: Any, shape: tuple[int, ...]) -> bytes:
     return pack(what, given.datatype, values)
 
 
-def to_response(answer: Answer) -> Any:
+def to_response(answer: InferenceResponse) -> Any:
     """Return an answer as a `ModelInferResponse` with its outputs as raw contents."""
     return pb.ModelInferResponse(
         model_name=answer.model,

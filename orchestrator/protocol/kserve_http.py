@@ -21,7 +21,7 @@ from orchestrator.errors import ModelError, ParameterError, RequestError
 from orchestrator.protocol import bytes_tensors
 from orchestrator.protocol.arrays import DTYPES, pack
 from orchestrator.protocol.bounds import MOST_DIMENSIONS, check_bounds
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Plain, Tensor
 
 JSON_SIZE = "Inference-Header-Content-Length"
 BINARY_SIZE, BINARY, ALL_BINARY = "binary_data_size", "binary_data", "binary_data_output"
@@ -31,7 +31,7 @@ memory. A picture of 1920x1080 as nested lists has 2.1 million lists."""
 
 
 @dataclass(frozen=True)
-class Request:
+class HttpInferenceRequest:
     """A call, and the form in which its caller wants the outputs.
 
     Attributes:
@@ -40,14 +40,14 @@ class Request:
         is_binary: The same, for outputs that are not named.
     """
 
-    call: Call
+    call: InferenceRequest
     binary: Mapping[str, bool] = field(default_factory=dict)
     is_binary: bool = False
 
 
 def parse(
     model: str, version: str, body: bytes, json_size: int | None, trace: Mapping[str, str]
-) -> Request:
+) -> HttpInferenceRequest:
     """Parse the body of an infer call. Anything unknown in it is an error.
 
     Args:
@@ -67,7 +67,7 @@ def parse(
     outputs = [_output(one) for one in _list("outputs", request.get("outputs", []))]
     parameters = _parameters(request.get("parameters", {}))
     is_binary = _flag(ALL_BINARY, parameters.pop(ALL_BINARY, False))
-    call = Call(
+    call = InferenceRequest(
         model=model,
         inputs=_inputs(request.get("inputs"), body, size),
         outputs=tuple(name for name, _ in outputs),
@@ -77,7 +77,7 @@ def parse(
         trace=dict(trace),
     )
     forms = {name: form for name, form in outputs if form is not None}
-    return Request(check_bounds(call), forms, is_binary)
+    return HttpInferenceRequest(check_bounds(call), forms, is_binary)
 
 
 def _load(body: bytes, size: int) -> Any:
@@ -204,7 +204,9 @@ def _flatten(what: str, shape: tuple[int, ...], data: list[Any]) -> list[Any]:
     return data
 
 
-def render(answer: Answer, request: Request) -> tuple[bytes, dict[str, str]]:
+def render(
+    answer: InferenceResponse, request: HttpInferenceRequest
+) -> tuple[bytes, dict[str, str]]:
     """Return the body and the headers of an answer, with each output in the requested form.
 
     Raises:

@@ -18,7 +18,7 @@ from orchestrator.reading.crops import READER_SIZE_WH, normalize_crops, resize_c
 
 FINEST = 4
 """Most samples of a cut per pixel of the reader's crop, in each direction."""
-LOOK_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
+SECOND_PASS_MARGINS_XY = {1: ((0.03, 0.12), (0.09, 0.28)), 2: ((0.03, 0.04), (0.06, 0.08))}
 """Margins around a plate, by its number of lines; each gives one cut along the frame. Several are
 used because the frame from STN may be inexact."""
 SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
@@ -33,7 +33,7 @@ def frames_of(boxes: Sequence[tuple[int, int, int, int]]) -> Tensor:
     )
 
 
-def frames_round(corners: Tensor) -> Tensor:
+def frames_around(corners: Tensor) -> Tensor:
     """Return the frames [N, 2, 3] that fit corners [N, 4, 2], clockwise from top-left, best."""
     first, second, third, fourth = corners.unbind(1)
     across = (second - first + third - fourth) / 4

@@ -19,7 +19,7 @@ from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
-    LOOK_MARGINS_XY,
+    SECOND_PASS_MARGINS_XY,
     compose,
     cut_frame,
     frames_of,
@@ -39,14 +39,14 @@ It may have an attribute `formats`, as that of `load_networks` has: the plate fo
 weights.
 """
 
-ASLANT_DEG = 8.0
+TILTED_DEG = 8.0
 """Plates with a greater tilt are cut again along their edges."""
-SURE = 0.9
+SECOND_PASS_BELOW = 0.9
 """Plates with a lower score get a second look."""
 MOST_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
-NOTHING = 0.001
+UNREADABLE_BELOW = 0.001
 """Readings with a lower score are no plate, or a plate that no second look makes readable."""
 
 
@@ -68,7 +68,7 @@ class Reader:
 
 
 @dataclass(frozen=True)
-class Looks:
+class PlateReadings:
     """The frames and readings of the N plates of a picture.
 
     Attributes:
@@ -83,7 +83,7 @@ class Looks:
     logits: Tensor
 
 
-class Again(NamedTuple):
+class SecondPass(NamedTuple):
     """Plates to cut again: `flat` ones in one line, `square` ones unfolded from two."""
 
     flat: list[int]
@@ -108,7 +108,7 @@ class Cuts(NamedTuple):
         return flat.unflatten(0, sizes[0]), square.unflatten(0, sizes[1])
 
 
-def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
+def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
     """Look at the plates in boxes, and again at those where it helps.
 
     Args:
@@ -121,9 +121,9 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
             finite.
     """
     boxes = frames_of(crop_boxes(picture, xyxy))
-    frames, logits = _look(crop_plates(picture, xyxy), boxes, reader)
-    first = Looks(frames, _decode(logits, 1, reader), logits)
-    again = choose_again(first, reader)
+    frames, logits = _first_pass(crop_plates(picture, xyxy), boxes, reader)
+    first = PlateReadings(frames, _decode(logits, 1, reader), logits)
+    again = choose_second_pass(first, reader)
     if not any(again):
         return first
     cuts = _plan_cuts(frames, xyxy.cpu(), again)
@@ -132,42 +132,44 @@ def look_at(picture: Tensor, xyxy: Tensor, reader: Reader) -> Looks:
         for lines, of_plates in enumerate(cuts, start=1)
         for frame in of_plates.flatten(0, 1)
     ]
-    frames_again, logits_again = _look(torch.cat(crops), cuts.frames, reader)
+    frames_again, logits_again = _first_pass(torch.cat(crops), cuts.frames, reader)
     joined = replace(first, frames=_join_frames(frames, cuts.by_plate(frames_again)[0], again.flat))
     if not reader.reads:
         return joined
-    return _read_again(joined, cuts.by_plate(logits_again), again, reader)
+    return _join_readings(joined, cuts.by_plate(logits_again), again, reader)
 
 
-def choose_again(looks: Looks, reader: Reader) -> Again:
+def choose_second_pass(looks: PlateReadings, reader: Reader) -> SecondPass:
     """Choose tilted plates, plates with a low score, and those that may have two lines.
 
     An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
-    aslant = (tilts_of(looks.frames) > ASLANT_DEG).tolist()
-    unsure = [NOTHING <= reading.score < SURE for reading in looks.readings] or aslant
+    aslant = (tilts_of(looks.frames) > TILTED_DEG).tolist()
+    unsure = [
+        UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW for reading in looks.readings
+    ] or aslant
     flat = [plate for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
     if not (reader.reads and reader.formats.layouts(2)):
-        return Again(flat, [])
+        return SecondPass(flat, [])
     sizes = sizes_of(looks.frames)
-    return Again(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
+    return SecondPass(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
 
 
-def _plan_cuts(frames: Tensor, xyxy: Tensor, again: Again) -> Cuts:
+def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:
     """Plan cuts of plates along their edges, from the frames [N, 2, 3] that STN found.
 
     STN gets plates of two lines pressed flat, and finds them less exactly than the detector does.
     So these are also cut along the detector's boxes [N, 4].
     """
     flat, square = (
-        [grow_frames(frames[plates], margin_xy) for margin_xy in LOOK_MARGINS_XY[lines]]
+        [grow_frames(frames[plates], margin_xy) for margin_xy in SECOND_PASS_MARGINS_XY[lines]]
         for lines, plates in enumerate(again, start=1)
     )
     boxes = frames_of(xyxy[again.square].tolist())
     return Cuts(torch.stack(flat, dim=1), torch.stack([*square, boxes], dim=1))
 
 
-def _look(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
+def _first_pass(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
     """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
 
     Returns:
@@ -194,13 +196,15 @@ def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
         again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
         flat: Indices of the flat plates.
     """
-    is_aslant = tilts_of(frames[flat]) > ASLANT_DEG
+    is_aslant = tilts_of(frames[flat]) > TILTED_DEG
     joined = frames.clone()
     joined[flat] = torch.where(is_aslant[:, None, None], again.mean(dim=1), frames[flat])
     return joined
 
 
-def _read_again(first: Looks, again: tuple[Tensor, Tensor], chosen: Again, reader: Reader) -> Looks:
+def _join_readings(
+    first: PlateReadings, again: tuple[Tensor, Tensor], chosen: SecondPass, reader: Reader
+) -> PlateReadings:
     """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
     readings, logits = list(first.readings), first.logits.clone()
     of_flat, of_square = again

@@ -18,7 +18,7 @@ short."""
 
 
 @dataclass(frozen=True)
-class Renewal:
+class ModelReloaded:
     """A model got new workers after one died.
 
     Attributes:
@@ -29,7 +29,7 @@ class Renewal:
 
 
 @dataclass(frozen=True)
-class Death:
+class WorkerDeath:
     """A worker that died or was killed because it hung.
 
     Attributes:

@@ -13,7 +13,7 @@ from orchestrator.supervisor.options import ServerOptions, fill_ports
 from orchestrator.supervisor.preflight import check
 from orchestrator.supervisor.runtime import writing
 from orchestrator.supervisor.triton_server import run_server
-from orchestrator.system.locked_folders import OwnedFolder
+from orchestrator.system.locked_folders import LockedFolder
 
 
 def prepare(options: ServerOptions) -> ServerOptions:
@@ -47,7 +47,7 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         yield options.repository
         return
     with writing():
-        owned = OwnedFolder.make("models-")
+        owned = LockedFolder.make("models-")
     try:
         spare, source = owned.folder / "exported", options.source()
         export_networks(source, spare=spare)

@@ -18,7 +18,7 @@ from orchestrator.system.loopback import open_url
 AT_ONCE = 8  # models that are loaded at the same time
 
 
-class Replacing:
+class ModelReload:
     """Loads models again, each at its own pace.
 
     Args:

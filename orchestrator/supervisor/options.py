@@ -14,7 +14,7 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.capacity import Capacity, fitting
 from orchestrator.supervisor.distribution import find_distribution
 from orchestrator.supervisor.export_cache import ModelSource
-from orchestrator.supervisor.ports import Listening, free_ports
+from orchestrator.supervisor.ports import ListenAddress, free_ports
 from orchestrator.supervisor.repository import REPOSITORY, holds_plates, is_laid_out
 from orchestrator.system.loopback import is_own, to_literal
 
@@ -150,12 +150,12 @@ class ServerOptions:
         return {CALLER_HEADER: self.caller_key, CALLER_METADATA: self.caller_key}
 
     @property
-    def listening(self) -> tuple[Listening, ...]:
+    def listening(self) -> tuple[ListenAddress, ...]:
         """The addresses and ports on which the server shall listen."""
         http = "admin_port" if self.caller_key else "http_port"
         names = (http, "grpc_port", "metrics_port")
         return tuple(
-            Listening(name, self.host, getattr(self, port))
+            ListenAddress(name, self.host, getattr(self, port))
             for name, port in zip(names, PORTS, strict=True)
         )
 

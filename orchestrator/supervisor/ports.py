@@ -21,7 +21,7 @@ a connection, even in the seconds until the server listens on its port."""
 
 
 @dataclass(frozen=True)
-class Listening:
+class ListenAddress:
     """An address and port to listen on.
 
     Attributes:
@@ -84,7 +84,7 @@ def address_of(host: str, name: str = "host") -> str:
     return str(found[0][4][0])
 
 
-def check_listening(wanted: Sequence[Listening]) -> None:
+def check_listening(wanted: Sequence[ListenAddress]) -> None:
     """Check that this machine can listen on each of the ports.
 
     Raises:
@@ -102,7 +102,7 @@ def check_listening(wanted: Sequence[Listening]) -> None:
         _check_free(one)
 
 
-def _check_free(wanted: Listening) -> None:
+def _check_free(wanted: ListenAddress) -> None:
     name, host, port = wanted.name, wanted.host, wanted.port
     try:
         _bind(host, port)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
-from orchestrator.protocol.gateway_events import Died, Event, Moved, Renewed
+from orchestrator.protocol.gateway_events import Event, TritonMoved, WorkerDied, WorkersReplaced
 from orchestrator.system.retry import Retries
 
 if TYPE_CHECKING:  # its imports take long, and --help does not need them
-    from orchestrator.supervisor.crash_report import Death, Renewal
+    from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
     from orchestrator.supervisor.options import ServerOptions
     from orchestrator.supervisor.triton_server import Server
 
@@ -24,12 +24,12 @@ AGAIN = Retries(times=3, first_s=1.0, longest_s=5.0)
 logger = logging.getLogger(__name__)
 
 
-class Gone(PlateError):  # noqa: N818 - says what happened, not what failed
+class TritonDied(PlateError):  # noqa: N818 - says what happened, not what failed
     """The serving Triton died, so its successor must not wait for free cores any longer."""
 
 
 @dataclass(frozen=True)
-class Tritons:
+class RollingTriton:
     """A sequence of Tritons with the same models.
 
     Attributes:
@@ -101,13 +101,13 @@ class Tritons:
 
         return start(options, lambda *_: self.models, self._note, meanwhile=meanwhile)
 
-    def _note(self, event: Death | Renewal) -> None:
-        from orchestrator.supervisor.crash_report import Death
+    def _note(self, event: WorkerDeath | ModelReloaded) -> None:
+        from orchestrator.supervisor.crash_report import WorkerDeath
 
-        if isinstance(event, Death):
-            self.tell(Died(event.model, event.how, event.blamed, event.is_last))
+        if isinstance(event, WorkerDeath):
+            self.tell(WorkerDied(event.model, event.how, event.blamed, event.is_last))
         else:
-            self.tell(Renewed(event.model))
+            self.tell(WorkersReplaced(event.model))
 
 
 def _look_after(serving: Server, others: Callable[[], None]) -> None:
@@ -118,13 +118,13 @@ def _look_after(serving: Server, others: Callable[[], None]) -> None:
     """
     others()
     if not serving.tend():
-        raise Gone("the Triton that served died meanwhile")
+        raise TritonDied("the Triton that served died meanwhile")
 
 
 def _note_failed_start(error: PlateError) -> None:
     logger.error("%s; the Triton that runs goes on, and another is tried", error)
 
 
-def moved_to(options: ServerOptions) -> Moved:
+def moved_to(options: ServerOptions) -> TritonMoved:
     """Return the addresses at which a gateway on this machine reaches a server."""
-    return Moved(options.http_url, options.grpc_url, options.metrics_url)
+    return TritonMoved(options.http_url, options.grpc_url, options.metrics_url)

@@ -13,7 +13,7 @@ from pathlib import Path
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError
 from orchestrator.supervisor.shared_memory import Regions, remove_left_regions
-from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
+from orchestrator.system.locked_folders import LockedFolder, remove_left_folders
 
 PLAIN = re.compile(r"[\w ./+-]+", re.ASCII)
 """Paths that need no link: no character in them separates or expands parts of a list of folders."""
@@ -34,7 +34,7 @@ class Runtime:
     """
 
     folder: Path
-    _owned: OwnedFolder = field(repr=False)
+    _owned: LockedFolder = field(repr=False)
     _regions: Regions = field(repr=False)
 
     @classmethod
@@ -45,7 +45,7 @@ class Runtime:
             ServerError: There is no space for it.
         """
         with writing():
-            owned = OwnedFolder.make()
+            owned = LockedFolder.make()
             try:
                 regions = Regions.make()
             except BaseException:

@@ -32,7 +32,7 @@ LONGEST = 240  # characters of a reason
 logger = logging.getLogger(__name__)
 
 
-class Log:
+class ServerLog:
     """The last lines that a server and its workers wrote."""
 
     def __init__(self) -> None:

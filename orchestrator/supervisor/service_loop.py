@@ -42,7 +42,7 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptService:
     """A service to keep running, and how to start it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Kept:
     is_worn: Callable[[Any], bool] = lambda _service: False
 
 
-def keep_running(kept: Sequence[Kept], tell: Callable[[], None] = lambda: None) -> None:
+def keep_running(kept: Sequence[KeptService], tell: Callable[[], None] = lambda: None) -> None:
     """Start services and restart each one that dies, until interrupted; the others are not touched.
 
     An unexpected error of one service is logged, and only that service is restarted after a pause.
@@ -131,7 +131,7 @@ def _tend(everybody: Sequence[_Watched]) -> None:
 class _Watched:
     """A service that is kept running."""
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, kept: KeptService) -> None:
         self._kept = kept
         self._service: Service | None = None  # None before its start, and while its start fails
         self._pause = Backoff(*PAUSES_S)

@@ -16,19 +16,19 @@ from pathlib import Path
 from orchestrator.errors import ServerError
 from orchestrator.supervisor.command import command, environment
 from orchestrator.supervisor.cpu_priority import begin_slowly, hurry
-from orchestrator.supervisor.crash_report import Death, Renewal
+from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
 from orchestrator.supervisor.distribution import find_distribution, lay_out_backends
 from orchestrator.supervisor.hidden_key import hide
 from orchestrator.supervisor.layout import lay_out
-from orchestrator.supervisor.model_reload import Replacing
+from orchestrator.supervisor.model_reload import ModelReload
 from orchestrator.supervisor.models import list_models
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.preflight import check
 from orchestrator.supervisor.readiness import is_ready
 from orchestrator.supervisor.repository import MODELS, check_models, holds_plates
 from orchestrator.supervisor.runtime import Runtime, writing
-from orchestrator.supervisor.server_log import Log
-from orchestrator.supervisor.worker_monitor import Care
+from orchestrator.supervisor.server_log import ServerLog
+from orchestrator.supervisor.worker_monitor import WorkerMonitor
 from orchestrator.supervisor.workers import Workers, manner
 from orchestrator.system.oom_score import raise_score
 from orchestrator.system.subprocesses import begin_child, ignore_stops, reap_group
@@ -45,12 +45,12 @@ LIST_EVERY_S = 0.5
 """Longest age of the list of workers. A serving server gets new workers only to replace lost
 ones."""
 
-Tell = Callable[[Death | Renewal], None]
+Tell = Callable[[WorkerDeath | ModelReloaded], None]
 
 logger = logging.getLogger(__name__)
 
 
-def ignore(_event: Death | Renewal) -> None:
+def ignore(_event: WorkerDeath | ModelReloaded) -> None:
     """Ignore the event; it is in the log already."""
 
 
@@ -74,13 +74,13 @@ class Server:
     models: tuple[str, ...] = MODELS
     ours: Path | None = None
     tell: Tell = ignore
-    log: Log = field(default_factory=Log)
+    log: ServerLog = field(default_factory=ServerLog)
 
     def __post_init__(self) -> None:
         self._workers = Workers(self.process.pid)
-        self._care = Care(
+        self._care = WorkerMonitor(
             self._workers,
-            Replacing(self.options, self.ours),
+            ModelReload(self.options, self.ours),
             prefix=self.runtime.heartbeats,
             log=self.log,
             tell=self.tell,

@@ -32,7 +32,7 @@ class _Step:
     seconds: float = 0.0
 
 
-class Hangs:
+class Watchdog:
     """Compares the heartbeats of workers with the clock, from check to check.
 
     Args:

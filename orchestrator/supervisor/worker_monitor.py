@@ -11,10 +11,10 @@ from contextlib import suppress
 from functools import partial
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.crash_report import Death, Renewal
-from orchestrator.supervisor.model_reload import Replacing
-from orchestrator.supervisor.server_log import Log
-from orchestrator.supervisor.watchdog import Hangs
+from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
+from orchestrator.supervisor.model_reload import ModelReload
+from orchestrator.supervisor.server_log import ServerLog
+from orchestrator.supervisor.watchdog import Watchdog
 from orchestrator.supervisor.workers import SERVER, Worker, Workers
 from orchestrator.system.heartbeat import ASK, Beat, State, is_told, read, read_stack
 
@@ -30,7 +30,7 @@ its model in Triton, and in shared memory, until Triton ends."""
 logger = logging.getLogger(__name__)
 
 
-class Care:
+class WorkerMonitor:
     """The watchdog of one server.
 
     Args:
@@ -45,15 +45,15 @@ class Care:
     def __init__(
         self,
         workers: Workers,
-        replacing: Replacing,
+        replacing: ModelReload,
         *,
         prefix: str,
-        log: Log,
-        tell: Callable[[Death | Renewal], None],
+        log: ServerLog,
+        tell: Callable[[WorkerDeath | ModelReloaded], None],
     ) -> None:
         self._workers, self._replacing, self._prefix = workers, replacing, prefix
         self._log, self._tell = log, tell
-        self._hangs = Hangs(partial(read, prefix), time.monotonic)
+        self._hangs = Watchdog(partial(read, prefix), time.monotonic)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
         self._again: set[str] = set()  # models that lost a new worker in the meantime
         self._retired: dict[int, float] = {}  # replaced workers; each idle since when
@@ -102,7 +102,7 @@ class Care:
             time.sleep(ANSWER_S)
         stack, lines = read_stack(self._prefix, worker.pid), self._log.theirs()
         is_last = not self._is_served(worker.model)
-        death = Death(worker.model, worker.pid, how, beat, stack, lines, is_last)
+        death = WorkerDeath(worker.model, worker.pid, how, beat, stack, lines, is_last)
         logger.error("%s", death.to_json())
         self._tell(death)
         self._deaths += 1
@@ -132,7 +132,7 @@ class Care:
                 self._again.remove(model)
                 self._replace(model)
             else:
-                self._tell(Renewal(model))
+                self._tell(ModelReloaded(model))
 
     def _end_retired(self) -> None:
         here = [worker for worker in self._workers.alive() if worker.pid in self._retired]

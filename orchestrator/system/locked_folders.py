@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class OwnedFolder:
+class LockedFolder:
     """A folder in TMPDIR. Its maker removes it with `remove`, or else the next service does.
 
     The folder itself is locked, so that programs that clean up /tmp leave it alone, too;
@@ -45,7 +45,7 @@ class OwnedFolder:
     _held: ExitStack = field(repr=False)
 
     @classmethod
-    def make(cls, kind: str = "") -> OwnedFolder:
+    def make(cls, kind: str = "") -> LockedFolder:
         """Make the folder; its name begins with `plates-` and its kind.
 
         Raises:

@@ -23,7 +23,7 @@ no memory. Another server, or this one a moment later, would have answered. Only
 called model's error arrives here: Triton 2.51 calls every one internal."""
 
 
-class Served(Protocol):
+class CalledModel(Protocol):
     """A Triton model from its caller's view: an entry of the registry, or any other model."""
 
     @property
@@ -36,7 +36,7 @@ class Served(Protocol):
 
 
 @dataclass(frozen=True)
-class Callee:
+class OtherModel:
     """A model that can be called, but is none of our networks."""
 
     outputs: tuple[str, ...]
@@ -69,7 +69,7 @@ def to_triton(name: str, tensor: Tensor) -> Any:
 
 
 def infer_for(
-    request: Any, models: Mapping[str, Served] = NETWORKS, heartbeat: Heartbeat | None = None
+    request: Any, models: Mapping[str, CalledModel] = NETWORKS, heartbeat: Heartbeat | None = None
 ) -> Infer:
     """Return an `Infer` that calls other models for one request.
 
@@ -102,7 +102,7 @@ def infer_for(
     return infer
 
 
-def infer_async_for(request: Any, models: Mapping[str, Served]) -> InferAsync:
+def infer_async_for(request: Any, models: Mapping[str, CalledModel]) -> InferAsync:
     """Return an `infer_for` for an `async def execute`, with any number of calls at once.
 
     Such requests are long, so each call first checks that the client still waits.
@@ -136,7 +136,7 @@ def _outputs_of(model: str, answer: Any) -> dict[str, Any]:
 def _child(
     request: Any,
     name: str,
-    model: Served,
+    model: CalledModel,
     tensors: Tensors,
     parameters: Parameters | None = None,
 ) -> Any:
@@ -160,7 +160,7 @@ def _sendable(parameters: Parameters) -> dict[str, str | int | bool]:
     }
 
 
-def _memory(model: Served) -> dict[str, Any]:
+def _memory(model: CalledModel) -> dict[str, Any]:
     """Return where the outputs shall be; without this they stay where the model leaves them."""
     if not model.answers_on_cpu:
         return {}

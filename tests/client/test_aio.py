@@ -16,7 +16,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
-from orchestrator.client.requests import Wanted
+from orchestrator.client.requests import RequestOptions
 from orchestrator.errors import (
     ExtraError,
     Overloaded,
@@ -79,7 +79,7 @@ def test_it_takes_what_the_other_client_takes() -> None:
     assert ours == theirs
     assert inspect.signature(AsyncPlateClient) == inspect.signature(PlateClient)
     taken = inspect.signature(PlateClient.recognize).parameters.keys()
-    assert taken - {"self", "picture", "request_id"} == Wanted.__annotations__.keys()
+    assert taken - {"self", "picture", "request_id"} == RequestOptions.__annotations__.keys()
 
 
 @pytest.mark.parametrize("picture", [PICTURE, LARGE], ids=["file", "array"])

@@ -1,11 +1,11 @@
 import pytest
 
-from orchestrator.client.forks import Forks
+from orchestrator.client.forks import ForkRecord
 from orchestrator.errors import RequestError
 
 
 def test_a_fork_between_calls_leaves_grpc_working() -> None:
-    forks = Forks()
+    forks = ForkRecord()
     with forks.calling():
         pass
     forks.look_back()
@@ -13,7 +13,7 @@ def test_a_fork_between_calls_leaves_grpc_working() -> None:
 
 
 def test_a_fork_during_a_call_ends_grpc_for_the_child_and_its_children() -> None:
-    forks = Forks()
+    forks = ForkRecord()
     with forks.calling():
         forks.look_back()
     forks.look_back()
@@ -22,7 +22,7 @@ def test_a_fork_during_a_call_ends_grpc_for_the_child_and_its_children() -> None
 
 
 def test_a_call_that_failed_is_over() -> None:
-    forks = Forks()
+    forks = ForkRecord()
     with pytest.raises(ValueError, match="failed"), forks.calling():
         raise ValueError("failed")
     forks.look_back()

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 
 from orchestrator.detection.letterbox import letterbox
 from orchestrator.errors import PictureError, RequestError
-from orchestrator.gateway.errors import Refusal
+from orchestrator.gateway.errors import GatewayError
 from orchestrator.gateway.grpc.server import SERVICE, Servicer
 from orchestrator.gateway.http import kserve_routes, rest_routes
 from orchestrator.gateway.options import GatewayOptions, Limits
@@ -25,7 +25,7 @@ from orchestrator.gateway.policy.validation import check, check_served
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.reading.crops import crop_plates
 from tests.gateway.http.rest_fakes import PLATE, answer_with
 
@@ -83,7 +83,7 @@ class Service:
     def check_served(self, model: str, version: str) -> None:
         check_served(model, version, GatewayOptions().served)
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         self.check_served(call.model, call.version)
         return answer_with(check(call, self.limits), [PLATE])
 
@@ -192,7 +192,7 @@ def _judge(status: int, told: bytes) -> str:
 
 def _check_error() -> None:
     error = SERVICE_OF_ALL.error
-    if error is not None and not isinstance(error, (RequestError, Refusal)):
+    if error is not None and not isinstance(error, (RequestError, GatewayError)):
         raise Fault(f"fault: {error!r:.300}") from error
 
 

@@ -8,7 +8,7 @@ import tracemalloc
 import pytest
 
 from orchestrator.errors import ModelError
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from tests.fuzzing.doors import (
     LIMITS,
     SERVICE_OF_ALL,
@@ -100,7 +100,7 @@ def test_a_size_of_json_that_lies_starts_no_process() -> None:
 def test_a_door_tells_of_what_is_neither_answer_nor_refusal(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def infer(call: Call) -> Answer:
+    async def infer(call: InferenceRequest) -> InferenceResponse:
         raise ModelError("broken")
 
     monkeypatch.setattr(SERVICE_OF_ALL, "infer", infer)

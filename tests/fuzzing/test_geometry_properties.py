@@ -15,7 +15,7 @@ from orchestrator.detection.tiles import TILE_WH, tiles_around
 from orchestrator.errors import ModelError
 from orchestrator.pipeline import recognize
 from orchestrator.plates import Plates
-from orchestrator.reading.affine_crops import corners_of, cut_frame, frames_of, frames_round
+from orchestrator.reading.affine_crops import corners_of, cut_frame, frames_around, frames_of
 from orchestrator.reading.crops import crop_boxes, crop_plates
 from tests.fuzzing.profiles import brief, quick
 from tests.scripted_networks import IDENTITY, ScriptedInfer, picture, rows
@@ -134,7 +134,7 @@ class TestFrames:
     @given(st.lists(st.tuples(*[COORDINATES] * 6), max_size=4))
     def test_frames_come_back_from_their_corners(self, numbers) -> None:
         frames = torch.tensor(numbers, dtype=torch.float32).reshape(-1, 2, 3)
-        assert torch.allclose(frames_round(corners_of(frames)), frames, atol=1e-3)
+        assert torch.allclose(frames_around(corners_of(frames)), frames, atol=1e-3)
 
     @quick
     @given(st.tuples(*[st.integers(-9999, 9999)] * 4))

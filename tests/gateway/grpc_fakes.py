@@ -14,11 +14,11 @@ from tritonclient.grpc import InferInput
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.aio import InferenceServerClient
 
-from orchestrator.gateway.errors import NotServed
+from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.options import Limits
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.system.loopback import PAST_PROXY
 from tests.gateway.loops import run
@@ -38,7 +38,7 @@ class FakeService:
     error: Exception | None = None
     free: asyncio.Event | None = None
     visits: list[Any] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[InferenceRequest] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     seen: asyncio.Queue = field(default_factory=asyncio.Queue)
 
@@ -60,14 +60,14 @@ class FakeService:
     def receive(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         self.calls.append(call)
         self.seen.put_nowait("call")
         if self.free:
             await self.free.wait()
         if self.error:
             raise self.error
-        return Answer(call.model, "1", call.id, (TEXTS,))
+        return InferenceResponse(call.model, "1", call.id, (TEXTS,))
 
     async def is_live(self) -> bool:
         return True
@@ -77,7 +77,7 @@ class FakeService:
 
     async def is_model_ready(self, model: str, version: str) -> bool:
         if model != MODEL:
-            raise NotServed(f"model: wanted {MODEL}, got {model}")
+            raise NotFound(f"model: wanted {MODEL}, got {model}")
         return version == "1"
 
     async def metadata_of(self, model: str, version: str) -> Any:

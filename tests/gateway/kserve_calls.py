@@ -8,7 +8,7 @@ from tritonclient.http import (
     InferInput,
 )
 
-from orchestrator.protocol.kserve_http import Request, parse
+from orchestrator.protocol.kserve_http import HttpInferenceRequest, parse
 
 MODEL = "plate_recognition"
 PICTURE = np.arange(18, dtype=np.uint8).reshape(2, 3, 3)
@@ -22,13 +22,13 @@ def sent(array: np.ndarray, name: str, binary: bool = True) -> InferInput:
     return tensor.set_data_from_numpy(array, binary_data=binary)
 
 
-def understood(*inputs: InferInput, **arguments) -> Request:
+def understood(*inputs: InferInput, **arguments) -> HttpInferenceRequest:
     """Return the parsed request of a call that tritonclient makes."""
     body, json_size = InferenceServerClient.generate_request_body(list(inputs), **arguments)
     return parse(MODEL, "", body, json_size, {})
 
 
-def parsed(**members: object) -> Request:
+def parsed(**members: object) -> HttpInferenceRequest:
     """Return the parsed request of a call in JSON."""
     return parse(MODEL, "", json.dumps(members).encode(), None, {})
 

@@ -8,8 +8,8 @@ from typing import Any
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import USUAL, Client
-from orchestrator.gateway.policy.rate_limit import Rates
-from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.policy.rate_limit import RateLimit
+from orchestrator.gateway.policy.slots import Slot
 from orchestrator.protocol.inference import USUAL_COST, Cost
 
 NOTHING = Counts(inside=0, waiting=0, in_work=0, held=0, bytes=0)
@@ -27,7 +27,7 @@ class Clock:
 
 
 @contextmanager
-def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Place]:
+def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
     """Come in with a body."""
     with admitting.enter(caller) as place:
         admitting.reserve(place, size)
@@ -86,7 +86,7 @@ def enter_often(admitting: Admission, caller: Client, times: int) -> None:
             pass
 
 
-def take_each_second(rates: Rates, clients: int) -> None:
+def take_each_second(rates: RateLimit, clients: int) -> None:
     for number in range(clients):
         rates.take(client(str(number), rate=1.0), float(number))
 

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.gateway.data_plane import count_plates
-from orchestrator.protocol.inference import Answer, Tensor
+from orchestrator.protocol.inference import InferenceResponse, Tensor
 
 STAGES = Tensor("stage_seconds", "FP32", (7,), bytes(28))
 TEXTS = Tensor("texts", "BYTES", (2, 1), b"")
@@ -23,4 +23,4 @@ TEXTS = Tensor("texts", "BYTES", (2, 1), b"")
 def test_plates_are_counted_by_their_rows(
     model: str, outputs: tuple[Tensor, ...], count: int
 ) -> None:
-    assert count_plates(Answer(model, "1", "7", outputs)) == count
+    assert count_plates(InferenceResponse(model, "1", "7", outputs)) == count

@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.ipc import listen
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.protocol.gateway_events import (
-    Died,
     Event,
-    Moved,
-    Renewed,
+    TritonMoved,
+    WorkerDied,
+    WorkersReplaced,
     event_from_json,
     event_to_json,
 )
 
-DIED = Died("stn", "SIGSEGV", ("gate-7#1-2",), is_last=True)
-RENEWED = Renewed("stn")
-MOVED = Moved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
+DIED = WorkerDied("stn", "SIGSEGV", ("gate-7#1-2",), is_last=True)
+RENEWED = WorkersReplaced("stn")
+MOVED = TritonMoved("127.0.0.1:1", "127.0.0.1:2", "http://127.0.0.1:3/metrics")
 
 
 @pytest.mark.parametrize("event", [DIED, RENEWED, MOVED])
@@ -35,14 +35,14 @@ def test_what_is_no_event_is_refused(text: str) -> None:
         event_from_json(text)
 
 
-def hear(*lines: str, calls: int = 1, processes: int = 1) -> Service:
+def hear(*lines: str, calls: int = 1, processes: int = 1) -> DataPlane:
     """Return a service that was told some lines over a pipe, which is closed then."""
     options = GatewayOptions(
         limits=Limits(calls=calls), processes=processes, audit=Path(os.devnull)
     )
 
-    async def story() -> Service:
-        service = Service(options)
+    async def story() -> DataPlane:
+        service = DataPlane(options)
         reading, writing = os.pipe()
         os.write(writing, "".join(f"{line}\n" for line in lines).encode())
         os.close(writing)
@@ -56,12 +56,12 @@ def hear(*lines: str, calls: int = 1, processes: int = 1) -> Service:
 
 
 def test_a_death_is_counted_once_for_all_processes() -> None:
-    page = hear(event_to_json(DIED), event_to_json(Died("stn", "SIGSEGV", is_counted=False)))
+    page = hear(event_to_json(DIED), event_to_json(WorkerDied("stn", "SIGSEGV", is_counted=False)))
     told = b'plates_gateway_worker_deaths_total{how="SIGSEGV",model="stn"} 1.0'
     assert told in page.metrics.render()
 
 
-async def waits_for_another(service: Service) -> bool:
+async def waits_for_another(service: DataPlane) -> bool:
     """Tell whether a call is not sent while another is with Triton."""
     async with service.triton.easing.turn():
         second = service.triton.easing.turn()
@@ -78,7 +78,7 @@ async def waits_for_another(service: Service) -> bool:
     [
         pytest.param([], True, id="dead"),
         pytest.param([RENEWED], False, id="renewed"),
-        pytest.param([Renewed("yolo")], True, id="another one renewed"),
+        pytest.param([WorkersReplaced("yolo")], True, id="another one renewed"),
         pytest.param([MOVED], False, id="another Triton"),
     ],
 )
@@ -94,12 +94,12 @@ def test_calls_are_held_back_from_a_death_until_there_is_another_worker(
     [pytest.param(1, False, id="four of one"), pytest.param(4, True, id="one of each of four")],
 )
 def test_processes_share_the_calls_that_are_not_held_back(processes: int, is_one: bool) -> None:
-    service = hear(event_to_json(Died("stn", "SIGSEGV")), calls=16, processes=processes)
+    service = hear(event_to_json(WorkerDied("stn", "SIGSEGV")), calls=16, processes=processes)
     assert asyncio.run(waits_for_another(service)) is is_one
 
 
 def test_how_long_a_worker_hung_is_no_label() -> None:
-    page = hear(event_to_json(Died("stn", "hung for 2.6 s"))).metrics.render()
+    page = hear(event_to_json(WorkerDied("stn", "hung for 2.6 s"))).metrics.render()
     assert b'plates_gateway_worker_deaths_total{how="hung",model="stn"} 1.0' in page
 
 

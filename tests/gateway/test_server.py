@@ -17,7 +17,7 @@ from orchestrator.gateway.options import Address, GatewayOptions, Limits, to_jso
 from orchestrator.gateway.server import serve
 from orchestrator.gateway.upstream.health import Canary
 from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.service_loop import Kept, keep_running
+from orchestrator.supervisor.service_loop import KeptService, keep_running
 from tests.gateway.conftest import Running, Start
 from tests.gateway.loops import run
 from tests.waiting import until
@@ -108,7 +108,7 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("the gateway", begin)], tell=order.touch)
+        keep_running([KeptService("the gateway", begin)], tell=order.touch)
     (dead,), (second,) = (gateway.workers for gateway in gateways)
     assert dead.process.returncode == 1
     assert dead.reason() == "a task in the background failed: ValueError('not a number')"

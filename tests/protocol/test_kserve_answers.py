@@ -10,25 +10,29 @@ from tritonclient.http import (
 
 from orchestrator.errors import ModelError
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import Answer, Call, Tensor
-from orchestrator.protocol.kserve_http import JSON_SIZE, Request, error_body, render
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from orchestrator.protocol.kserve_http import JSON_SIZE, HttpInferenceRequest, error_body, render
 from tests.gateway.kserve_calls import MODEL
 
 TEXTS = Tensor("texts", "BYTES", (2, 1), encode([b"A001AA77", b""]))
 BOXES = Tensor("coordinates", "FP32", (2, 4), np.arange(8, dtype="<f4").tobytes())
 SCORES = Tensor("text_scores", "FP32", (2, 1), np.array([0.1, 1 / 3], "<f4").tobytes())
-CALL = Call(MODEL, ())
+CALL = InferenceRequest(MODEL, ())
 
 
-def answered(request: Request, *outputs: Tensor, id: str = "") -> tuple[InferResult, dict]:
+def answered(
+    request: HttpInferenceRequest, *outputs: Tensor, id: str = ""
+) -> tuple[InferResult, dict]:
     """Return the result that tritonclient reads from an answer, and the answer's headers."""
-    body, headers = render(Answer(MODEL, "1", id, outputs), request)
+    body, headers = render(InferenceResponse(MODEL, "1", id, outputs), request)
     return InferResult.from_response_body(body, header_length=headers.get(JSON_SIZE)), headers
 
 
 class TestAnswer:
     def test_json_alone(self) -> None:
-        body, headers = render(Answer(MODEL, "1", "7", (TEXTS,)), Request(CALL))
+        body, headers = render(
+            InferenceResponse(MODEL, "1", "7", (TEXTS,)), HttpInferenceRequest(CALL)
+        )
         assert headers == {"Content-Type": "application/json"}
         assert json.loads(body) == {
             "model_name": MODEL,
@@ -40,7 +44,7 @@ class TestAnswer:
         }
 
     def test_a_call_without_an_id_is_answered_without(self) -> None:
-        body, _ = render(Answer(MODEL, "1", "", ()), Request(CALL))
+        body, _ = render(InferenceResponse(MODEL, "1", "", ()), HttpInferenceRequest(CALL))
         assert json.loads(body) == {"model_name": MODEL, "model_version": "1", "outputs": []}
 
     @pytest.mark.parametrize(
@@ -51,7 +55,9 @@ class TestAnswer:
         ],
     )
     def test_tritonclient_reads_it(self, binary: bool, kind: str, texts: list) -> None:
-        result, headers = answered(Request(CALL, {}, binary), BOXES, TEXTS, SCORES, id="9")
+        result, headers = answered(
+            HttpInferenceRequest(CALL, {}, binary), BOXES, TEXTS, SCORES, id="9"
+        )
         assert result.get_response()["id"] == "9"
         assert np.array_equal(result.as_numpy("coordinates"), np.arange(8).reshape(2, 4))
         assert result.as_numpy("text_scores").tobytes() == SCORES.data
@@ -61,7 +67,7 @@ class TestAnswer:
     @pytest.mark.parametrize("binary", [True, False])
     def test_no_plates(self, binary: bool) -> None:
         result, _ = answered(
-            Request(CALL, {}, binary),
+            HttpInferenceRequest(CALL, {}, binary),
             Tensor("texts", "BYTES", (0, 1), b""),
             Tensor("coordinates", "FP32", (0, 4), b""),
         )
@@ -69,14 +75,14 @@ class TestAnswer:
         assert result.as_numpy("coordinates").shape == (0, 4)
 
     def test_each_output_in_its_form(self) -> None:
-        result, headers = answered(Request(CALL, {"texts": False}, True), TEXTS, BOXES)
+        result, headers = answered(HttpInferenceRequest(CALL, {"texts": False}, True), TEXTS, BOXES)
         assert result.get_output("texts")["data"] == ["A001AA77", ""]
         assert result.get_output("coordinates")["parameters"] == {"binary_data_size": 32}
         assert np.array_equal(result.as_numpy("coordinates"), np.arange(8).reshape(2, 4))
         assert headers["Content-Type"] == "application/octet-stream"
 
     def test_numbers_are_as_short_as_they_can_be(self) -> None:
-        body, _ = render(Answer(MODEL, "1", "", (SCORES,)), Request(CALL))
+        body, _ = render(InferenceResponse(MODEL, "1", "", (SCORES,)), HttpInferenceRequest(CALL))
         assert b'"data":[0.1,0.33333334]' in body
 
     @pytest.mark.parametrize(
@@ -91,7 +97,7 @@ class TestAnswer:
     )
     def test_a_wrong_output_is_the_models_fault(self, output: Tensor, message: str) -> None:
         with pytest.raises(ModelError, match=message):
-            render(Answer(MODEL, "1", "", (output,)), Request(CALL))
+            render(InferenceResponse(MODEL, "1", "", (output,)), HttpInferenceRequest(CALL))
 
 
 def test_an_error_is_what_tritonclient_looks_for() -> None:

@@ -5,7 +5,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from orchestrator.protocol.kserve_grpc import parse_request, to_call, to_response
 
 MODEL = "plate_recognition"
@@ -38,7 +38,7 @@ class TestCall:
     def test_raw_contents_are_the_inputs(self) -> None:
         inputs = [tensor(), Input(name="b", datatype="BYTES", shape=[1])]
         call = to_call(request(inputs=inputs, raw_input_contents=[b"123456", b"78"]), {})
-        assert call == Call(
+        assert call == InferenceRequest(
             MODEL,
             (Tensor("input__0", "UINT8", (1, 2, 3), b"123456"), Tensor("b", "BYTES", (1,), b"78")),
         )
@@ -155,7 +155,7 @@ def test_tritonclient_reads_an_answer() -> None:
         Tensor("texts", "BYTES", (2, 1), encode([b"A001AA77", b""])),
         Tensor("corners", "FP32", (0, 4, 2), b""),
     )
-    response = to_response(Answer(MODEL, "1", "7", outputs))
+    response = to_response(InferenceResponse(MODEL, "1", "7", outputs))
     assert (response.model_name, response.model_version, response.id) == (MODEL, "1", "7")
     result = InferResult(response)
     assert np.array_equal(result.as_numpy("coordinates"), boxes)

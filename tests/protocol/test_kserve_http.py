@@ -12,7 +12,7 @@ from tritonclient.http import (
 
 from orchestrator.errors import RequestError
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 from orchestrator.protocol.kserve_http import JSON_SIZE, parse
 from tests.gateway.kserve_calls import FILE, MODEL, PICTURE, TEXT, parsed, sent, tensor, understood
 
@@ -21,7 +21,9 @@ class TestWhatTritonclientSends:
     @pytest.mark.parametrize("binary", [True, False])
     def test_a_picture(self, binary: bool) -> None:
         call = understood(sent(PICTURE, "input__0", binary)).call
-        assert call == Call(MODEL, (Tensor("input__0", "UINT8", (2, 3, 3), bytes(range(18))),))
+        assert call == InferenceRequest(
+            MODEL, (Tensor("input__0", "UINT8", (2, 3, 3), bytes(range(18))),)
+        )
 
     def test_a_file(self) -> None:
         (given,) = understood(sent(FILE, "encoded_image")).call.inputs

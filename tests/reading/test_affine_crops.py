@@ -9,8 +9,8 @@ from orchestrator.reading.affine_crops import (
     compose,
     corners_of,
     cut_frame,
+    frames_around,
     frames_of,
-    frames_round,
     grow_frames,
     sizes_of,
     tilts_of,
@@ -41,7 +41,7 @@ def test_frames_follow_theta() -> None:
 def test_the_frame_round_the_corners_of_a_frame_is_that_frame() -> None:
     theta = torch.tensor([[[0.7, 0.1, 0.2], [0.3, 0.9, -0.1]]])
     frames = compose(frames_of([BOX]), theta)
-    assert torch.allclose(frames_round(corners_of(frames)), frames, atol=1e-5)
+    assert torch.allclose(frames_around(corners_of(frames)), frames, atol=1e-5)
 
 
 def test_a_frame_grows_about_its_middle() -> None:

@@ -8,8 +8,14 @@ from torch import Tensor
 
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from orchestrator.reading.affine_crops import LOOK_MARGINS_XY, cut_frame, grow_frames
-from orchestrator.reading.passes import Again, Looks, Reader, choose_again, look_at
+from orchestrator.reading.affine_crops import SECOND_PASS_MARGINS_XY, cut_frame, grow_frames
+from orchestrator.reading.passes import (
+    PlateReadings,
+    Reader,
+    SecondPass,
+    choose_second_pass,
+    read_plates,
+)
 from orchestrator.reading.readings import read_lines
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
 
@@ -34,9 +40,9 @@ def reader_of(infer: ScriptedInfer, formats: Formats = FLAT, *, reads: bool = Tr
     return Reader(infer, formats, reads=reads)
 
 
-def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT) -> Looks:
+def seen(frames: Tensor, text: str, logit: float = 20.0, formats: Formats = FLAT) -> PlateReadings:
     logits = logits_of(text, logit)[None]
-    return Looks(frames, tuple(read_lines(logits.numpy(), [1], formats, 1.0)), logits)
+    return PlateReadings(frames, tuple(read_lines(logits.numpy(), [1], formats, 1.0)), logits)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +59,15 @@ def test_plates_aslant_and_unsure_ones_are_looked_at_again(
     frames: Tensor, logit: float, again: list[int]
 ) -> None:
     looks = seen(frames, "A001AA", logit)
-    assert choose_again(looks, reader_of(ScriptedInfer(rows()))) == Again(again, [])
+    assert choose_second_pass(looks, reader_of(ScriptedInfer(rows()))) == SecondPass(again, [])
 
 
 def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plates() -> None:
     square = torch.tensor([[[50.0, 0, 150], [0, 25, 112]]])
     infer = ScriptedInfer(rows())
     looks = seen(square, "A001AA77", formats=russian())
-    assert choose_again(looks, reader_of(infer, russian())) == Again([], [0])
-    assert choose_again(seen(square, "A001AA"), reader_of(infer)) == Again([], [])
+    assert choose_second_pass(looks, reader_of(infer, russian())) == SecondPass([], [0])
+    assert choose_second_pass(seen(square, "A001AA"), reader_of(infer)) == SecondPass([], [])
 
 
 class Remembering(ScriptedInfer):
@@ -77,7 +83,7 @@ def test_what_may_have_two_lines_is_cut_along_its_box_too() -> None:
     infer = Remembering(rows(), ("A001AA77",) * 4)
     noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(0))
     street = noise.byte()
-    look_at(street, torch.tensor([[100.0, 100.0, 200.0, 150.0]]), reader_of(infer, russian()))
+    read_plates(street, torch.tensor([[100.0, 100.0, 200.0, 150.0]]), reader_of(infer, russian()))
     assert infer.batches == [1, 1, 3, 3]
     box = torch.tensor([[50.0, 0, 150], [0, 25, 125]])
     assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
@@ -87,22 +93,26 @@ def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> 
     infer = Remembering(rows(), ("A001AA",) * 3, logits=(4.0,))
     noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(1))
     street = noise.byte()
-    looks = look_at(street, BOX, reader_of(infer))
+    looks = read_plates(street, BOX, reader_of(infer))
     assert infer.batches == [1, 1, 2, 2]
-    cuts = [grow_frames(looks.frames, margin)[0] for margin in LOOK_MARGINS_XY[1]]
+    cuts = [grow_frames(looks.frames, margin)[0] for margin in SECOND_PASS_MARGINS_XY[1]]
     wanted = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
     assert torch.equal(infer.given, wanted)
 
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
     reader = reader_of(ScriptedInfer(rows()), russian(), reads=False)
-    assert choose_again(Looks(UPRIGHT, (), torch.empty(0)), reader) == Again([], [])
-    assert choose_again(Looks(ASLANT, (), torch.empty(0)), reader) == Again([0], [])
+    assert choose_second_pass(PlateReadings(UPRIGHT, (), torch.empty(0)), reader) == SecondPass(
+        [], []
+    )
+    assert choose_second_pass(PlateReadings(ASLANT, (), torch.empty(0)), reader) == SecondPass(
+        [0], []
+    )
 
 
 def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() -> None:
     infer = ThetasInTurn(rows(), ("A001AA",), theta=TILTED)
-    looks = look_at(picture(), BOX, reader_of(infer))
+    looks = read_plates(picture(), BOX, reader_of(infer))
     assert infer.called == ["stn", "lprnet", "stn", "lprnet"]
     assert infer.batches == [1, 1, 2, 2]
     # The crop 92, 94 to 208, 131 tilted by theta, and grown by the rooms of the cuts, on average.
@@ -120,7 +130,7 @@ def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() ->
 )
 def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], kept: str) -> None:
     infer = ScriptedInfer(rows(), ("A001AA", "B002BB", "B002BB"), logits=logits)
-    looks = look_at(picture(), BOX, reader_of(infer))
+    looks = read_plates(picture(), BOX, reader_of(infer))
     assert looks.readings[0].candidates[0][0] == kept
     assert torch.equal(looks.frames, torch.tensor([[[58.0, 0, 150], [0, 18.5, 112.5]]]))
 
@@ -128,10 +138,10 @@ def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], ke
 def test_a_theta_that_is_no_number_is_refused() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * torch.nan)
     with pytest.raises(ModelError, match=r"^stn: wanted a finite theta, got NaN or infinity$"):
-        look_at(picture(), BOX, reader_of(infer))
+        read_plates(picture(), BOX, reader_of(infer))
 
 
 def test_a_theta_that_no_plate_has_is_refused() -> None:
     infer = ScriptedInfer(rows(), ("A001AA",), theta=IDENTITY * 1e30)
     with pytest.raises(ModelError, match=r"^stn: wanted a theta up to 1000, got 1e\+30$"):
-        look_at(picture(), BOX, reader_of(infer))
+        read_plates(picture(), BOX, reader_of(infer))

@@ -4,14 +4,16 @@ import json
 
 import pytest
 
-from orchestrator.supervisor.crash_report import Death
+from orchestrator.supervisor.crash_report import WorkerDeath
 from orchestrator.system.heartbeat import Beat, State
 
 WORKING = Beat(State.WORKING, 1.0, 2.5, ("gate-7#1f-2",), "640x480")
 
 
 def test_the_line_says_which_worker_how_and_with_what() -> None:
-    death = Death("stn", 7, "SIGSEGV", WORKING, "Fatal Python error", [str(n) for n in range(20)])
+    death = WorkerDeath(
+        "stn", 7, "SIGSEGV", WORKING, "Fatal Python error", [str(n) for n in range(20)]
+    )
     line = json.loads(death.to_json())
     assert line.pop("time").startswith("20")
     assert line == {
@@ -28,7 +30,7 @@ def test_the_line_says_which_worker_how_and_with_what() -> None:
 
 
 def test_an_idle_worker_had_no_call() -> None:
-    line = json.loads(Death("stn", 7, "SIGKILL", Beat(State.IDLE, calls=("old",))).to_json())
+    line = json.loads(WorkerDeath("stn", 7, "SIGKILL", Beat(State.IDLE, calls=("old",))).to_json())
     assert (line["doing"], line["request_ids"], line["picture"]) == ("idle", [], "")
 
 
@@ -45,5 +47,5 @@ def test_an_idle_worker_had_no_call() -> None:
     ],
 )
 def test_a_call_is_blamed_for_what_calls_can_do(how: str, state: State, blamed: bool) -> None:
-    death = Death("stn", 7, how, Beat(state, calls=("a#1-1",)))
+    death = WorkerDeath("stn", 7, how, Beat(state, calls=("a#1-1",)))
     assert death.blamed == (("a#1-1",) if blamed else ())

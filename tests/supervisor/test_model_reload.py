@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.model_reload import Replacing
+from orchestrator.supervisor.model_reload import ModelReload
 from orchestrator.supervisor.options import ADMIN_HEADER, ServerOptions
 from tests.waiting import until
 
@@ -41,12 +41,12 @@ def triton() -> Iterator[http.server.ThreadingHTTPServer]:
         server.shutdown()
 
 
-def replacing(triton: http.server.ThreadingHTTPServer, ours: Path | None = None) -> Replacing:
+def replacing(triton: http.server.ThreadingHTTPServer, ours: Path | None = None) -> ModelReload:
     options = ServerOptions(http_port=triton.server_port, admin_key="key")
-    return Replacing(options, ours)
+    return ModelReload(options, ours)
 
 
-def finished(replacing: Replacing) -> list[str]:
+def finished(replacing: ModelReload) -> list[str]:
     found: list[str] = []
     until(lambda: found.extend(replacing.finish()) or found, "a model that was replaced")
     return found
@@ -128,7 +128,7 @@ def test_the_key_goes_to_an_address_and_to_no_name(triton, monkeypatch) -> None:
 
 
 def test_a_server_that_is_away_cannot_replace_anything() -> None:
-    one = Replacing(ServerOptions(http_port=1), None)
+    one = ModelReload(ServerOptions(http_port=1), None)
     one.begin("stn", has_others=False)
     with pytest.raises(ServerError, match=r"^stn/unload: .*refused"):
         finished(one)

@@ -8,7 +8,7 @@ from orchestrator.errors import ServerError
 from orchestrator.supervisor import ports
 from orchestrator.supervisor.ports import (
     ASSIGNABLE,
-    Listening,
+    ListenAddress,
     address_of,
     check_listening,
     free_ports,
@@ -69,7 +69,7 @@ def test_nothing_to_listen_at_passes() -> None:
 
 
 def test_two_that_want_one_port_are_refused() -> None:
-    wanted = [Listening("http_port", "127.0.0.1", 7000), Listening("grpc_port", "::", 7000)]
+    wanted = [ListenAddress("http_port", "127.0.0.1", 7000), ListenAddress("grpc_port", "::", 7000)]
     message = "^grpc_port: wanted another port than http_port, got 7000 for both$"
     with pytest.raises(ServerError, match=message):
         check_listening(wanted)
@@ -82,11 +82,11 @@ def test_a_port_in_use_on_ipv6_is_told_with_its_flag() -> None:
         socket.create_server(("::1", port), family=socket.AF_INET6),
         pytest.raises(ServerError, match=message),
     ):
-        check_listening([Listening("grpc_port", "::1", port)])
+        check_listening([ListenAddress("grpc_port", "::1", port)])
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "2001:db8::7"])
 def test_an_address_of_another_machine_is_refused_by_its_option(host: str) -> None:
     with pytest.raises(ServerError, match=f"^metrics_host: wanted an address .*, got {host}$"):
         # RFC 5737 and 3849: nobody's addresses.
-        check_listening([Listening("metrics_port", host, 7000, "metrics_host")])
+        check_listening([ListenAddress("metrics_port", host, 7000, "metrics_host")])

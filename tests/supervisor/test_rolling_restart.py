@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.protocol.gateway_events import Died, Event, Renewed
+from orchestrator.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
 from orchestrator.supervisor import rolling_restart, triton_server
-from orchestrator.supervisor.crash_report import Death, Renewal
+from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.rolling_restart import Tritons, moved_to
+from orchestrator.supervisor.rolling_restart import RollingTriton, moved_to
 from orchestrator.system.heartbeat import Beat, State
 from orchestrator.system.retry import Retries
 
@@ -67,11 +67,11 @@ def faults(told, begun, monkeypatch) -> list[int]:
     return failing
 
 
-def tritons(told: list[str], tmp_path) -> Tritons:
+def tritons(told: list[str], tmp_path) -> RollingTriton:
     def tell(event: Event) -> None:
         told.append("moved back" if event == moved_to(OPTIONS) else "moved away")
 
-    return Tritons(OPTIONS, tmp_path, tell)
+    return RollingTriton(OPTIONS, tmp_path, tell)
 
 
 def nothing() -> None:
@@ -168,15 +168,18 @@ def test_the_gateway_hears_where_one_is_started_again(told, faults, tmp_path) ->
 
 def test_the_gateway_hears_of_a_dead_worker_and_of_the_next(monkeypatch, tmp_path) -> None:
     events: list[Event] = []
-    death = Death("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)), is_last=True)
+    death = WorkerDeath("stn", 7, "SIGSEGV", Beat(State.WORKING, calls=("a#1-1",)), is_last=True)
 
     def start(_options, _models, tell, **_) -> None:
         tell(death)
-        tell(Renewal("stn"))
+        tell(ModelReloaded("stn"))
 
     monkeypatch.setattr(triton_server, "start", start)
-    Tritons(OPTIONS, tmp_path, events.append).start()
-    assert events[:2] == [Died("stn", "SIGSEGV", ("a#1-1",), is_last=True), Renewed("stn")]
+    RollingTriton(OPTIONS, tmp_path, events.append).start()
+    assert events[:2] == [
+        WorkerDied("stn", "SIGSEGV", ("a#1-1",), is_last=True),
+        WorkersReplaced("stn"),
+    ]
 
 
 def test_a_triton_that_listens_to_everybody_is_reached_on_this_machine() -> None:

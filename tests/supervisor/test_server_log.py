@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from orchestrator.supervisor.server_log import Log, on_one_line
+from orchestrator.supervisor.server_log import ServerLog, on_one_line
 
 NOT_LOADED = """E1121 21:20:22.7 2 model_lifecycle.cc:642] "failed to load '{}' version 1: {}"\n"""
 STACK = r"\n\nAt:\n  /tmp/plates-x/repository/yolo/1/model.py(1): <module>\n"
@@ -16,8 +16,8 @@ NOISE = [
 ]
 
 
-def log_of(*lines: str) -> Log:
-    log = Log()
+def log_of(*lines: str) -> ServerLog:
+    log = ServerLog()
     log.follow([*NOISE, *lines, *NOISE])
     return log
 
@@ -107,7 +107,7 @@ def test_a_long_reason_is_cut() -> None:
 
 
 def test_errors_of_a_start_are_shown_when_it_has_succeeded(caplog) -> None:
-    log = Log()
+    log = ServerLog()
     with caplog.at_level(logging.ERROR, "orchestrator.supervisor.server_log"):
         log.follow(["E1121 1\n"])
         assert caplog.messages == []

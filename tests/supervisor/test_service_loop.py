@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.supervisor import service_loop
-from orchestrator.supervisor.service_loop import Kept, keep_running
+from orchestrator.supervisor.service_loop import KeptService, keep_running
 
 
 class Fake:
@@ -59,8 +59,8 @@ def looks(monkeypatch) -> Callable[[int], None]:
     return look
 
 
-def kept(*services: Fake) -> list[Kept]:
-    return [Kept(one.name, one.start) for one in services]
+def kept(*services: Fake) -> list[KeptService]:
+    return [KeptService(one.name, one.start) for one in services]
 
 
 def test_services_are_stopped_in_the_other_order(told, looks) -> None:
@@ -82,7 +82,7 @@ def test_those_that_run_are_stopped_when_another_cannot_be_started(told) -> None
         raise ServerError("no port")
 
     with pytest.raises(ServerError, match="no port"):
-        keep_running([*kept(Fake("a", told)), Kept("b", fail)])
+        keep_running([*kept(Fake("a", told)), KeptService("b", fail)])
     assert told == ["start a", "stop a 20"]
 
 
@@ -98,7 +98,7 @@ def test_a_start_that_fails_is_tried_again(told, looks, pauses) -> None:
         return outcome
 
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("a", start)])
+        keep_running([KeptService("a", start)])
     assert told == ["stop a 1", "stop a 20"]
     assert len(pauses) == 2
 
@@ -113,7 +113,7 @@ def test_a_service_that_never_starts_again_is_given_up(told, looks, pauses) -> N
         return begun.pop()
 
     with pytest.raises(ServerError, match="no disk"):
-        keep_running([Kept("a", start)])
+        keep_running([KeptService("a", start)])
     assert len(pauses) == 5
 
 
@@ -174,7 +174,7 @@ def test_an_unexpected_error_of_one_service_is_its_own_failure(
     faulty = Scripted(told, starts, looks_like)
     other: list[str] = []
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("Triton", faulty.start), *kept(Fake("b", other))])
+        keep_running([KeptService("Triton", faulty.start), *kept(Fake("b", other))])
     assert told == [*lines, "stop 20"]
     assert other == ["start b", "stop b 20"]
     assert "Triton failed unexpectedly; starting again in 0 s" in caplog.text
@@ -185,7 +185,7 @@ def test_a_service_that_failed_unexpectedly_is_left_alone_for_a_while(told, look
     looks(20)
     faulty = Scripted(told, looks=[UNEXPECTED])
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("Triton", faulty.start)])
+        keep_running([KeptService("Triton", faulty.start)])
     assert told == ["start", "stop 1"]
 
 
@@ -194,7 +194,7 @@ def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(told, lo
     looks(2)
     faulty, other = Scripted(told, looks=[UNEXPECTED], fault=OSError("no such process")), []
     with pytest.raises(KeyboardInterrupt):
-        keep_running([*kept(Fake("b", other)), Kept("Triton", faulty.start)])
+        keep_running([*kept(Fake("b", other)), KeptService("Triton", faulty.start)])
     assert told == ["start", "stop 1", "start", "stop 20"]
     assert other == ["start b", "stop b 20"]
 
@@ -202,7 +202,7 @@ def test_a_service_that_cannot_be_stopped_is_started_again_all_the_same(told, lo
 def test_who_interrupts_a_look_ends_everything(told) -> None:
     faulty = Scripted(told, looks=[KeyboardInterrupt()])
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("Triton", faulty.start)])
+        keep_running([KeptService("Triton", faulty.start)])
     assert told == ["start", "stop 20"]
 
 
@@ -217,13 +217,13 @@ def no_terminal(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
 
 
-def renewable(told: list[str]) -> Kept:
+def renewable(told: list[str]) -> KeptService:
     def renew(old: Fake, others: Callable[[], None]) -> Fake:
         told.append(f"renew {old.name}")
         others()
         return Fake("a2", told)
 
-    return Kept("a", Fake("a", told).start, renew)
+    return KeptService("a", Fake("a", told).start, renew)
 
 
 def test_a_service_is_renewed_when_the_process_is_told_to_restart(told, looks, no_terminal) -> None:
@@ -251,14 +251,14 @@ def test_a_service_that_is_worn_is_renewed_unasked(told, looks, no_terminal) -> 
 
 
 @pytest.fixture
-def unrenewable(told: list[str]) -> Kept:
+def unrenewable(told: list[str]) -> KeptService:
     """A worn service whose successors cannot be started."""
 
     def renew(old: Fake, _others: Callable[[], None]) -> Fake:
         told.append("renew")
         return old
 
-    return Kept("a", Fake("a", told).start, renew, lambda _service: True)
+    return KeptService("a", Fake("a", told).start, renew, lambda _service: True)
 
 
 def test_a_worn_service_that_cannot_be_renewed_is_left_alone_for_a_while(
@@ -305,7 +305,7 @@ def test_a_renewal_that_fails_unexpectedly_ends_nothing(told, looks, no_terminal
         raise UNEXPECTED
 
     with pytest.raises(KeyboardInterrupt):
-        keep_running([Kept("a", Fake("a", told).start, renew)], lambda: hang_up())
+        keep_running([KeptService("a", Fake("a", told).start, renew)], lambda: hang_up())
     assert told == ["start a", "stop a 20"]
     assert "a could not be renewed" in caplog.text
     assert "FileNotFoundError: no such folder" in caplog.text

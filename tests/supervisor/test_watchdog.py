@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.supervisor.watchdog import Hangs
+from orchestrator.supervisor.watchdog import Watchdog
 from orchestrator.supervisor.workers import Worker
 from orchestrator.system.heartbeat import Beat, State
 
@@ -15,7 +15,7 @@ class Story:
     def __init__(self, beat: Beat, *, cpu_share: float = 1.0, state: str = "R") -> None:
         self.beat, self.cpu_share, self.state = beat, cpu_share, state
         self.now = self.cpu_s = 0.0
-        self.hangs = Hangs(lambda pid: self.beat, lambda: self.now)
+        self.hangs = Watchdog(lambda pid: self.beat, lambda: self.now)
 
     def look(self) -> list[str]:
         worker = Worker(7, "stn", self.state, self.cpu_s)

@@ -13,9 +13,9 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.supervisor import worker_monitor
-from orchestrator.supervisor.crash_report import Death, Renewal
-from orchestrator.supervisor.server_log import Log
-from orchestrator.supervisor.worker_monitor import Care
+from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
+from orchestrator.supervisor.server_log import ServerLog
+from orchestrator.supervisor.worker_monitor import WorkerMonitor
 from orchestrator.supervisor.workers import Worker, Workers
 from orchestrator.system.heartbeat import State, read
 from tests.supervisor.standing_in import start_worker
@@ -91,17 +91,17 @@ class Story:
 
     prefix: str
     replacing: Scripted = field(default_factory=Scripted)
-    told: list[Death] = field(default_factory=list)
+    told: list[WorkerDeath] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     children: list[subprocess.Popen] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.care = Care(
-            Own(self.children), self.replacing, prefix=self.prefix, log=Log(), tell=self.note
+        self.care = WorkerMonitor(
+            Own(self.children), self.replacing, prefix=self.prefix, log=ServerLog(), tell=self.note
         )
 
-    def note(self, event: Death | Renewal) -> None:
-        if isinstance(event, Death):
+    def note(self, event: WorkerDeath | ModelReloaded) -> None:
+        if isinstance(event, WorkerDeath):
             self.told.append(event)
         else:
             self.renewed.append(event.model)

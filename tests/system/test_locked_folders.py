@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.system.locked_folders import MARK, OwnedFolder, remove_left_folders
+from orchestrator.system.locked_folders import MARK, LockedFolder, remove_left_folders
 from tests.waiting import until
 
 KILLED = """
@@ -62,7 +62,7 @@ def run_owner(ending: str) -> str:
 
 
 def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
-    made = OwnedFolder.make("models-")
+    made = LockedFolder.make("models-")
     assert made.folder.name.startswith("plates-models-")
     (made.folder / "python" / "bin").mkdir(parents=True)
     made.remove()
@@ -71,7 +71,7 @@ def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
 
 
 def test_a_folder_of_this_process_is_left_alone(folder: Path) -> None:
-    made = OwnedFolder.make()
+    made = LockedFolder.make()
     remove_left_folders()
     assert (made.folder / MARK).exists()
     made.remove()
@@ -134,7 +134,7 @@ def test_a_stopped_child_is_ended_too(folder: Path) -> None:
 
 def test_a_folder_can_be_tidied_up_around(folder: Path) -> None:
     """As systemd-tmpfiles asks for: it leaves a folder alone that it cannot lock."""
-    made = OwnedFolder.make()
+    made = LockedFolder.make()
     opened = os.open(made.folder, os.O_RDONLY)
     with pytest.raises(BlockingIOError):
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -153,7 +153,7 @@ def test_what_was_half_removed_is_known_as_a_leftover(folder: Path) -> None:
 def test_no_room_is_an_error_that_leaves_nothing(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError):
-        OwnedFolder.make()
+        LockedFolder.make()
     remove_left_folders()
 
 

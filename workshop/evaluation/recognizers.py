@@ -25,7 +25,7 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Reader, look_at
+from orchestrator.reading.passes import Reader, read_plates
 from orchestrator.settings import Settings
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
@@ -208,7 +208,7 @@ def recognize_here(infer: Infer, settings: Settings, formats: Formats) -> Recogn
 def _free_texts(picture: Tensor, plates: Plates, reader: Reader) -> tuple[str, ...]:
     """Read found plates again, at least 1, without plate formats."""
     boxes = torch.tensor([plate.xyxy for plate in plates], dtype=torch.float32)
-    logits = look_at(picture, boxes, reader).logits.numpy()
+    logits = read_plates(picture, boxes, reader).logits.numpy()
     free = Grammar.free(reader.formats.alphabet)
     readings = decode(logits, free, temperature=reader.temperature)
     return tuple(next((text for text, _ in one.candidates), "") for one in readings)

@@ -22,15 +22,15 @@ from torch import Tensor
 
 from orchestrator.imaging.files import Bgr
 from orchestrator.reading.affine_crops import (
-    LOOK_MARGINS_XY,
+    SECOND_PASS_MARGINS_XY,
     cut_frame,
-    frames_round,
+    frames_around,
     grow_frames,
     sizes_of,
     tilts_of,
 )
 from orchestrator.reading.crops import MARGIN_XY, crop_boxes, crop_plates
-from orchestrator.reading.passes import ASLANT_DEG
+from orchestrator.reading.passes import TILTED_DEG
 from workshop.rendering.camera import (
     Quad,
 )
@@ -100,7 +100,7 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         quad: Corners, clockwise from top-left, pixels.
         lines: Number of lines of the plate.
     """
-    frame = frames_round(torch.from_numpy(quad)[None])
+    frame = frames_around(torch.from_numpy(quad)[None])
     width, height = sizes_of(frame)[0].tolist()
     angle, sheared = np.deg2rad(rng.normal(0, [2.5, 3.0]))
     across, along = 1 + rng.normal(0, [0.03, 0.06])
@@ -110,7 +110,7 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
         [np.sin(angle) * width / height, along * np.cos(angle), down],
         [0, 0, 1],
     ])  # fmt: skip
-    room_x, room_y = np.mean(LOOK_MARGINS_XY[lines], axis=0).tolist()
+    room_x, room_y = np.mean(SECOND_PASS_MARGINS_XY[lines], axis=0).tolist()
     return grow_frames(frame @ torch.from_numpy(off), (room_x, room_y))[0].float()
 
 
@@ -128,8 +128,8 @@ def cut_sample(
         is_known: True if the corners are the plate's own, False if they are a rough guess.
     """
     picture, quad = photo.picture, photo.quad
-    frame = frames_round(torch.from_numpy(quad)[None])
-    if photo.lines == 2 or float(tilts_of(frame)[0]) > ASLANT_DEG:
+    frame = frames_around(torch.from_numpy(quad)[None])
+    if photo.lines == 2 or float(tilts_of(frame)[0]) > TILTED_DEG:
         again = 0.7
     corners = UNKNOWN_CORNERS
     if rng.random() >= again:

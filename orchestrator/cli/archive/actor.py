@@ -11,12 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.listing import ArchivePicture
 from orchestrator.cli.archive.partitions import Partition
 from orchestrator.cli.archive.recognizers import Networks, Server
-from orchestrator.cli.archive.result_parts import Parts
-from orchestrator.cli.archive.storage import Place
-from orchestrator.cli.recognition.picture_handler import Done, Recognizer
+from orchestrator.cli.archive.result_parts import ResultParts
+from orchestrator.cli.archive.storage import StorageFolder
+from orchestrator.cli.recognition.picture_handler import FinishedPicture, Recognizer
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.result_entry import Row
 from orchestrator.client.ordered_results import work_in_order
@@ -41,8 +41,8 @@ class Job:
         in_flight: Pictures that each actor processes at once.
     """
 
-    archive: Place
-    out: Place
+    archive: StorageFolder
+    out: StorageFolder
     asked: Networks | Server
     parameters: Mapping[str, Any] = field(default_factory=dict)
     in_flight: int = 2
@@ -86,7 +86,7 @@ class Worker:
             PlateError: One of these fails.
         """
         self._job, self._held = job, ExitStack()
-        self._pictures, self._parts = job.archive.open(), Parts(job.out)
+        self._pictures, self._parts = job.archive.open(), ResultParts(job.out)
         client = self._held.enter_context(job.asked.open())
         # the only method that is called
         self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
@@ -101,7 +101,7 @@ class Worker:
         Answers in the old file are kept, and only failed pictures are tried again. If the server
         does not answer, no file is written, and the next run asks again.
         """
-        dones: list[Done] = []
+        dones: list[FinishedPicture] = []
         try:
             rows = self._read_answers(partition)
             todo = [one for one in partition.pictures if one.below not in rows]
@@ -131,17 +131,19 @@ class Worker:
             if (rows := written.get(name)) and count[name] == 1 and not rows[0]["error"]
         }
 
-    def _recognize(self, pictures: Sequence[Listed]) -> Iterator[tuple[Listed, Done]]:
+    def _recognize(
+        self, pictures: Sequence[ArchivePicture]
+    ) -> Iterator[tuple[ArchivePicture, FinishedPicture]]:
         sources = map(self._source, pictures)
         width = self._job.in_flight
         with closing(work_in_order(self._recognizer.recognize, sources, width)) as dones:
             yield from zip(pictures, dones, strict=True)
 
-    def _source(self, picture: Listed) -> Source:
+    def _source(self, picture: ArchivePicture) -> Source:
         read = partial(self._read, picture.below)
         return Source(self._name(picture), Path(picture.below), read)
 
-    def _name(self, picture: Listed) -> str:
+    def _name(self, picture: ArchivePicture) -> str:
         return f"{self._job.archive.name.rstrip('/')}/{picture.below}"
 
     def _read(self, below: str) -> bytes:
@@ -171,7 +173,7 @@ def to_row(partition: Partition) -> dict[str, Any]:
 def from_row(row: Mapping[str, Any]) -> Partition:
     """Return the partition from a row of `to_row`."""
     pictures = zip(map(os.fsdecode, row["below"]), map(int, row["sizes"]), strict=True)
-    return Partition(str(row["name"]), tuple(Listed(*one) for one in pictures))
+    return Partition(str(row["name"]), tuple(ArchivePicture(*one) for one in pictures))
 
 
 def _printable(row: Row) -> Row:
@@ -183,7 +185,7 @@ def _to_utf8(name: str) -> str:
     return name.encode(errors="replace").decode()
 
 
-def _sum_up(partition: Partition, dones: Sequence[Done]) -> Outcome:
+def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Outcome:
     entries = [done.entry for done in dones]
     failed = [entry for entry in entries if entry.error]
     return Outcome(

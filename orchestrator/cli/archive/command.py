@@ -140,11 +140,11 @@ def archive(
 ) -> None:
     with show_errors(verbose=verbose):
         from orchestrator.cli.archive.actor import Job
-        from orchestrator.cli.archive.executor import Spread
+        from orchestrator.cli.archive.executor import ActorPlan
         from orchestrator.cli.archive.packages import check_packages
         from orchestrator.cli.archive.recognizers import Networks, Server
         from orchestrator.cli.archive.run import Run
-        from orchestrator.cli.archive.storage import Place
+        from orchestrator.cli.archive.storage import StorageFolder
         from orchestrator.settings import Settings, check_parameters
 
         check_packages()
@@ -157,15 +157,15 @@ def archive(
         }
         parameters = {name: one for name, one in given.items() if one is not None}
         check_parameters(parameters)
-        places = Place.named(source), Place.named(out)
+        places = StorageFolder.named(source), StorageFolder.named(out)
         if url:
-            spread = Spread(actors or 1, threads or 1, 0.0, address, verbose)
+            spread = ActorPlan(actors or 1, threads or 1, 0.0, address, verbose)
             calls = in_flight or max(1, fitting_calls(url, key, timeout) // spread.actors)
             job = Job(*places, Server(url, key, timeout, retries), parameters, calls)
         else:
             Settings().updated(parameters)  # the limits of the networks in this process
             gpus = _count_gpus(device, address)
-            spread = Spread.of_networks(actors, threads, gpus, address, is_told=verbose)
+            spread = ActorPlan.of_networks(actors, threads, gpus, address, is_told=verbose)
             networks = Networks(weights, formats, engine, bool(spread.gpus), spread.cpus)
             job = Job(*places, networks, parameters, in_flight or IN_FLIGHT_HERE)
         status = Run(job, spread, partition, prune).run()

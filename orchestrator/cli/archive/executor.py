@@ -19,7 +19,7 @@ from orchestrator.cli.archive.actor import Job, Outcome, Worker, to_row
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import Partition
 from orchestrator.errors import ServerError
-from orchestrator.system.locked_folders import OwnedFolder, remove_left_folders
+from orchestrator.system.locked_folders import LockedFolder, remove_left_folders
 
 AT_ONCE = 1024
 """Partitions given to Ray at once: half a million names of pictures, about 50 MB."""
@@ -38,7 +38,7 @@ QUIET = {
 
 
 @dataclass(frozen=True)
-class Spread:
+class ActorPlan:
     """The actors and cores for the work.
 
     Attributes:
@@ -59,7 +59,7 @@ class Spread:
     @classmethod
     def of_networks(
         cls, actors: int, threads: int, gpus: int, address: str, *, is_told: bool = False
-    ) -> Spread:
+    ) -> ActorPlan:
         """Return the spread for networks: over a cluster, or over this machine's cores or GPUs.
 
         Args:
@@ -110,7 +110,7 @@ class Spread:
     def _own(self, stack: ExitStack) -> dict[str, Any]:
         """Return the options of a local Ray: small, in a folder that is removed with it."""
         remove_left_folders()
-        owned = OwnedFolder.make("ray-")
+        owned = LockedFolder.make("ray-")
         stack.callback(owned.remove)
         return {
             "address": "local",  # ignores RAY_ADDRESS

@@ -8,12 +8,12 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.cli.archive.packages import load
-from orchestrator.cli.archive.storage import Place, ask
-from orchestrator.cli.recognition.sources import Finder
+from orchestrator.cli.archive.storage import StorageFolder, ask
+from orchestrator.cli.recognition.sources import PictureFinder
 from orchestrator.errors import SettingsError
 
 
-class Listed(NamedTuple):
+class ArchivePicture(NamedTuple):
     """A picture of an archive.
 
     Attributes:
@@ -32,7 +32,7 @@ class Listing:
         skipped: Files that are no pictures.
     """
 
-    def __init__(self, archive: Place) -> None:
+    def __init__(self, archive: StorageFolder) -> None:
         """Prepare the list.
 
         Raises:
@@ -40,13 +40,13 @@ class Listing:
         """
         self._archive = archive
         self._storage = archive.open()
-        self._finder = Finder()
+        self._finder = PictureFinder()
         self.skipped = self._finder.skipped
         kind = ask(archive, lambda: self._storage.get_file_info(archive.path).type)
         if kind != load("pyarrow.fs").FileType.Directory:
             raise SettingsError(f"{archive.name}: no such folder")
 
-    def pictures(self) -> Iterator[Listed]:
+    def pictures(self) -> Iterator[ArchivePicture]:
         """Yield the pictures, ordered by their paths, without hidden ones.
 
         Raises:
@@ -54,7 +54,7 @@ class Listing:
         """
         return self._on_disk() if self._archive.is_on_disk else self._below(self._archive.path)
 
-    def _on_disk(self) -> Iterator[Listed]:
+    def _on_disk(self) -> Iterator[ArchivePicture]:
         """List as `plates recognize` does: follow each link once, and leave drawings out."""
         for source in self._finder.find([self._archive.path]):
             if not source.is_there:  # a folder that may not be read
@@ -63,9 +63,9 @@ class Listing:
                 size = os.stat(source.name).st_size  # noqa: PTH116 - a name may be no UTF-8
             except OSError:  # removed since, or a broken link: reading it gives the error
                 size = 0
-            yield Listed(str(source.below), size)
+            yield ArchivePicture(str(source.below), size)
 
-    def _below(self, folder: str) -> Iterator[Listed]:
+    def _below(self, folder: str) -> Iterator[ArchivePicture]:
         selector = load("pyarrow.fs").FileSelector(folder)
         inside = ask(self._archive, lambda: self._storage.get_file_info(selector))
         for info in sorted(inside, key=lambda info: str(info.base_name)):
@@ -74,4 +74,4 @@ class Listing:
             if not info.is_file:
                 yield from self._below(info.path)
             elif self.skipped.is_picture(PurePosixPath(info.path)):
-                yield Listed(info.path[len(self._archive.path) + 1 :], info.size)
+                yield ArchivePicture(info.path[len(self._archive.path) + 1 :], info.size)

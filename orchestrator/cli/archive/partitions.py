@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.listing import ArchivePicture
 
 LONGEST = 2
 """Most pictures of a partition, as a multiple of the usual number."""
@@ -29,10 +29,10 @@ class Partition:
     """
 
     name: str
-    pictures: tuple[Listed, ...]
+    pictures: tuple[ArchivePicture, ...]
 
 
-def cut(pictures: Iterable[Listed], usual: int, asked: str) -> Iterator[Partition]:
+def cut(pictures: Iterable[ArchivePicture], usual: int, asked: str) -> Iterator[Partition]:
     """Cut a listing into partitions of `usual` pictures on average; the names decide where.
 
     One picture more or less in an archive then changes one partition, not all later ones.
@@ -45,7 +45,7 @@ def cut(pictures: Iterable[Listed], usual: int, asked: str) -> Iterator[Partitio
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).
     """
-    held: list[Listed] = []
+    held: list[ArchivePicture] = []
     for picture in pictures:
         held.append(picture)
         if _ends_partition(picture, usual) or len(held) == LONGEST * usual:
@@ -60,12 +60,12 @@ def is_part(name: str) -> bool:
     return name.startswith(PREFIX) and name.endswith(SUFFIX)
 
 
-def _ends_partition(picture: Listed, usual: int) -> bool:
+def _ends_partition(picture: ArchivePicture, usual: int) -> bool:
     digest = hashlib.blake2b(os.fsencode(picture.below), digest_size=8).digest()
     return int.from_bytes(digest, "big") % usual == 0
 
 
-def _to_partition(pictures: list[Listed], asked: str) -> Partition:
+def _to_partition(pictures: list[ArchivePicture], asked: str) -> Partition:
     digest = hashlib.blake2b(asked.encode(), digest_size=DIGEST_BYTES)
     for below, size in pictures:
         digest.update(b"\0%s\0%d" % (os.fsencode(below), size))  # names contain no null byte

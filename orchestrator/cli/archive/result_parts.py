@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
-from orchestrator.cli.archive.storage import Place, ask
+from orchestrator.cli.archive.storage import StorageFolder, ask
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 from orchestrator.cli.recognition.result_entry import COLUMNS, Row
 
@@ -23,10 +23,10 @@ FAILED = ".failed"
 with a point, so that readers of Parquet ignore it."""
 
 
-class Parts:
+class ResultParts:
     """The folder of the results."""
 
-    def __init__(self, folder: Place) -> None:
+    def __init__(self, folder: StorageFolder) -> None:
         """Prepare the folder.
 
         Raises:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from orchestrator.cli.archive.actor import MOST_TOLD, Job, Outcome
-from orchestrator.cli.archive.executor import Spread
+from orchestrator.cli.archive.executor import ActorPlan
 from orchestrator.cli.archive.listing import Listing
 from orchestrator.cli.archive.partitions import Partition, cut
 from orchestrator.cli.archive.recognizers import identify
-from orchestrator.cli.archive.result_parts import Parts
+from orchestrator.cli.archive.result_parts import ResultParts
 from orchestrator.cli.recognition.job import ALL_WELL, INTERRUPTED, NOTHING_DONE, SOME_FAILED
 from orchestrator.cli.recognition.plate_table import to_printable
-from orchestrator.cli.recognition.progress import Screen
+from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.errors import PlateError, ServerError
 
@@ -37,10 +37,10 @@ class Run:
     """
 
     job: Job
-    spread: Spread
+    spread: ActorPlan
     usual: int
     is_pruned: bool = False
-    screen: Screen = field(default_factory=Screen)
+    screen: ProgressOutput = field(default_factory=ProgressOutput)
     totals: Totals = field(default_factory=Totals)
     _undone: int = 0
     _away: int = 0
@@ -51,7 +51,7 @@ class Run:
         Raises:
             PlateError: The work could not start; the message gives the reason.
         """
-        listing, parts = Listing(self.job.archive), Parts(self.job.out)
+        listing, parts = Listing(self.job.archive), ResultParts(self.job.out)
         parts.check_writable()
         old = parts.find()
         asked = identify(self.job.asked, self.job.parameters)
@@ -124,7 +124,7 @@ class Run:
         if self._away == AWAY:
             raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
 
-    def _tell_stale(self, stale: set[str], parts: Parts) -> None:
+    def _tell_stale(self, stale: set[str], parts: ResultParts) -> None:
         """Report files whose pictures or options have changed; remove them if asked to."""
         if not stale:
             return

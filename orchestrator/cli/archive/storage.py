@@ -25,7 +25,7 @@ ANY_REGION = "us-east-1"  # the region that a private storage, such as MinIO, ex
 
 
 @dataclass(frozen=True)
-class Place:
+class StorageFolder:
     """A folder on any storage; another process can receive it and open it again.
 
     Attributes:
@@ -43,7 +43,7 @@ class Place:
     region: str = ""
 
     @classmethod
-    def named(cls, name: str, environ: Mapping[str, str] = os.environ) -> Place:
+    def named(cls, name: str, environ: Mapping[str, str] = os.environ) -> StorageFolder:
         """Return the folder for a name on the command line.
 
         Raises:
@@ -89,7 +89,7 @@ class Place:
         return f"{self.path.rstrip('/')}/{below}"
 
 
-def ask(place: Place, question: Callable[[], AnswerT]) -> AnswerT:
+def ask(place: StorageFolder, question: Callable[[], AnswerT]) -> AnswerT:
     """Return the answer of a storage.
 
     Raises:

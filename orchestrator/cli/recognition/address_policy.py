@@ -14,7 +14,7 @@ from urllib3.exceptions import NameResolutionError, NewConnectionError
 from orchestrator.errors import PictureError
 
 
-class Reach(Enum):
+class AddressPolicy(Enum):
     """The addresses that a URL may lead to.
 
     Private addresses are loopback, link-local and private ones, and all others that are not global.
@@ -28,16 +28,16 @@ class Reach(Enum):
     """All addresses."""
 
 
-class Gate:
+class GuardedConnector:
     """Connects to the addresses that a reach allows.
 
     A name is resolved once, and the connection goes to the checked address. A name that resolves
     differently the next time (DNS rebinding) therefore gains nothing.
     """
 
-    def __init__(self, reach: Reach) -> None:
-        self._is_all = reach is Reach.ALL
-        self._is_first = reach is Reach.TYPED
+    def __init__(self, reach: AddressPolicy) -> None:
+        self._is_all = reach is AddressPolicy.ALL
+        self._is_first = reach is AddressPolicy.TYPED
         self._known: set[str] = set()
 
     def connect(self, host: str, port: int, timeout_s: float | None) -> socket.socket:
@@ -83,14 +83,14 @@ def is_public(address: str) -> bool:
     return ip.is_global
 
 
-def make_web(reach: Reach, **options: Any) -> PoolManager:
+def make_web(reach: AddressPolicy, **options: Any) -> PoolManager:
     """Return a pool of connections within a reach; with `TYPED` it is for only one URL.
 
     Args:
         reach: The addresses that they may lead to.
         options: Options of the `PoolManager`.
     """
-    gate = Gate(reach)
+    gate = GuardedConnector(reach)
 
     def open_socket(connection: HTTPConnection) -> socket.socket:
         timeout = connection.timeout

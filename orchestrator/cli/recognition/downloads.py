@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from urllib3 import BaseHTTPResponse, PoolManager, Retry, Timeout
 from urllib3.exceptions import HTTPError
 
-from orchestrator.cli.recognition.address_policy import Reach, make_web
+from orchestrator.cli.recognition.address_policy import AddressPolicy, make_web
 from orchestrator.cli.recognition.picture_source import MOST_BYTES, MOST_MB, Source
 from orchestrator.errors import PictureError
 
@@ -30,12 +30,14 @@ def is_url(name: str) -> bool:
     return name.lower().startswith(SCHEMES)
 
 
-def picture_at(url: str, reach: Reach) -> Source:
+def picture_at(url: str, reach: AddressPolicy) -> Source:
     """Return the picture at a URL; it is downloaded when it is read."""
     return Source(url, Path(_file_name(url)), partial(fetch, url, reach))
 
 
-def fetch(url: str, reach: Reach, *, most_bytes: int = MOST_BYTES, most_s: float = MOST_S) -> bytes:
+def fetch(
+    url: str, reach: AddressPolicy, *, most_bytes: int = MOST_BYTES, most_s: float = MOST_S
+) -> bytes:
     """Return the content of a URL; uses no proxy and keeps no cookie.
 
     Args:
@@ -49,7 +51,7 @@ def fetch(url: str, reach: Reach, *, most_bytes: int = MOST_BYTES, most_s: float
     """
     ends = time.monotonic() + most_s
     try:
-        web = _make_web(reach) if reach is Reach.TYPED else _shared_web(reach)
+        web = _make_web(reach) if reach is AddressPolicy.TYPED else _shared_web(reach)
         response = web.request("GET", url, preload_content=False)
         try:
             return _receive(response, most_bytes, ends)
@@ -74,12 +76,12 @@ def _receive(response: BaseHTTPResponse, most_bytes: int, ends: float) -> bytes:
     return bytes(content)
 
 
-@lru_cache(maxsize=len(Reach))
-def _shared_web(reach: Reach) -> PoolManager:
+@lru_cache(maxsize=len(AddressPolicy))
+def _shared_web(reach: AddressPolicy) -> PoolManager:
     return _make_web(reach)
 
 
-def _make_web(reach: Reach) -> PoolManager:
+def _make_web(reach: AddressPolicy) -> PoolManager:
     return make_web(
         reach,
         maxsize=CONNECTIONS,

@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.output_pictures import Maker
+from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.picture_handler import Recognizer
 from orchestrator.cli.recognition.picture_source import Source
-from orchestrator.cli.recognition.progress import Screen
+from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.result_files import (
     Csv,
     JsonLines,
@@ -25,7 +25,7 @@ from orchestrator.cli.recognition.result_files import (
     find_done,
 )
 from orchestrator.cli.recognition.run import Run
-from orchestrator.cli.recognition.sources import STANDARD_INPUT, Finder, read_list
+from orchestrator.cli.recognition.sources import STANDARD_INPUT, PictureFinder, read_list
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
@@ -73,17 +73,17 @@ class Input:
         if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
-    def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> Finder:
+    def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> PictureFinder:
         """Return a finder of the pictures.
 
         Args:
             tell: Called for each folder and archive without pictures.
         """
-        return Finder(
+        return PictureFinder(
             is_recursive=self.is_recursive, private_addresses=self.private_addresses, tell=tell
         )
 
-    def find(self, finder: Finder) -> Iterator[Source]:
+    def find(self, finder: PictureFinder) -> Iterator[Source]:
         """Yield the pictures; a list is read step by step."""
         listed = () if self.listed is None else read_list(self.listed)
         return chain(finder.find(self.named), finder.find(listed, is_list=True))
@@ -111,7 +111,7 @@ class Output:
     csv: Path | None = None
     parquet: Path | None = None
     is_resumed: bool = False
-    maker: Maker = field(default_factory=Maker)
+    maker: OutputPictures = field(default_factory=OutputPictures)
 
     @property
     def texts(self) -> list[tuple[Path, Layout]]:
@@ -153,7 +153,7 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Asking:
+class ServerAccess:
     """The server, and the parameters of the calls to it.
 
     Attributes:
@@ -189,7 +189,7 @@ class Asking:
         return read_watchlist(path, distance, formats, tell)
 
 
-def recognize_all(given: Input, asked: Asking, output: Output) -> int:
+def recognize_all(given: Input, asked: ServerAccess, output: Output) -> int:
     """Recognise all named pictures, and return the exit code.
 
     Raises:
@@ -197,7 +197,7 @@ def recognize_all(given: Input, asked: Asking, output: Output) -> int:
     """
     given.check()
     check_parameters(asked.parameters)
-    screen = Screen()
+    screen = ProgressOutput()
     watchlist = asked.read_watchlist(screen.tell)
     done = output.find_done()
     finder = given.make_finder(screen.tell)

@@ -17,7 +17,7 @@ MOST_PIXELS = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Made:
+class OutputFile:
     """A file to write.
 
     Attributes:
@@ -32,7 +32,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Maker:
+class OutputPictures:
     """Makes drawings and crops.
 
     Attributes:
@@ -45,7 +45,7 @@ class Maker:
     crops: Path | None = None
     suffix: str = ".jpg"
 
-    def make(self, encoded: bytes, plates: Plates, below: Path) -> tuple[Made, ...]:
+    def make(self, encoded: bytes, plates: Plates, below: Path) -> tuple[OutputFile, ...]:
         """Return the files to write.
 
         Args:
@@ -60,7 +60,7 @@ class Maker:
             return ()
         return tuple(self._make(encoded, plates, below))
 
-    def _make(self, encoded: bytes, plates: Plates, below: Path) -> Iterator[Made]:
+    def _make(self, encoded: bytes, plates: Plates, below: Path) -> Iterator[OutputFile]:
         from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
@@ -68,13 +68,13 @@ class Maker:
         picture = unpack(encoded)
         if self.drawings:
             drawn = encode(annotate(picture, plates), DRAWING)
-            yield Made(self.drawings / below.with_suffix(self.suffix), drawn)
+            yield OutputFile(self.drawings / below.with_suffix(self.suffix), drawn)
         if self.crops:
             for number, plate in enumerate(plates, 1):
                 text = f"-{plate.text}" if plate.text.isalnum() else ""
                 name = f"{below.stem}-{number}{text}{self.suffix}"
                 crop = encode(straighten(picture, plate), CROP)
-                yield Made(self.crops / below.with_name(name), crop, is_crop=True)
+                yield OutputFile(self.crops / below.with_name(name), crop, is_crop=True)
 
 
 class NewFiles:
@@ -83,7 +83,7 @@ class NewFiles:
     def __init__(self) -> None:
         self._numbers: dict[Path, int] = {}  # last number of each name that was taken
 
-    def write(self, made: Made) -> Path:
+    def write(self, made: OutputFile) -> Path:
         """Write a file and return its path.
 
         Raises:

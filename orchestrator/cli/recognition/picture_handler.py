@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.cli.recognition.output_pictures import Made, Maker
+from orchestrator.cli.recognition.output_pictures import OutputFile, OutputPictures
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Watchlist
@@ -24,7 +24,7 @@ REQUEST = re.compile(r" \(request \w+\)$")
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedPicture:
     """A finished picture.
 
     Attributes:
@@ -35,7 +35,7 @@ class Done:
     """
 
     entry: Entry
-    made: tuple[Made, ...] = ()
+    made: tuple[OutputFile, ...] = ()
     unmade: str = ""
     is_away: bool = False
 
@@ -55,12 +55,12 @@ class Recognizer:
 
     client: PlateClient
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    maker: Maker = field(default_factory=Maker)
+    maker: OutputPictures = field(default_factory=OutputPictures)
     watchlist: Watchlist | None = None
     min_score: float = 0.0
     is_cyrillic: bool = False
 
-    def recognize(self, source: Source) -> Done:
+    def recognize(self, source: Source) -> FinishedPicture:
         """Return the result of a picture; an error with it is part of the result."""
         try:
             encoded = source.read()
@@ -68,14 +68,14 @@ class Recognizer:
             plates = Plates(tuple(one for one in found if one.text_score >= self.min_score))
         except PlateError as error:
             entry = Entry(source.name, error=_plain(error))
-            return Done(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
+            return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
         told = in_cyrillic(plates) if self.is_cyrillic else plates
         entry = Entry(source.name, told, hits=hits)
         try:
-            return Done(entry, self.maker.make(encoded, plates, source.below))
+            return FinishedPicture(entry, self.maker.make(encoded, plates, source.below))
         except PictureError as error:  # the server can read it, but OpenCV here cannot
-            return Done(entry, unmade=_plain(error))
+            return FinishedPicture(entry, unmade=_plain(error))
 
 
 def _plain(error: PlateError) -> str:

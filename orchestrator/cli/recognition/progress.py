@@ -24,7 +24,7 @@ REFRESHES = 4
 """Updates of the bar in a second."""
 
 
-class Screen:
+class ProgressOutput:
     """Standard output and standard error; with a progress bar if both are terminals."""
 
     def __init__(self) -> None:

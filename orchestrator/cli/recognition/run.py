@@ -7,11 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from orchestrator.cli.recognition.output_pictures import Made, NewFiles
-from orchestrator.cli.recognition.picture_handler import Done, Recognizer
+from orchestrator.cli.recognition.output_pictures import NewFiles, OutputFile
+from orchestrator.cli.recognition.picture_handler import FinishedPicture, Recognizer
 from orchestrator.cli.recognition.picture_source import Source
 from orchestrator.cli.recognition.plate_table import to_printable, to_table
-from orchestrator.cli.recognition.progress import Screen
+from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import Results
 from orchestrator.cli.recognition.totals import Totals
@@ -33,7 +33,7 @@ class Run:
         totals: The counts of the results.
     """
 
-    screen: Screen
+    screen: ProgressOutput
     results: Sequence[Results] = ()
     is_json: bool = False
     totals: Totals = field(default_factory=Totals)
@@ -51,7 +51,7 @@ class Run:
             for done in all_done:
                 self._take(done)
 
-    def _take(self, done: Done) -> None:
+    def _take(self, done: FinishedPicture) -> None:
         entry = done.entry
         paths = [self._make(entry, one) for one in done.made]
         for results in self.results:
@@ -70,7 +70,7 @@ class Run:
         if self._away == AWAY:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")
 
-    def _make(self, entry: Entry, made: Made) -> Path | None:
+    def _make(self, entry: Entry, made: OutputFile) -> Path | None:
         """Write a drawing or crop; return its path, or None if it cannot be written."""
         try:
             return self._new_files.write(made)
@@ -79,7 +79,7 @@ class Run:
             return None
 
 
-def _tell_made(made: Sequence[Made], paths: Sequence[Path | None]) -> Iterator[str]:
+def _tell_made(made: Sequence[OutputFile], paths: Sequence[Path | None]) -> Iterator[str]:
     """Yield the place of the drawing, and of the crops, which may be many."""
     written = [(one, path) for one, path in zip(made, paths, strict=True) if path]
     for path in (path for one, path in written if not one.is_crop):

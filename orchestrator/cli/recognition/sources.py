@@ -11,7 +11,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from orchestrator.cli.recognition import zip_archives
-from orchestrator.cli.recognition.address_policy import Reach
+from orchestrator.cli.recognition.address_policy import AddressPolicy
 from orchestrator.cli.recognition.downloads import is_url, picture_at
 from orchestrator.cli.recognition.picture_source import Source, missing
 from orchestrator.cli.recognition.skipped_files import WANTED, Skipped
@@ -21,7 +21,7 @@ from orchestrator.imaging.files import is_crop, is_drawing, read_file
 STANDARD_INPUT = "-"
 
 
-class Finder:
+class PictureFinder:
     """Finds the pictures for names, and notes the files that it skips.
 
     Attributes:
@@ -58,8 +58,8 @@ class Finder:
                 `[]`, or `-` for standard input.
             is_list: The names come from a list; the user did not type them.
         """
-        reach = Reach.PUBLIC if is_list else Reach.TYPED
-        reach = Reach.ALL if self._private_addresses else reach
+        reach = AddressPolicy.PUBLIC if is_list else AddressPolicy.TYPED
+        reach = AddressPolicy.ALL if self._private_addresses else reach
         for name in named:
             if name == STANDARD_INPUT:
                 yield Source("-", Path("stdin"), read_standard_input)

@@ -20,16 +20,16 @@ from tritonclient.grpc import service_pb2 as pb
 from orchestrator.errors import PlateError, RequestError
 from orchestrator.gateway.errors import (
     LEAVING,
-    Full,
-    TooLarge,
-    TooSlow,
-    Unsupported,
+    BodyTimeout,
+    BodyTooLarge,
+    ServiceFull,
+    UnsupportedMedia,
     outcome_of,
 )
 from orchestrator.gateway.http.protocol import UPLOAD_S
 from orchestrator.gateway.ops.tracing import trace_of
 from orchestrator.gateway.options import Limits
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
@@ -44,7 +44,7 @@ NO_COMPRESSION = 1
 unread."""
 
 
-class Visit(Protocol):
+class AdmittedRequest(Protocol):
     """A client's call between its admission and its end."""
 
     def expect(self, size: int) -> None:
@@ -53,11 +53,11 @@ class Visit(Protocol):
     def receive(self) -> AbstractContextManager[None]:
         """Let the block read the message, until the call is evicted."""
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         """Answer the call."""
 
 
-class About(Protocol):
+class ServerMetadata(Protocol):
     """The server's metadata."""
 
     @property
@@ -68,12 +68,12 @@ class About(Protocol):
     def extensions(self) -> Sequence[str]: ...
 
 
-class Service(Protocol):
+class DataPlane(Protocol):
     """The data plane behind every protocol. Every method may raise a PlateError."""
 
     def visit(
         self, front: str, what: str, address: str, headers: Sequence[tuple[str, str]]
-    ) -> AbstractAsyncContextManager[Visit]:
+    ) -> AbstractAsyncContextManager[AdmittedRequest]:
         """Admit a client's call, and count how it ends."""
 
     async def is_live(self) -> bool:
@@ -91,7 +91,7 @@ class Service(Protocol):
     async def config_of(self, model: str, version: str) -> Any:
         """Return a `ModelConfigResponse`."""
 
-    def server_metadata(self) -> About:
+    def server_metadata(self) -> ServerMetadata:
         """Return the server's metadata."""
 
 
@@ -102,7 +102,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
     time and memory can be checked.
     """
 
-    def __init__(self, service: Service, limits: Limits) -> None:
+    def __init__(self, service: DataPlane, limits: Limits) -> None:
         self._service = service
         self.limits = limits
         self._reading: set[asyncio.Task[Any]] = set()
@@ -129,13 +129,13 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
                 with visit.receive():
                     message = await self._read(context)
                 if len(message) > LARGEST_QUESTION:
-                    raise TooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
+                    raise BodyTooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
                 request = parse_message(kind, message)
                 return await answer(request.name, request.version)
 
         return self._handle(ask)
 
-    def _visit(self, what: str, context: Any) -> AbstractAsyncContextManager[Visit]:
+    def _visit(self, what: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
         address = address_of(context.peer())
         return self._service.visit(FRONT, what, address, _headers_of(context))
 
@@ -146,7 +146,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         """
         with suppress(PlateError):
             async with self._visit("other", context):
-                raise Unsupported("grpc-encoding: wanted none, got a compressed message")
+                raise UnsupportedMedia("grpc-encoding: wanted none, got a compressed message")
         return b""
 
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
@@ -180,9 +180,9 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             self._reading.discard(task)
             task.cancel()
         if not done:
-            raise TooSlow(f"message: wanted within {self.limits.body_s:g} s, got a part")
+            raise BodyTimeout(f"message: wanted within {self.limits.body_s:g} s, got a part")
         if task.cancelled():
-            raise Full(LEAVING.message, LEAVING.retry_after_s)
+            raise ServiceFull(LEAVING.message, LEAVING.retry_after_s)
         message = task.result()
         if not isinstance(message, bytes):
             raise RequestError("message: wanted one, got none")

@@ -12,10 +12,10 @@ from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.data_plane import Service
-from orchestrator.gateway.errors import LEAVING, NotAllowed, NotServed, Outcome, Refusal
+from orchestrator.gateway.data_plane import DataPlane
+from orchestrator.gateway.errors import LEAVING, GatewayError, MethodNotAllowed, NotFound, Outcome
 from orchestrator.gateway.http import kserve_routes, rest_routes
-from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
+from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.origins import Origins, guard
 from orchestrator.gateway.http.page import routes as page_routes
 from orchestrator.gateway.http.problem_details import headers_of
@@ -24,7 +24,7 @@ from orchestrator.gateway.ops.metrics import CONTENT_TYPE, join
 from orchestrator.gateway.options import Address
 
 
-def make_app(service: Service) -> ASGIApp:
+def make_app(service: DataPlane) -> ASGIApp:
     """Return the application for callers over HTTP."""
     calls = kserve_routes.calls(service)
     others = [
@@ -39,13 +39,13 @@ def make_app(service: Service) -> ASGIApp:
     return _guarded(service, Router(routes, redirect_slashes=False))
 
 
-def make_metrics_app(service: Service) -> ASGIApp:
+def make_metrics_app(service: DataPlane) -> ASGIApp:
     """Return the application for Prometheus and probes, if they have a port of their own."""
     pages = _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
     return _guarded(service, pages, service.options.metrics)
 
 
-def _guarded(service: Service, app: ASGIApp, address: Address | None = None) -> ASGIApp:
+def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -> ASGIApp:
     """Return an application that rejects pages of other sites, and all requests at shutdown.
 
     Args:
@@ -58,7 +58,7 @@ def _guarded(service: Service, app: ASGIApp, address: Address | None = None) -> 
     return _sending_elsewhere(service, guard(app, origins, partial(_turn_away, service)))
 
 
-def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
+def _sending_elsewhere(service: DataPlane, app: ASGIApp) -> ASGIApp:
     """Return an application that rejects new requests once the process is to end."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -72,14 +72,14 @@ def _sending_elsewhere(service: Service, app: ASGIApp) -> ASGIApp:
     return answer
 
 
-def _pages(service: Service, routes: list[BaseRoute]) -> Starlette:
+def _pages(service: DataPlane, routes: list[BaseRoute]) -> Starlette:
     refused = {HTTPException: partial(_refuse, service)}
     pages = Starlette(routes=routes, exception_handlers=refused)
     pages.router.redirect_slashes = False  # a redirect would be built from Host
     return pages
 
 
-def _health(service: Service) -> list[BaseRoute]:
+def _health(service: DataPlane) -> list[BaseRoute]:
     canary = service.canary
 
     async def healthz(_request: Request) -> Response:
@@ -100,11 +100,11 @@ def _silent(age_s: float) -> Outcome:
     return Outcome(503, "UNAVAILABLE", "not ready", said)
 
 
-async def _metrics_of_callers(exchange: Exchange) -> Response:
+async def _metrics_of_callers(exchange: HttpRequest) -> Response:
     return await _metrics(exchange.service, exchange.request)
 
 
-async def _metrics(service: Service, _request: Request) -> Response:
+async def _metrics(service: DataPlane, _request: Request) -> Response:
     """Return our metrics and Triton's, or only ours while Triton is away."""
     try:
         tritons = await service.triton.metrics()
@@ -114,11 +114,11 @@ async def _metrics(service: Service, _request: Request) -> Response:
 
 
 async def _turn_away(
-    service: Service, scope: Scope, receive: Receive, send: Send, refusal: Refusal
+    service: DataPlane, scope: Scope, receive: Receive, send: Send, refusal: GatewayError
 ) -> None:
     """Answer a request that must not reach the application, and count it like any other."""
 
-    async def answer(_exchange: Exchange) -> Response:
+    async def answer(_exchange: HttpRequest) -> Response:
         raise refusal
 
     await Endpoint(service, _front_of(scope["path"]), "other", answer, scope["method"])(
@@ -126,18 +126,18 @@ async def _turn_away(
     )
 
 
-def _front_of(path: str) -> Front:
+def _front_of(path: str) -> HttpApi:
     return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
 
 
-async def _refuse(service: Service, request: Request, error: Exception) -> Response:
+async def _refuse(service: DataPlane, request: Request, error: Exception) -> Response:
     """Refuse an unknown path or method. The request is counted like any other."""
     path = request.url.path
 
-    async def answer(_exchange: Exchange) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == NotAllowed.status:
-            raise NotAllowed(f"{path[:200]}: {request.method} is no method of it")
-        raise NotServed(f"no such path: {path[:200]}")
+    async def answer(_exchange: HttpRequest) -> Response:
+        if isinstance(error, HTTPException) and error.status_code == MethodNotAllowed.status:
+            raise MethodNotAllowed(f"{path[:200]}: {request.method} is no method of it")
+        raise NotFound(f"no such path: {path[:200]}")
 
     endpoint = Endpoint(service, _front_of(path), "other", answer, request.method)
     response = await endpoint.respond(request)

@@ -8,7 +8,7 @@ import anyio
 from starlette.requests import ClientDisconnect, Request
 
 from orchestrator.errors import Cancelled
-from orchestrator.gateway.errors import LengthRequired, TooLarge, TooSlow, Unsupported
+from orchestrator.gateway.errors import BodyTimeout, BodyTooLarge, LengthRequired, UnsupportedMedia
 from orchestrator.gateway.options import Limits
 
 
@@ -20,14 +20,14 @@ def announced_size(headers: Mapping[str, str], most: int) -> int:
     """
     encoding = headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
-        raise Unsupported(f"content-encoding: wanted none, got {encoding[:40]!r}")
+        raise UnsupportedMedia(f"content-encoding: wanted none, got {encoding[:40]!r}")
     length = headers.get("content-length", "")
     if "transfer-encoding" in headers or not length:
         raise LengthRequired("body: wanted Content-Length, got none; chunks are not taken")
     if not (length.isascii() and length.isdigit()) or len(length) > 18:
         raise LengthRequired(f"content-length: wanted a number, got {length[:40]!r}")
     if int(length) > most:
-        raise TooLarge(f"body: wanted at most {most} bytes, got {length}")
+        raise BodyTooLarge(f"body: wanted at most {most} bytes, got {length}")
     return int(length)
 
 
@@ -42,6 +42,6 @@ async def read_body(request: Request, limits: Limits) -> bytes:
         with anyio.fail_after(limits.body_s):
             return await request.body()
     except TimeoutError as error:
-        raise TooSlow(f"body: wanted all of it within {limits.body_s:g} s") from error
+        raise BodyTimeout(f"body: wanted all of it within {limits.body_s:g} s") from error
     except ClientDisconnect as error:
         raise Cancelled("the caller hung up") from error

@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from orchestrator.gateway.data_plane import Service, Visit
-from orchestrator.gateway.errors import Evicted, NotAllowed, Outcome, outcome_of
+from orchestrator.gateway.data_plane import AdmittedRequest, DataPlane
+from orchestrator.gateway.errors import Evicted, MethodNotAllowed, Outcome, outcome_of
 from orchestrator.gateway.http.bodies import announced_size, read_body
 from orchestrator.gateway.http.problem_details import headers_of
 from orchestrator.gateway.http.protocol import hang_up_with, stay
@@ -23,7 +23,7 @@ NOBODY = Response(status_code=499)
 
 
 @dataclass(frozen=True)
-class Front:
+class HttpApi:
     """A protocol over HTTP.
 
     Attributes:
@@ -36,7 +36,7 @@ class Front:
 
 
 @dataclass(frozen=True)
-class Exchange:
+class HttpRequest:
     """A request whose caller was admitted.
 
     Attributes:
@@ -46,8 +46,8 @@ class Exchange:
     """
 
     request: Request
-    visit: Visit
-    service: Service
+    visit: AdmittedRequest
+    service: DataPlane
 
     async def body(self) -> bytes:
         """Reserve memory for the body, read it and return it.
@@ -74,10 +74,10 @@ class Endpoint:
         method: The only HTTP method that is allowed.
     """
 
-    service: Service
-    front: Front
+    service: DataPlane
+    front: HttpApi
     what: str
-    answer: Callable[[Exchange], Awaitable[Response]]
+    answer: Callable[[HttpRequest], Awaitable[Response]]
     method: str = "GET"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,14 +102,14 @@ class Endpoint:
         address = request.client.host if request.client else ""
         async with self.service.visit(self.front.name, self.what, address, headers) as visit:
             if request.method != self.method:
-                raise NotAllowed(f"method: wanted {self.method}, got {request.method}")
-            return await self.answer(Exchange(request, visit, self.service))
+                raise MethodNotAllowed(f"method: wanted {self.method}, got {request.method}")
+            return await self.answer(HttpRequest(request, visit, self.service))
 
     def _refuse(self, outcome: Outcome) -> Response:
         response = self.front.tell(outcome)
         response.headers.update(headers_of(outcome))
         if outcome.status in UNREAD or outcome.reason == Evicted.reason:
             response.headers["connection"] = "close"
-        if outcome.status == NotAllowed.status:
+        if outcome.status == MethodNotAllowed.status:
             response.headers["allow"] = self.method
         return response

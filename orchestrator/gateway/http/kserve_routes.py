@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from orchestrator.errors import RequestError
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import Outcome
-from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
+from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.json_process import Parser
 from orchestrator.gateway.ops.tracing import trace_of
 from orchestrator.protocol import kserve_http
@@ -34,16 +34,16 @@ def tell(outcome: Outcome) -> Response:
     return Response(content, outcome.status, media_type=JSON)
 
 
-KSERVE = Front("kserve-http", tell)
+KSERVE = HttpApi("kserve-http", tell)
 
 
-def calls(service: Service) -> list[Route]:
+def calls(service: DataPlane) -> list[Route]:
     """Return the routes of infer calls."""
     infer = Endpoint(service, KSERVE, "infer", partial(_infer, Parser()), "POST")
     return [Route(f"{path}/infer", infer) for path in MODELS]
 
 
-def questions(service: Service) -> list[Route]:
+def questions(service: DataPlane) -> list[Route]:
     """Return the routes for information about the service and its models."""
     routes = [
         Route("/v2", partial(_about, service)),
@@ -58,7 +58,7 @@ def questions(service: Service) -> list[Route]:
     return routes
 
 
-async def _infer(parser: Parser, exchange: Exchange) -> Response:
+async def _infer(parser: Parser, exchange: HttpRequest) -> Response:
     model, version = _model_of(exchange.request)
     exchange.service.check_served(model, version)
     json_size = _json_size(exchange.request)
@@ -80,12 +80,12 @@ def _json_size(request: Request) -> int | None:
     return int(size)
 
 
-async def _page(below: str, exchange: Exchange) -> Response:
+async def _page(below: str, exchange: HttpRequest) -> Response:
     content = await exchange.service.page_of(*_model_of(exchange.request), below)
     return Response(content, media_type=JSON)
 
 
-async def _model_state(exchange: Exchange) -> Response:
+async def _model_state(exchange: HttpRequest) -> Response:
     return _ready(await exchange.service.is_model_ready(*_model_of(exchange.request)))
 
 
@@ -93,7 +93,7 @@ async def _state(question: Callable[[], Awaitable[bool]], _request: Request) -> 
     return _ready(await question())
 
 
-async def _about(service: Service, _request: Request) -> Response:
+async def _about(service: DataPlane, _request: Request) -> Response:
     return Response(orjson.dumps(service.server_metadata()), media_type=JSON)
 
 

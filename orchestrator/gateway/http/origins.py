@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from orchestrator.gateway.errors import BadHost, ForeignHost, ForeignOrigin, Refusal
+from orchestrator.gateway.errors import BadHost, ForeignHost, ForeignOrigin, GatewayError
 from orchestrator.gateway.options import Address
 from orchestrator.system.loopback import is_own
 
@@ -36,7 +36,7 @@ SHOWN_HEADERS = ("inference-header-content-length", "retry-after", "x-request-id
 ELSEWHERE = ("cross-site", "same-site")
 """Values of Sec-Fetch-Site in requests from pages of other origins."""
 
-Refuse = Callable[[Scope, Receive, Send, Refusal], Awaitable[None]]
+Refuse = Callable[[Scope, Receive, Send, GatewayError], Awaitable[None]]
 """Answers a request with a refusal."""
 
 
@@ -138,7 +138,7 @@ def guard(app: ASGIApp, origins: Origins, refuse: Refuse) -> ASGIApp:
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
             origins.check(scope)
-        except Refusal as refusal:
+        except GatewayError as refusal:
             await refuse(scope, receive, send, refusal)
             return
         await inner(scope, receive, send)

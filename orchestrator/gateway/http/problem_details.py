@@ -13,7 +13,7 @@ DOCS = "/docs"
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProblemKind:
     """One kind of problem.
 
     Attributes:
@@ -28,110 +28,112 @@ class Kind:
 
 
 KINDS = {
-    "picture": Kind(
+    "picture": ProblemKind(
         "The picture cannot be used",
         (400,),
         "The file is empty, damaged, an animation, larger than the service takes or no JPEG, PNG, "
         "WebP or BMP. Send another one.",
     ),
-    "parameter": Kind(
+    "parameter": ProblemKind(
         "A parameter is wrong",
         (400,),
         "A query parameter is unknown, comes twice or is out of its range. The detail names it "
         "with what was wanted.",
     ),
-    "form": Kind(
+    "form": ProblemKind(
         "The form cannot be read",
         (400,),
         "The body is no multipart/form-data with pictures in fields named picture, or it holds "
         "too many of them.",
     ),
-    "key": Kind(
+    "key": ProblemKind(
         "No valid key",
         (401,),
         "This service answers to those who have a key. Send yours as a bearer token or as the "
         "header X-API-Key.",
     ),
-    "no keys": Kind(
+    "no keys": ProblemKind(
         "The service does not know its keys",
         (503,),
         "The file of the API keys was deleted or damaged, so nobody is answered. Tell the "
         "operator.",
     ),
-    "host": Kind(
+    "host": ProblemKind(
         "Another host was asked for",
         (400, 421),
         "The Host header is missing, comes twice, or names a host that is not this service's. The "
         "operator allows further names with --allowed-host.",
     ),
-    "origin": Kind(
+    "origin": ProblemKind(
         "A page of another site called",
         (403,),
         "The browser says that the request comes from another site's page. The operator allows "
         "such sites with --cors-origin.",
     ),
-    "not served": Kind(
+    "not served": ProblemKind(
         "Nothing is served here",
         (404, 405),
         "There is no such path, or no such method of it. This page lists those there are.",
     ),
-    "slow": Kind(
+    "slow": ProblemKind(
         "The body came too slowly", (408,), "The whole body did not arrive in time. Send it again."
     ),
-    "size": Kind(
+    "size": ProblemKind(
         "The body is too large",
         (413,),
         "Send fewer pictures in one call, or smaller ones: a picture of 2 megapixels as JPEG is "
         "usually enough.",
     ),
-    "encoding": Kind(
+    "encoding": ProblemKind(
         "The body's encoding is not understood",
         (411, 415),
         "Announce the size by Content-Length, do not compress the body, and name a picture's type "
         "or multipart/form-data as its Content-Type.",
     ),
-    "harmful": Kind(
+    "harmful": ProblemKind(
         "The call ends the processes that answer it",
         (400,),
         "Two of them hung or crashed with it, one after the other, so it is not tried again. "
         "Nobody else's call was lost. Send another picture, and let the operator have this one.",
     ),
-    "rate": Kind(
+    "rate": ProblemKind(
         "Too many calls",
         (429,),
         "This client has used up what it may have; others are served. Wait for as long as "
         "Retry-After says.",
     ),
-    "model": Kind("A network failed", (500,), "The fault is the service's and stands in its log."),
-    "internal": Kind(
+    "model": ProblemKind(
+        "A network failed", (500,), "The fault is the service's and stands in its log."
+    ),
+    "internal": ProblemKind(
         "The service failed", (500,), "The fault is the service's and stands in its log."
     ),
-    "full": Kind(
+    "full": ProblemKind(
         "The service is full",
         (503,),
         "There is no capacity for anybody's call now. Wait for as long as Retry-After says.",
     ),
-    "evicted": Kind(
+    "evicted": ProblemKind(
         "A call of better priority has the place",
         (503,),
         "There was no capacity for both. Wait for as long as Retry-After says.",
     ),
-    "away": Kind(
+    "away": ProblemKind(
         "The service is away",
         (503,),
         "It is being started again, which takes seconds. Wait for as long as Retry-After says.",
     ),
-    "not ready": Kind(
+    "not ready": ProblemKind(
         "The service is not ready",
         (503,),
         "No picture was read lately: the service starts, or something in it does not work.",
     ),
-    "overloaded": Kind(
+    "overloaded": ProblemKind(
         "The service is overloaded",
         (503,),
         "The model has more calls than it can take. Wait for as long as Retry-After says.",
     ),
-    "late": Kind(
+    "late": ProblemKind(
         "The answer did not come in time",
         (504,),
         "The call was given up. The same call may succeed when there is less to do.",

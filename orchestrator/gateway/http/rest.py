@@ -33,7 +33,12 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
-from orchestrator.gateway.errors import Late, TooMany, Unsupported, outcome_of
+from orchestrator.gateway.errors import (
+    DeadlineExceeded,
+    QuotaExceeded,
+    UnsupportedMedia,
+    outcome_of,
+)
 from orchestrator.gateway.http.multipart import Part, parse, shown
 from orchestrator.gateway.http.problem_details import problem
 from orchestrator.gateway.http.schemas import (
@@ -49,16 +54,16 @@ from orchestrator.gateway.http.schemas import (
 )
 from orchestrator.gateway.options import Limits
 from orchestrator.protocol.arrays import to_array, to_tensor
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
-Infer = Callable[[Call], Awaitable[Answer]]
+Infer = Callable[[InferenceRequest], Awaitable[InferenceResponse]]
 
 FORM = "multipart/form-data"
 FILE = "application/octet-stream"
 UNSAID = ("", FILE, "application/x-www-form-urlencoded")
 """Content types that carry no information. curl sends the last one with any bytes."""
-OF_THE_SERVICE = (Overloaded, TooMany, ServerError)
+OF_THE_SERVICE = (Overloaded, QuotaExceeded, ServerError)
 """Errors that are not about a picture, but about the service or the quota."""
 LONGEST_ID = 128
 
@@ -66,7 +71,7 @@ A = TypeVar("A", bound=Model)
 
 
 @dataclass(frozen=True)
-class Sent:
+class RestRequest:
     """A caller's request.
 
     Attributes:
@@ -90,7 +95,7 @@ def request_id(given: str | None) -> str:
     return given if given and is_usable else uuid.uuid4().hex
 
 
-async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
+async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognition:
     """Find and read the plates in pictures, one after the other.
 
     Raises:
@@ -104,7 +109,7 @@ async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
         file = np.array([picture.content], np.object_)
         inputs = (to_tensor(ENCODED, file),)
         outputs = (*OUTPUTS, STAGE_SECONDS)
-        call = Call(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        call = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
         arrays = _arrays_of(await infer(call))
         found, seconds = plates_of(from_arrays(arrays)), stages_of(arrays)
         return _judged(RecognizedPicture, name=picture.filename, plates=found, seconds=seconds)
@@ -114,7 +119,7 @@ async def recognize(sent: Sent, infer: Infer, limits: Limits) -> Recognition:
     )
 
 
-async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
+async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
     """Read tight crops of plates, one after the other.
 
     Raises:
@@ -128,7 +133,7 @@ async def read(sent: Sent, infer: Infer, limits: Limits) -> Readings:
         file = np.array([crop.content], np.object_)
         inputs = (to_tensor(ENCODED_CROP, file),)
         outputs = ("coordinates", *OF_A_READING)
-        call = Call(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        call = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
         plates = from_arrays(_arrays_of(await infer(call)), outputs)
         if len(plates) != 1:
             raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
@@ -149,12 +154,12 @@ def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> di
     return parameters
 
 
-def _pictures_of(sent: Sent, most: int) -> list[Part]:
+def _pictures_of(sent: RestRequest, most: int) -> list[Part]:
     kind = sent.content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         return parse(sent.body, sent.content_type, most)
     if kind not in UNSAID and not kind.startswith("image/"):
-        raise Unsupported(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
+        raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
     return [Part("", "", sent.body)]
 
 
@@ -190,7 +195,9 @@ async def _by(deadline: float, answer: Awaitable[A]) -> A:
     """
     with anyio.CancelScope(deadline=deadline):
         return await answer
-    raise Late("form: wanted all of its pictures answered within the time of one call, got fewer")
+    raise DeadlineExceeded(
+        "form: wanted all of its pictures answered within the time of one call, got fewer"
+    )
 
 
 def _not_empty(picture: Part) -> Part:
@@ -199,7 +206,7 @@ def _not_empty(picture: Part) -> Part:
     return picture
 
 
-def _arrays_of(answer: Answer) -> Arrays:
+def _arrays_of(answer: InferenceResponse) -> Arrays:
     return {tensor.name: to_array(tensor) for tensor in answer.outputs}
 
 

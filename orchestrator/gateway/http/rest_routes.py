@@ -10,11 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http import rest
 from orchestrator.gateway.http.api_page import CSP, page
-from orchestrator.gateway.http.endpoint import Endpoint, Exchange, Front
+from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.schemas import Model
@@ -24,7 +24,7 @@ from orchestrator.gateway.options import Limits
 JSON, HTML = "application/json", "text/html"
 REQUEST_ID = "x-request-id"
 
-Read = Callable[[rest.Sent, rest.Infer, Limits], Awaitable[Model]]
+Read = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
 
 
 def tell(outcome: Outcome) -> Response:
@@ -32,10 +32,10 @@ def tell(outcome: Outcome) -> Response:
     return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
 
 
-REST = Front("rest", tell)
+REST = HttpApi("rest", tell)
 
 
-def calls(service: Service) -> list[Route]:
+def calls(service: DataPlane) -> list[Route]:
     """Return the routes of calls."""
     answers = {"recognize": rest.recognize, "read": rest.read}
     return [
@@ -44,7 +44,7 @@ def calls(service: Service) -> list[Route]:
     ]
 
 
-def pages(service: Service) -> list[Route]:
+def pages(service: DataPlane) -> list[Route]:
     """Return the routes of the documentation."""
     described = document(service.options.wants_keys, service.limits)
     api, html = orjson.dumps(described), page(described)
@@ -58,15 +58,15 @@ def pages(service: Service) -> list[Route]:
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 
 
-async def _answer(read: Read, exchange: Exchange) -> Response:
+async def _answer(read: Read, exchange: HttpRequest) -> Response:
     sent = _sent(exchange.request, await exchange.body())
     results = await read(sent, exchange.visit.infer, exchange.service.limits)
     return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
 
 
-def _sent(request: Request, body: bytes) -> rest.Sent:
+def _sent(request: Request, body: bytes) -> rest.RestRequest:
     headers = request.headers
-    return rest.Sent(
+    return rest.RestRequest(
         body=body,
         content_type=headers.get("content-type", ""),
         query=request.query_params.multi_items(),

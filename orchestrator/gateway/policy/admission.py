@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import anyio
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.errors import TooMany
+from orchestrator.gateway.errors import QuotaExceeded
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.clients import Client
-from orchestrator.gateway.policy.fair_queue import Turns
-from orchestrator.gateway.policy.rate_limit import Rates
-from orchestrator.gateway.policy.slots import Place, Places, evicted
+from orchestrator.gateway.policy.fair_queue import FairQueue
+from orchestrator.gateway.policy.rate_limit import RateLimit
+from orchestrator.gateway.policy.slots import Slot, Slots, evicted
 from orchestrator.protocol.inference import USUAL_COST, Cost
 
 TOLD_AT_ONCE = 20
@@ -64,8 +64,8 @@ class Admission:
         if limits.calls < 1:
             raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")
         self._clock, self._sleep = clock, sleep
-        self._rates = Rates()
-        self._places, self._turns = Places(limits), Turns(limits)
+        self._rates = RateLimit()
+        self._places, self._turns = Slots(limits), FairQueue(limits)
         self._held: Counter[str] = Counter()  # by the client's name
         self._second, self._told = 0, 0
 
@@ -75,7 +75,7 @@ class Admission:
         return Counts(len(places), turns.waiting, turns.in_work, held, places.bytes, turns.bytes)
 
     @contextmanager
-    def enter(self, client: Client) -> Iterator[Place]:
+    def enter(self, client: Client) -> Iterator[Slot]:
         """Count a client's call from its headers to its end.
 
         If there is no room, calls of worse priority that send or wait are evicted. The worst
@@ -86,7 +86,7 @@ class Admission:
             Full: There is no room.
         """
         self._check_client(client)
-        place = Place(client)
+        place = Slot(client)
         self._places.add(place)
         self._rates.take(client, self._clock())
         try:
@@ -94,7 +94,7 @@ class Admission:
         finally:
             self._places.remove(place)
 
-    def reserve(self, place: Place, size: int) -> None:
+    def reserve(self, place: Slot, size: int) -> None:
         """Reserve memory for the announced body of a call, in bytes, before it is read.
 
         Raises:
@@ -105,7 +105,7 @@ class Admission:
         self._places.reserve(place, size)
 
     @contextmanager
-    def receive(self, place: Place) -> Iterator[None]:
+    def receive(self, place: Slot) -> Iterator[None]:
         """Let the block read the body of a call, until the call is evicted.
 
         Raises:
@@ -128,14 +128,14 @@ class Admission:
     def _check_rate(self, client: Client) -> None:
         wait_s = self._rates.wait_s(client, self._clock())
         if wait_s:
-            raise TooMany(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
+            raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
 
-    def _check_place(self, place: Place) -> None:
+    def _check_place(self, place: Slot) -> None:
         if place not in self._places:
             raise evicted()
 
     @asynccontextmanager
-    async def turn(self, place: Place, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
+    async def turn(self, place: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
         """Wait for a slot at Triton, and keep it while Triton works.
 
         Slots are given by priority. Clients of one priority take turns. A picture that costs more

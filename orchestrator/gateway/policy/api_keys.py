@@ -13,7 +13,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.errors import KeysUnknown, Unauthenticated
+from orchestrator.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client, client_at
 from orchestrator.system.toml_files import build, check_range
@@ -200,7 +200,7 @@ class KeyFile:
         """
         self.look()
         if self.is_broken:
-            raise KeysUnknown("the service cannot read its file of keys; its log says why")
+            raise KeysUnavailable("the service cannot read its file of keys; its log says why")
         return self._keys
 
     def look(self) -> None:

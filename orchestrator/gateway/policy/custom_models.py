@@ -12,13 +12,13 @@ from orchestrator.errors import RequestError
 from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.protocol import bytes_tensors
 from orchestrator.protocol.arrays import BYTES, SIZES
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 
 ANY = -1
 """A size of a shape that the model leaves open."""
 
 
-def check_by_metadata(call: Call, metadata: Any) -> Call:
+def check_by_metadata(call: InferenceRequest, metadata: Any) -> InferenceRequest:
     """Return a call if its tensors are those of its model.
 
     Triton itself refuses a call that lacks an input of the model.

@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from orchestrator.gateway.errors import RETRY_AFTER_S, Full
+from orchestrator.gateway.errors import RETRY_AFTER_S, ServiceFull
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.clients import Client
-from orchestrator.gateway.policy.slots import Place, evicted, open_to
+from orchestrator.gateway.policy.slots import Slot, evicted, open_to
 from orchestrator.protocol.inference import Cost
 
 FEWEST_TO_SWEEP = 1000
@@ -27,9 +27,9 @@ class _Waiter:
     start: float
     arrival: int
     cost: Cost = field(compare=False)
-    told: asyncio.Future[Full | None] = field(compare=False)
+    told: asyncio.Future[ServiceFull | None] = field(compare=False)
 
-    def tell(self, refusal: Full | None = None) -> bool:
+    def tell(self, refusal: ServiceFull | None = None) -> bool:
         """Wake up the call. Return False if it no longer waits."""
         if self.told.done():
             return False
@@ -37,7 +37,7 @@ class _Waiter:
         return True
 
 
-class Order:
+class FairOrder:
     """The order of calls of one priority: fair queuing between clients, by virtual time.
 
     A call starts, in virtual time, when the previous call of its client ends. Virtual time is the
@@ -68,7 +68,7 @@ class Order:
         self._now = max(self._now, start)
 
 
-class Turns:
+class FairQueue:
     """The slots of calls at Triton, and the queue of waiting calls.
 
     Attributes:
@@ -79,7 +79,7 @@ class Turns:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._queue: list[_Waiter] = []  # the next call comes first
-        self._orders: defaultdict[int, Order] = defaultdict(Order)  # by priority
+        self._orders: defaultdict[int, FairOrder] = defaultdict(FairOrder)  # by priority
         self._arrivals = 0
         self.in_work = self.bytes = 0
 
@@ -89,7 +89,7 @@ class Turns:
         return len(self._queue)
 
     @asynccontextmanager
-    async def turn(self, place: Place, cost: Cost) -> AsyncIterator[None]:
+    async def turn(self, place: Slot, cost: Cost) -> AsyncIterator[None]:
         """Wait for a slot, and keep it while Triton works.
 
         Raises:
@@ -103,7 +103,7 @@ class Turns:
         finally:
             self._release(cost)
 
-    def _join(self, place: Place, cost: Cost) -> _Waiter:
+    def _join(self, place: Slot, cost: Cost) -> _Waiter:
         self._arrivals += 1
         priority = place.client.priority
         start = self._orders[priority].start(place.client, cost.calls)
@@ -113,7 +113,7 @@ class Turns:
         self._serve()
         return waiter
 
-    async def _wait(self, waiter: _Waiter, place: Place) -> None:
+    async def _wait(self, waiter: _Waiter, place: Slot) -> None:
         loop, wait_s = asyncio.get_running_loop(), self._limits.wait_s
         timer = loop.call_later(wait_s, self._refuse, waiter, _too_late(wait_s))
         place.evict = partial(self._refuse, waiter, evicted())
@@ -130,7 +130,7 @@ class Turns:
         if refusal is not None:
             raise refusal
 
-    def _refuse(self, waiter: _Waiter, refusal: Full) -> None:
+    def _refuse(self, waiter: _Waiter, refusal: ServiceFull) -> None:
         waiter.tell(refusal)
         self._leave(waiter)
 
@@ -160,5 +160,7 @@ class Turns:
         self._serve()
 
 
-def _too_late(wait_s: float) -> Full:
-    return Full(f"the call's turn did not come within {wait_s:g} s; try again later", RETRY_AFTER_S)
+def _too_late(wait_s: float) -> ServiceFull:
+    return ServiceFull(
+        f"the call's turn did not come within {wait_s:g} s; try again later", RETRY_AFTER_S
+    )

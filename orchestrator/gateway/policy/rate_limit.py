@@ -7,7 +7,7 @@ from orchestrator.gateway.policy.clients import Client
 FEWEST_TO_SWEEP = 1000
 
 
-class Rates:
+class RateLimit:
     """The token buckets of all clients. Each is stored as the time when it is full again.
 
     A bucket holds the calls of one second, but at least one call.

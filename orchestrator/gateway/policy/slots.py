@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from orchestrator.gateway.errors import RETRY_AFTER_S, Evicted, Full, TooMany
+from orchestrator.gateway.errors import RETRY_AFTER_S, Evicted, QuotaExceeded, ServiceFull
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.clients import GATE, Client
 
@@ -20,7 +20,7 @@ def open_to(priority: int, whole: int) -> int:
 
 
 @dataclass(eq=False)
-class Place:
+class Slot:
     """The slot of an admitted call, from its headers to the end of its answer.
 
     Attributes:
@@ -38,22 +38,22 @@ class Place:
     paid: float = 1.0
 
 
-class Places:
+class Slots:
     """The admitted calls, in order of arrival."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._inside: dict[Place, None] = {}
+        self._inside: dict[Slot, None] = {}
         self._calls: Counter[str] = Counter()  # by the client's name
         self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._inside)
 
-    def __contains__(self, place: Place) -> bool:
+    def __contains__(self, place: Slot) -> bool:
         return place in self._inside
 
-    def add(self, place: Place) -> None:
+    def add(self, place: Slot) -> None:
         """Admit a call.
 
         Raises:
@@ -70,11 +70,11 @@ class Places:
             TooMany: The client already has as many calls as it may.
         """
         if self._calls[client.name] >= client.calls:
-            raise TooMany(
+            raise QuotaExceeded(
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
 
-    def reserve(self, place: Place, size: int) -> None:
+    def reserve(self, place: Slot, size: int) -> None:
         """Reserve memory for the body of a call, in bytes.
 
         Raises:
@@ -83,12 +83,14 @@ class Places:
         """
         own = sum(one.size for one in self._inside if one.client.name == place.client.name)
         if own and own + size > self._limits.memory_bytes // 2:
-            raise TooMany("bodies at once: wanted less of the memory, got half", RETRY_AFTER_S)
+            raise QuotaExceeded(
+                "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
+            )
         self._make_room(place, size=size)
         place.size = size
         self.bytes += size
 
-    def remove(self, place: Place) -> None:
+    def remove(self, place: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
         if place not in self._inside:
             return
@@ -98,7 +100,7 @@ class Places:
         if not self._calls[place.client.name]:
             del self._calls[place.client.name]
 
-    def _make_room(self, place: Place, calls: int = 0, size: int = 0) -> None:
+    def _make_room(self, place: Slot, calls: int = 0, size: int = 0) -> None:
         """Evict calls of worse priority until there is room; evict none if that is not enough."""
         limits, priority = self._limits, place.client.priority
         memory = max(limits.body_bytes, open_to(priority, limits.memory_bytes))
@@ -114,13 +116,13 @@ class Places:
                 evicted.append(one)
                 calls, size = calls - 1, size - one.size
         if calls > 0:
-            raise Full("all places are taken; try again later", RETRY_AFTER_S)
+            raise ServiceFull("all places are taken; try again later", RETRY_AFTER_S)
         if size > 0:
-            raise Full("the memory for bodies is used up; try again later", RETRY_AFTER_S)
+            raise ServiceFull("the memory for bodies is used up; try again later", RETRY_AFTER_S)
         for one in evicted:
             self._evict(one)
 
-    def _evictable(self, priority: int) -> list[Place]:
+    def _evictable(self, priority: int) -> list[Slot]:
         """Return the calls of worse priority that may be evicted, in that order.
 
         The worst priority comes first. In it, uploads come before waiting calls, and the latest
@@ -130,7 +132,7 @@ class Places:
         worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
         return worse[::-1]
 
-    def _evict(self, place: Place) -> None:
+    def _evict(self, place: Slot) -> None:
         assert place.evict is not None
         place.evict()
         self.remove(place)  # at once, so that the other call gets the slot

@@ -19,13 +19,13 @@ from orchestrator.contract import (
     STAGE_SECONDS,
 )
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.gateway.errors import NotServed
+from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file, check_pixels
 from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import Call, Cost, Plain, Tensor
+from orchestrator.protocol.inference import Cost, InferenceRequest, Plain, Tensor
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
 
 VERSION = re.compile(r"[0-9]{1,9}")
@@ -43,12 +43,12 @@ def check_served(model: str, version: str, served: Collection[str]) -> None:
         NotServed: Callers may not reach it.
     """
     if model not in served:
-        raise NotServed(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
+        raise NotFound(f"model: wanted one of {', '.join(served)}, got {reprlib.repr(model)}")
     if version and not VERSION.fullmatch(version):
-        raise NotServed(f"version: wanted a number, got {reprlib.repr(version)}")
+        raise NotFound(f"version: wanted a number, got {reprlib.repr(version)}")
 
 
-def check(call: Call, limits: Limits) -> Call:
+def check(call: InferenceRequest, limits: Limits) -> InferenceRequest:
     """Check a call of one of our models, and return the call to forward.
 
     Names, types and ranges of parameters are checked here. The model itself checks the operator's

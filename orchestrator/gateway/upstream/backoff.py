@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator
 FIRST_S, LONGEST_S = 0.02, 0.2
 
 
-class Pauses:
+class SharedBackoff:
     """Spaces the retries of calls that fail at the same time.
 
     Each retry takes CPU time from the server that is starting. So many calls together are retried

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from orchestrator.contract import ENCODED, MODEL, PROBE
 from orchestrator.errors import ModelError, Overloaded, PlateError
 from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 
 EVERY_S = 10.0
 SOON_S = 0.5
@@ -82,11 +82,11 @@ class Canary:
 
 
 def plate_reading(
-    infer: Callable[[Call], Awaitable[Answer]], file: bytes
+    infer: Callable[[InferenceRequest], Awaitable[InferenceResponse]], file: bytes
 ) -> Callable[[], Awaitable[list[str]]]:
     """Return a function that sends a picture file through all models and returns its texts."""
     tensor = Tensor(ENCODED, "BYTES", (1,), bytes_tensors.encode([file]))
-    call = Call(MODEL, (tensor,), ("texts",), id=PROBE)
+    call = InferenceRequest(MODEL, (tensor,), ("texts",), id=PROBE)
 
     async def read() -> list[str]:
         return _texts_of(await infer(call))
@@ -94,6 +94,6 @@ def plate_reading(
     return read
 
 
-def _texts_of(answer: Answer) -> list[str]:
+def _texts_of(answer: InferenceResponse) -> list[str]:
     (output,) = answer.outputs
     return [text.decode(errors="replace") for text in bytes_tensors.decode(output, ModelError)]

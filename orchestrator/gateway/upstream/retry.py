@@ -18,9 +18,9 @@ import anyio
 from orchestrator import contract
 from orchestrator.contract import mark_of
 from orchestrator.errors import ServerError
-from orchestrator.gateway.errors import Harmful, Late
-from orchestrator.gateway.upstream.backoff import Pauses, growing_s
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.gateway.errors import DeadlineExceeded, HarmfulRequest
+from orchestrator.gateway.upstream.backoff import SharedBackoff, growing_s
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 
 STRIKES = 2
 """Deaths of workers after which a call is rejected. The first may be due to another call."""
@@ -28,11 +28,11 @@ MOST_KEPT = 1000
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
-Send = Callable[[Call, float], Awaitable[Answer]]
+Send = Callable[[InferenceRequest, float], Awaitable[InferenceResponse]]
 """Sends a call to Triton, with a timeout in seconds."""
 
 
-class Print(NamedTuple):
+class Fingerprint(NamedTuple):
     """A call's fingerprint.
 
     Attributes:
@@ -44,7 +44,7 @@ class Print(NamedTuple):
     digest: bytes
 
 
-class Repeats:
+class RetryPolicy:
     """Sends calls to Triton, with retries while Triton or a worker is briefly not available.
 
     Args:
@@ -65,12 +65,12 @@ class Repeats:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._send, self._away_s = send, away_s
-        self._clock, self._pauses = clock, Pauses(clock, sleep)
+        self._clock, self._pauses = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
         self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker died, by a call's mark
-        self._strikes: OrderedDict[Print, int] = OrderedDict()
-        self._harmful: OrderedDict[Print, str] = OrderedDict()
-        self._given_up: OrderedDict[str, Print] = OrderedDict()  # callers stopped waiting
+        self._strikes: OrderedDict[Fingerprint, int] = OrderedDict()
+        self._harmful: OrderedDict[Fingerprint, str] = OrderedDict()
+        self._given_up: OrderedDict[str, Fingerprint] = OrderedDict()  # callers stopped waiting
         self._alone = asyncio.Lock()
         self._is_ending = False
         self.count = 0
@@ -92,7 +92,7 @@ class Repeats:
         self._is_ending = True
         self._pauses.release()
 
-    async def infer(self, call: Call, within_s: float) -> Answer:
+    async def infer(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
         """Return Triton's answer to a call, with as many retries as needed.
 
         Args:
@@ -139,17 +139,19 @@ class Repeats:
             with anyio.fail_after(within_s):
                 await alone.enter_async_context(self._alone)
         except TimeoutError as error:
-            raise Late("wanted an answer in time, got none: another call is tried alone") from error
+            raise DeadlineExceeded(
+                "wanted an answer in time, got none: another call is tried alone"
+            ) from error
 
-    async def _try(self, sent: Call, within_s: float) -> Answer:
+    async def _try(self, sent: InferenceRequest, within_s: float) -> InferenceResponse:
         try:
             return await self._send(sent, within_s)
-        except (Late, asyncio.CancelledError):
+        except (DeadlineExceeded, asyncio.CancelledError):
             if mark := mark_of(sent.id):
                 _keep(self._given_up, mark, print_of(sent))
             raise
 
-    def _judge(self, sent: Call) -> bool:
+    def _judge(self, sent: InferenceRequest) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
         how = self._blamed.pop(mark_of(sent.id), "")
         if how and self._strike(print_of(sent), how):
@@ -159,7 +161,7 @@ class Repeats:
     def _mark(self, call_id: str) -> str:
         return contract.mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
 
-    def _strike(self, culprit: Print, how: str) -> bool:
+    def _strike(self, culprit: Fingerprint, how: str) -> bool:
         """Count a worker that died with a call. Tell whether there were too many."""
         strikes = self._strikes.get(culprit, 0) + 1
         _keep(self._strikes, culprit, strikes)
@@ -167,28 +169,28 @@ class Repeats:
             _keep(self._harmful, culprit, how)
         return strikes >= STRIKES
 
-    def _check(self, call: Call) -> None:
+    def _check(self, call: InferenceRequest) -> None:
         size = _size_of(call)
         has_such_size = any(one.size == size for one in self._harmful)  # a digest is rarely needed
         if has_such_size and (how := self._harmful.get(print_of(call))):
             raise _harmful(how)
 
 
-def print_of(call: Call) -> Print:
+def print_of(call: InferenceRequest) -> Fingerprint:
     """Return a call's fingerprint. It differs for other models, pictures and parameters."""
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
         digest.update(tensor.data)
-    return Print(_size_of(call), digest.digest())
+    return Fingerprint(_size_of(call), digest.digest())
 
 
-def _size_of(call: Call) -> int:
+def _size_of(call: InferenceRequest) -> int:
     return sum(len(tensor.data) for tensor in call.inputs)
 
 
-def _harmful(how: str) -> Harmful:
-    return Harmful(
+def _harmful(how: str) -> HarmfulRequest:
+    return HarmfulRequest(
         f"the call ended {STRIKES} workers, one after the other (the last: {how}); it is not tried "
         "again"
     )

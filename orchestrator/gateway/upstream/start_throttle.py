@@ -13,7 +13,7 @@ WAIT_S = 1.0
 """Longest wait for a slot. The call that has the slot may be at a worker that hangs."""
 
 
-class Easing:
+class StartThrottle:
     """Throttles calls while workers start.
 
     If other workers answer meanwhile, Triton gets as many calls as it has pictures in work. So no

@@ -16,14 +16,14 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc import service_pb2_grpc
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
-from orchestrator.gateway.errors import FAILED, Full, Late, NotServed
+from orchestrator.gateway.errors import FAILED, DeadlineExceeded, NotFound, ServiceFull
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.validation import OF_TRITON, TIMEOUT
-from orchestrator.gateway.upstream.retry import Repeats
-from orchestrator.gateway.upstream.start_throttle import Easing
+from orchestrator.gateway.upstream.retry import RetryPolicy
+from orchestrator.gateway.upstream.start_throttle import StartThrottle
 from orchestrator.gateway.upstream.timed_cache import TimedCache
-from orchestrator.protocol.gateway_events import Died, Moved
-from orchestrator.protocol.inference import Answer, Call, Plain, Tensor
+from orchestrator.protocol.gateway_events import TritonMoved, WorkerDied
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Plain, Tensor
 from orchestrator.system.loopback import PAST_PROXY, open_url
 
 CHANNEL = [
@@ -53,29 +53,29 @@ class Triton:
     def __init__(self, options: GatewayOptions) -> None:
         self._options = options
         self._headers = tuple(options.triton_headers.items())
-        self._connect(Moved(options.triton_http, options.triton_grpc, options.triton_metrics))
-        self.easing = Easing(options.limits.calls)
-        self.repeats = Repeats(self._send, options.limits.away_s)
+        self._connect(TritonMoved(options.triton_http, options.triton_grpc, options.triton_metrics))
+        self.easing = StartThrottle(options.limits.calls)
+        self.repeats = RetryPolicy(self._send, options.limits.away_s)
 
-    def _connect(self, addresses: Moved) -> None:
+    def _connect(self, addresses: TritonMoved) -> None:
         self._addresses = addresses
         self._channel = grpc.aio.insecure_channel(addresses.triton_grpc, options=CHANNEL)
         self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
         self._answers = TimedCache(MOST_KEPT)
 
-    async def move(self, addresses: Moved) -> None:
+    async def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. Return when the old one answered its calls."""
         before = self._channel
         self._connect(addresses)
         self.easing.end_all()
         await before.close(self._options.limits.call_s)
 
-    def lose(self, death: Died) -> None:
+    def lose(self, death: WorkerDied) -> None:
         """Note that a worker died, and that its model gets a new one."""
         self.repeats.blame(death.calls, death.how)
         self.easing.begin(death.model, is_last=death.is_last)
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         """Forward a checked call, with retries if a worker dies.
 
         Raises:
@@ -84,7 +84,7 @@ class Triton:
         asked_s = float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
         return await self.repeats.infer(call, min(self._options.limits.call_s, asked_s))
 
-    async def _send(self, call: Call, timeout_s: float) -> Answer:
+    async def _send(self, call: InferenceRequest, timeout_s: float) -> InferenceResponse:
         metadata = (*call.trace.items(), *self._headers)
         ends = time.monotonic() + timeout_s
         try:
@@ -157,7 +157,7 @@ class Triton:
             raise fault_of(error, QUESTION_S) from error
 
 
-def to_request(call: Call) -> Any:
+def to_request(call: InferenceRequest) -> Any:
     """Return a call as Triton's gRPC request."""
     request = pb.ModelInferRequest(
         model_name=call.model,
@@ -183,7 +183,7 @@ def _set_parameters(target: Any, parameters: Mapping[str, Plain]) -> None:
             setattr(target[name], kinds[type(value)], value)
 
 
-def to_answer(response: Any) -> Answer:
+def to_answer(response: Any) -> InferenceResponse:
     """Convert Triton's gRPC response to an answer.
 
     Raises:
@@ -196,7 +196,9 @@ def to_answer(response: Any) -> Answer:
         Tensor(output.name, output.datatype, tuple(output.shape), data)
         for output, data in zip(response.outputs, raw, strict=True)
     )
-    return Answer(response.model_name, response.model_version, response.id, tuple(outputs))
+    return InferenceResponse(
+        response.model_name, response.model_version, response.id, tuple(outputs)
+    )
 
 
 def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
@@ -208,13 +210,13 @@ def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
         case grpc.StatusCode.INVALID_ARGUMENT:
             return RequestError(words)
         case grpc.StatusCode.NOT_FOUND:
-            return NotServed(words)
+            return NotFound(words)
         case grpc.StatusCode.DEADLINE_EXCEEDED:
-            return Late(f"wanted an answer within {round(timeout_s, 2):g} s, got none")
+            return DeadlineExceeded(f"wanted an answer within {round(timeout_s, 2):g} s, got none")
         case grpc.StatusCode.CANCELLED:
             return Cancelled("the caller has cancelled the call")
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return Full(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
+            return ServiceFull(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
     logger.error("Triton failed: %s %s", error.code(), words)
     return ModelError(FAILED)  # Triton's own message may describe this machine
 
@@ -224,6 +226,6 @@ def _fetch(request: Request | str) -> bytes:
         with open_url(request, timeout_s=QUESTION_S) as answer:
             return bytes(answer.read())
     except HTTPError as error:
-        raise NotServed(f"no such model or version ({error.code})") from error
+        raise NotFound(f"no such model or version ({error.code})") from error
     except (OSError, HTTPException) as error:
         raise ServerError(AWAY) from error

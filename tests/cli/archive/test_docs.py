@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from orchestrator.cli.app import app
-from orchestrator.cli.archive.result_parts import Parts
-from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.archive.result_parts import ResultParts
+from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.cli.recognition.result_entry import Entry
 from tests.samples import PROJECT
 
@@ -38,7 +38,7 @@ def test_the_code_reads_the_table(
 ) -> None:
     pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
     monkeypatch.chdir(tmp_path)
-    parts = Parts(Place.named("plates", {}))
+    parts = ResultParts(StorageFolder.named("plates", {}))
     parts.check_writable()
     more = {"archive": "photos", "bytes": 1}
     rows = [row | more for row in Entry("photos/1.jpg", error="damaged").to_rows()]

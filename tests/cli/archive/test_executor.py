@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from orchestrator.cli.archive.actor import Outcome
-from orchestrator.cli.archive.executor import ROUNDS, Spread, do_in_rounds
+from orchestrator.cli.archive.executor import ROUNDS, ActorPlan, do_in_rounds
 from orchestrator.cli.archive.partitions import Partition
 
 PARTITIONS = [Partition(name, ()) for name in "abc"]
@@ -42,7 +42,7 @@ def test_what_kills_every_actor_is_left_out_and_told() -> None:
 
 
 def test_networks_share_the_cores_of_a_machine() -> None:
-    alone, four = (Spread.of_networks(actors, 0, 0, "") for actors in (1, 4))
+    alone, four = (ActorPlan.of_networks(actors, 0, 0, "") for actors in (1, 4))
     assert alone.cpus >= four.cpus >= 1
-    assert Spread.of_networks(4, 0, 2, "").gpus == 0.5
-    assert Spread.of_networks(0, 0, 1, "auto") == Spread(0, 1, 1.0, "auto")
+    assert ActorPlan.of_networks(4, 0, 2, "").gpus == 0.5
+    assert ActorPlan.of_networks(0, 0, 1, "auto") == ActorPlan(0, 1, 1.0, "auto")

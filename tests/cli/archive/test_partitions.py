@@ -1,10 +1,12 @@
 import pytest
 
-from orchestrator.cli.archive.listing import Listed
+from orchestrator.cli.archive.listing import ArchivePicture
 from orchestrator.cli.archive.partitions import Partition, cut, is_part
 
 PICTURES = [
-    Listed(f"{day:02}/{number:04}.jpg", 1000 + number) for day in range(5) for number in range(200)
+    ArchivePicture(f"{day:02}/{number:04}.jpg", 1000 + number)
+    for day in range(5)
+    for number in range(200)
 ]
 
 
@@ -12,7 +14,7 @@ def names(partitions: list[Partition]) -> set[str]:
     return {one.name for one in partitions}
 
 
-def parts_of(pictures: list[Listed], usual: int = 20, asked: str = "") -> list[Partition]:
+def parts_of(pictures: list[ArchivePicture], usual: int = 20, asked: str = "") -> list[Partition]:
     return [*cut(pictures, usual, asked)]
 
 
@@ -33,7 +35,7 @@ def test_the_same_listing_is_cut_the_same() -> None:
 
 
 def test_a_picture_more_changes_the_partition_it_falls_into_alone() -> None:
-    more = sorted([*PICTURES, Listed("02/0100a.jpg", 5)])
+    more = sorted([*PICTURES, ArchivePicture("02/0100a.jpg", 5)])
     before, after = names(parts_of(PICTURES)), names(parts_of(more))
     assert len(after - before) <= 2  # two where the new name ends a partition
     assert after & before
@@ -42,15 +44,17 @@ def test_a_picture_more_changes_the_partition_it_falls_into_alone() -> None:
 @pytest.mark.parametrize(
     ("pictures", "asked"),
     [
-        pytest.param([Listed("a.jpg", 2)], "", id="size"),
-        pytest.param([Listed("b.jpg", 1)], "", id="name"),
-        pytest.param([Listed("a.jpg", 1)], "other weights", id="question"),
+        pytest.param([ArchivePicture("a.jpg", 2)], "", id="size"),
+        pytest.param([ArchivePicture("b.jpg", 1)], "", id="name"),
+        pytest.param([ArchivePicture("a.jpg", 1)], "other weights", id="question"),
     ],
 )
-def test_what_changes_an_answer_changes_the_name(pictures: list[Listed], asked: str) -> None:
-    assert names(parts_of(pictures, asked=asked)) != names(parts_of([Listed("a.jpg", 1)]))
+def test_what_changes_an_answer_changes_the_name(
+    pictures: list[ArchivePicture], asked: str
+) -> None:
+    assert names(parts_of(pictures, asked=asked)) != names(parts_of([ArchivePicture("a.jpg", 1)]))
 
 
 def test_a_name_that_is_no_utf8_has_its_place() -> None:
-    (only,) = parts_of([Listed("\udcff.jpg", 1)])
+    (only,) = parts_of([ArchivePicture("\udcff.jpg", 1)])
     assert is_part(only.name)

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.archive.result_parts import MORE, Parts
-from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.archive.result_parts import MORE, ResultParts
+from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.cli.recognition.parquet import Parquet
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.errors import SettingsError
@@ -14,15 +14,15 @@ NAME = "part-0a.parquet"
 
 
 @pytest.fixture
-def parts(tmp_path: Path) -> Parts:
-    return Parts(Place.named(f"{tmp_path}/new/out", {}))
+def parts(tmp_path: Path) -> ResultParts:
+    return ResultParts(StorageFolder.named(f"{tmp_path}/new/out", {}))
 
 
-def test_a_folder_that_is_not_there_yet_has_none(parts: Parts) -> None:
+def test_a_folder_that_is_not_there_yet_has_none(parts: ResultParts) -> None:
     assert parts.find() == set()
 
 
-def test_checking_leaves_nothing_behind(parts: Parts, tmp_path: Path) -> None:
+def test_checking_leaves_nothing_behind(parts: ResultParts, tmp_path: Path) -> None:
     parts.check_writable()
     assert [*(tmp_path / "new" / "out").iterdir()] == []
 
@@ -30,10 +30,10 @@ def test_checking_leaves_nothing_behind(parts: Parts, tmp_path: Path) -> None:
 def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(SettingsError, match="out: "):
-        Parts(Place.named(f"{tmp_path}/out", {})).check_writable()
+        ResultParts(StorageFolder.named(f"{tmp_path}/out", {})).check_writable()
 
 
-def test_columns_are_those_of_recognize_and_two_more(parts: Parts, tmp_path: Path) -> None:
+def test_columns_are_those_of_recognize_and_two_more(parts: ResultParts, tmp_path: Path) -> None:
     parts.check_writable()
     parts.write(NAME, [row | {"archive": "a", "bytes": 3} for row in Entry("a/1.jpg").to_rows()])
     other = Parquet(tmp_path / "recognize.parquet")
@@ -46,7 +46,7 @@ def test_columns_are_those_of_recognize_and_two_more(parts: Parts, tmp_path: Pat
     assert [path.name for path in (tmp_path / "new" / "out").iterdir()] == [NAME]
 
 
-def test_other_files_are_not_ours(parts: Parts, tmp_path: Path) -> None:
+def test_other_files_are_not_ours(parts: ResultParts, tmp_path: Path) -> None:
     parts.check_writable()
     (tmp_path / "new" / "out" / "table.parquet").write_bytes(b"")
     (tmp_path / "new" / "out" / f".{NAME}-1f").write_bytes(b"half of it")

@@ -11,7 +11,7 @@ import pytest
 from orchestrator.cli.archive.actor import Job, Outcome, Worker, from_row, to_row
 from orchestrator.cli.archive.partitions import Partition
 from orchestrator.cli.archive.run import Run
-from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.errors import ServerError
 from tests.cli.archive.slow_networks import BROKEN, UNANSWERED, SlowNetworks
 
@@ -60,8 +60,8 @@ def archive(tmp_path: Path) -> Path:
 
 
 def run(archive: Path, spread: Here | None = None, **more: Any) -> tuple[int, Told, Here]:
-    out = Place.named(str(archive.with_name("out")), {})
-    job = Job(Place.named(str(archive), {}), out, SlowNetworks(pause_s=0))
+    out = StorageFolder.named(str(archive.with_name("out")), {})
+    job = Job(StorageFolder.named(str(archive), {}), out, SlowNetworks(pause_s=0))
     told, spread = Told(), spread or Here()
     status = Run(job, spread, usual=4, screen=told, **more).run()
     return status, told, spread

@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.cli.archive.storage import Place
+from orchestrator.cli.archive.storage import StorageFolder
 from orchestrator.errors import SettingsError
 
 pytest.importorskip("pyarrow.fs", exc_type=ImportError)
 
 
 def test_a_folder_is_on_the_disk(tmp_path: Path) -> None:
-    place = Place.named(f"{tmp_path}/photos/", {})
+    place = StorageFolder.named(f"{tmp_path}/photos/", {})
     assert (place.name, place.path, place.is_on_disk) == (
         f"{tmp_path}/photos",
         f"{tmp_path}/photos",
@@ -23,7 +23,7 @@ def test_a_relative_folder_keeps_its_name_and_is_found_from_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    place = Place.named("photos", {})
+    place = StorageFolder.named("photos", {})
     assert (place.name, place.path) == ("photos", f"{tmp_path}/photos")
 
 
@@ -46,12 +46,14 @@ def test_a_relative_folder_keeps_its_name_and_is_found_from_elsewhere(
 def test_s3_is_found_as_the_tools_of_aws_find_it(
     environ: dict[str, str], endpoint: str, region: str
 ) -> None:
-    place = Place.named("s3://cameras/2026/", environ)
-    assert place == Place("s3://cameras/2026", "s3", "cameras/2026", endpoint, region)
+    place = StorageFolder.named("s3://cameras/2026/", environ)
+    assert place == StorageFolder("s3://cameras/2026", "s3", "cameras/2026", endpoint, region)
 
 
 def test_gcs_is_a_storage_too() -> None:
-    place = Place.named("gs://cameras/gate", {"STORAGE_EMULATOR_HOST": "http://localhost:1"})
+    place = StorageFolder.named(
+        "gs://cameras/gate", {"STORAGE_EMULATOR_HOST": "http://localhost:1"}
+    )
     assert place.open().type_name == "gcs"
     assert place.inside("a.jpg") == "cameras/gate/a.jpg"
 
@@ -59,4 +61,4 @@ def test_gcs_is_a_storage_too() -> None:
 @pytest.mark.parametrize("name", ["ftp://host/folder", "s3://", "https://example.org/car.jpg"])
 def test_other_storage_is_told(name: str) -> None:
     with pytest.raises(SettingsError, match="wanted a folder, s3://bucket/folder or gs://"):
-        Place.named(name, {})
+        StorageFolder.named(name, {})

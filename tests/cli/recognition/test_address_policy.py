@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.cli.recognition.address_policy import Gate, Reach, is_public
+from orchestrator.cli.recognition.address_policy import AddressPolicy, GuardedConnector, is_public
 from orchestrator.errors import PictureError
 
 PUBLIC, OTHER = "93.184.215.14", "1.1.1.1"
@@ -57,7 +57,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_what_is_connected_to_is_the_address_that_was_checked(names, connected) -> None:
     names["rebinding.example"] = [PUBLIC]
-    gate = Gate(Reach.PUBLIC)
+    gate = GuardedConnector(AddressPolicy.PUBLIC)
     gate.connect("rebinding.example", 80, 1)
     names["rebinding.example"] = ["127.0.0.1"]
     with pytest.raises(PictureError, match=r"got 127\.0\.0\.1 for rebind\S+; --private-add"):
@@ -67,19 +67,19 @@ def test_what_is_connected_to_is_the_address_that_was_checked(names, connected) 
 
 def test_of_several_addresses_private_ones_are_passed_over(names, connected) -> None:
     names["several.example"] = ["10.0.0.1", OTHER, PUBLIC]
-    Gate(Reach.PUBLIC).connect("several.example", 80, 1)
+    GuardedConnector(AddressPolicy.PUBLIC).connect("several.example", 80, 1)
     assert connected == [OTHER, PUBLIC]
 
 
 def test_no_address_that_answers_is_an_error(names, connected) -> None:
     names["down.example"] = [OTHER]
     with pytest.raises(ConnectionRefusedError):
-        Gate(Reach.PUBLIC).connect("down.example", 80, 1)
+        GuardedConnector(AddressPolicy.PUBLIC).connect("down.example", 80, 1)
 
 
 def test_a_typed_private_host_is_reached_again_and_no_other(names, connected) -> None:
     names |= {"camera": ["192.168.1.9"], "router": ["192.168.1.1"], "web": [PUBLIC]}
-    gate = Gate(Reach.TYPED)
+    gate = GuardedConnector(AddressPolicy.TYPED)
     for host in ("camera", "camera", "web"):
         gate.connect(host, 80, 1)
     with pytest.raises(PictureError, match=r"got 192\.168\.1\.1 for router"):
@@ -89,7 +89,7 @@ def test_a_typed_private_host_is_reached_again_and_no_other(names, connected) ->
 
 def test_a_typed_public_host_leads_to_no_private_one(names, connected) -> None:
     names["web"] = [PUBLIC]
-    gate = Gate(Reach.TYPED)
+    gate = GuardedConnector(AddressPolicy.TYPED)
     gate.connect("web", 80, 1)
     names["web"] = ["127.0.0.1"]
     with pytest.raises(PictureError, match="wanted a public address"):
@@ -98,5 +98,5 @@ def test_a_typed_public_host_leads_to_no_private_one(names, connected) -> None:
 
 def test_all_addresses_may_be_allowed(names, connected) -> None:
     names["router"] = ["192.168.1.1"]
-    Gate(Reach.ALL).connect("router", 80, 1)
+    GuardedConnector(AddressPolicy.ALL).connect("router", 80, 1)
     assert connected == ["192.168.1.1"]

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from orchestrator.cli.recognition.address_policy import Reach
+from orchestrator.cli.recognition.address_policy import AddressPolicy
 from orchestrator.cli.recognition.downloads import fetch, is_url, picture_at
 from orchestrator.errors import PictureError
 
@@ -57,7 +57,7 @@ def web() -> Iterator[str]:
 
 @pytest.mark.parametrize("path", ["car.jpg", "moved", "whole"])
 def test_a_picture_is_fetched_when_it_is_read(web: str, path: str) -> None:
-    assert picture_at(f"{web}/{path}", Reach.TYPED).read() == PICTURE
+    assert picture_at(f"{web}/{path}", AddressPolicy.TYPED).read() == PICTURE
 
 
 @pytest.mark.parametrize(
@@ -70,45 +70,45 @@ def test_a_picture_is_fetched_when_it_is_read(web: str, path: str) -> None:
 )
 def test_what_cannot_be_had_is_told(web: str, path: str, reason: str) -> None:
     with pytest.raises(PictureError, match=reason):
-        fetch(f"{web}/{path}", Reach.TYPED)
+        fetch(f"{web}/{path}", AddressPolicy.TYPED)
 
 
 def test_a_url_of_a_list_to_this_machine_is_refused_and_not_asked_for(web: str) -> None:
     Pages.asked.clear()
     with pytest.raises(PictureError, match=r"^wanted a public address, got 127\.0\.0\.1 for 127\."):
-        fetch(f"{web}/car.jpg", Reach.PUBLIC)
+        fetch(f"{web}/car.jpg", AddressPolicy.PUBLIC)
     assert Pages.asked == []
 
 
 def test_a_redirect_to_another_private_address_is_refused(web: str) -> None:
     with pytest.raises(PictureError, match=r"^wanted a public address, got 127\.0\.0\.2"):
-        fetch(f"{web}/aside", Reach.TYPED)
+        fetch(f"{web}/aside", AddressPolicy.TYPED)
 
 
 def test_a_redirect_to_a_private_address_is_followed_where_it_is_allowed(web: str) -> None:
-    assert fetch(f"{web}/whole", Reach.ALL) == PICTURE
+    assert fetch(f"{web}/whole", AddressPolicy.ALL) == PICTURE
 
 
 def test_a_connection_that_was_allowed_does_not_serve_others(web: str) -> None:
-    fetch(f"{web}/car.jpg", Reach.TYPED)
-    fetch(f"{web}/car.jpg", Reach.ALL)
+    fetch(f"{web}/car.jpg", AddressPolicy.TYPED)
+    fetch(f"{web}/car.jpg", AddressPolicy.ALL)
     with pytest.raises(PictureError, match="wanted a public address"):
-        fetch(f"{web}/car.jpg", Reach.PUBLIC)
+        fetch(f"{web}/car.jpg", AddressPolicy.PUBLIC)
 
 
 def test_nobody_there_is_told() -> None:
     with pytest.raises(PictureError, match=r"cannot be fetched: .*refused"):
-        fetch("http://127.0.0.1:1/car.jpg", Reach.TYPED)
+        fetch("http://127.0.0.1:1/car.jpg", AddressPolicy.TYPED)
 
 
 def test_what_is_too_large_is_not_received_whole(web: str) -> None:
     with pytest.raises(PictureError, match="got a larger one"):
-        fetch(f"{web}/car.jpg", Reach.ALL, most_bytes=100)
+        fetch(f"{web}/car.jpg", AddressPolicy.ALL, most_bytes=100)
 
 
 def test_what_takes_too_long_is_given_up(web: str) -> None:
     with pytest.raises(PictureError, match="wanted a picture in time, got a part of one"):
-        fetch(f"{web}/slow", Reach.ALL, most_s=0.2)
+        fetch(f"{web}/slow", AddressPolicy.ALL, most_s=0.2)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_what_takes_too_long_is_given_up(web: str) -> None:
 )
 def test_a_url_is_kept_and_gives_a_file_a_name(url: str, name: str) -> None:
     assert is_url(url)
-    assert picture_at(url, Reach.PUBLIC).name == url
-    assert str(picture_at(url, Reach.PUBLIC).below) == name
+    assert picture_at(url, AddressPolicy.PUBLIC).name == url
+    assert str(picture_at(url, AddressPolicy.PUBLIC).below) == name
 
 
 @pytest.mark.parametrize("name", ["car.jpg", "ftp://x/car.jpg", "file:///etc/passwd", "https"])

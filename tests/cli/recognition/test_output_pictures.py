@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from orchestrator.cli.recognition.output_pictures import Maker
+from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.errors import PictureError
 from orchestrator.plates import Plates
 
@@ -15,4 +15,4 @@ def test_other_formats_that_opencv_knows_are_not_unpacked(tmp_path: Path) -> Non
     file = io.BytesIO()
     Image.new("RGB", (31, 17)).save(file, "TIFF")
     with pytest.raises(PictureError, match="wanted a JPEG, PNG, WebP or BMP file"):
-        Maker(drawings=tmp_path).make(file.getvalue(), Plates(), Path("car.tiff"))
+        OutputPictures(drawings=tmp_path).make(file.getvalue(), Plates(), Path("car.tiff"))

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.cli.recognition.sources import Finder
+from orchestrator.cli.recognition.sources import PictureFinder
 from orchestrator.errors import PictureError
 from orchestrator.imaging.drawing import to_png
 
@@ -23,7 +23,7 @@ def fill(folder: Path, *names: str) -> Path:
 def found(*named: Path, **options: bool) -> list[str]:
     """Return the sources that are found below the named folder."""
     told: list[str] = []
-    finder = Finder(tell=told.append, **options)
+    finder = PictureFinder(tell=told.append, **options)
     sources = [*finder.find(map(str, named))]
     assert told == []
     assert all(source.is_there for source in sources)
@@ -46,12 +46,12 @@ class TestFind:
         self, options: dict[str, bool], is_list: bool, reason: str
     ) -> None:
         """Nothing listens there: that the connection is refused shows that it was tried."""
-        (source,) = Finder(**options).find(["http://127.0.0.1:1/car.jpg"], is_list=is_list)
+        (source,) = PictureFinder(**options).find(["http://127.0.0.1:1/car.jpg"], is_list=is_list)
         with pytest.raises(PictureError, match=reason):
             source.read()
 
     def test_a_file_is_itself_whatever_its_name(self, tmp_path: Path) -> None:
-        (source,) = Finder().find([str(fill(tmp_path, "deep/photo") / "deep" / "photo")])
+        (source,) = PictureFinder().find([str(fill(tmp_path, "deep/photo") / "deep" / "photo")])
         assert (source.name, source.below) == (f"{tmp_path}/deep/photo", Path("photo"))
         assert source.read() == b"a picture"
 
@@ -61,7 +61,7 @@ class TestFind:
 
     def test_pictures_keep_the_way_to_them(self, tmp_path: Path) -> None:
         fill(tmp_path, "photos/a/car.jpg")
-        (source,) = Finder().find([str(tmp_path / "photos")])
+        (source,) = PictureFinder().find([str(tmp_path / "photos")])
         assert (source.name, source.below) == (f"{tmp_path}/photos/a/car.jpg", Path("a/car.jpg"))
 
     def test_folders_of_folders_can_be_left_out(self, tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ class TestFind:
 
     def test_the_next_is_looked_for_when_it_is_asked_for(self, tmp_path: Path) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
-        sources = Finder().find([str(tmp_path)])
+        sources = PictureFinder().find([str(tmp_path)])
         assert next(sources).name.endswith("a/1.jpg")
         fill(tmp_path, "b/3.jpg")
         assert [source.below.name for source in sources] == ["2.jpg", "3.jpg"]
 
     def test_the_folder_one_is_in_can_be_named(self, tmp_path: Path, monkeypatch) -> None:
         monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
-        assert [source.name for source in Finder().find(["."])] == ["a/car.jpg"]
+        assert [source.name for source in PictureFinder().find(["."])] == ["a/car.jpg"]
 
     def test_what_is_hidden_is_skipped_unless_named(self, tmp_path: Path) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
@@ -106,11 +106,11 @@ class TestFind:
     def test_a_folder_without_pictures_is_told(self, tmp_path: Path) -> None:
         told: list[str] = []
         fill(tmp_path, "empty/notes.txt")
-        assert [*Finder(tell=told.append).find([str(tmp_path / "empty")])] == []
+        assert [*PictureFinder(tell=told.append).find([str(tmp_path / "empty")])] == []
         assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
 
     def test_what_is_not_there_says_so_when_it_is_read(self, tmp_path: Path) -> None:
-        (source,) = Finder().find([str(tmp_path / "gone.jpg")])
+        (source,) = PictureFinder().find([str(tmp_path / "gone.jpg")])
         assert not source.is_there
         with pytest.raises(PictureError, match="no such file or folder"):
             source.read()
@@ -125,7 +125,7 @@ class TestFind:
             return scan(path)
 
         monkeypatch.setattr("os.scandir", guarded)
-        first, second = Finder().find([str(tmp_path)])
+        first, second = PictureFinder().find([str(tmp_path)])
         assert (first.below.name, second.name) == ("1.jpg", f"{tmp_path}/b")
         with pytest.raises(PictureError, match="cannot be read: Permission denied"):
             second.read()
@@ -134,7 +134,7 @@ class TestFind:
 class TestPatterns:
     def test_a_pattern_stands_for_the_pictures_among_its_files(self, tmp_path: Path) -> None:
         fill(tmp_path, "b/1.jpg", "a/1.png", "a/1.gif", "a/deep/2.jpg")
-        finder = Finder()
+        finder = PictureFinder()
         below = [str(source.below) for source in finder.find([f"{tmp_path}/*/1.*"])]
         assert below == ["a/1.png", "b/1.jpg"]
         assert finder.skipped.kinds == {".gif": 1}
@@ -148,7 +148,7 @@ class TestPatterns:
         assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
 
     def test_a_pattern_without_files_is_told(self, tmp_path: Path) -> None:
-        (source,) = Finder().find([f"{tmp_path}/*.jpg"])
+        (source,) = PictureFinder().find([f"{tmp_path}/*.jpg"])
         with pytest.raises(PictureError, match="no file has such a name"):
             source.read()
 
@@ -159,7 +159,7 @@ class TestArchives:
         with zipfile.ZipFile(path, "w") as archive:
             for name in ("b.jpg", "a/1.png", "notes.txt", "__MACOSX/b.jpg", "a/.1.jpg"):
                 archive.writestr(name, f"content of {name}")
-        finder = Finder()
+        finder = PictureFinder()
         first, second = finder.find([str(path)])
         assert (first.name, str(second.below)) == (f"{path}/a/1.png", "b.jpg")
         assert (first.read(), second.read()) == (b"content of a/1.png", b"content of b.jpg")
@@ -176,13 +176,13 @@ class TestArchives:
     ) -> None:
         with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("car.bmp", bytes(65 << 20))
-        (source,) = Finder().find([str(tmp_path / "bomb.zip")])
+        (source,) = PictureFinder().find([str(tmp_path / "bomb.zip")])
         with pytest.raises(PictureError, match="wanted a picture of up to 64 MB"):
             source.read()
 
     def test_what_is_no_archive_is_told(self, tmp_path: Path) -> None:
         fill(tmp_path, "broken.zip")
-        (source,) = Finder().find([str(tmp_path / "broken.zip")])
+        (source,) = PictureFinder().find([str(tmp_path / "broken.zip")])
         with pytest.raises(PictureError, match="cannot be read as a zip archive"):
             source.read()
 
@@ -191,6 +191,6 @@ class TestArchives:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("car.jpg", b"a picture of a car")
         path.write_bytes(path.read_bytes().replace(b"of a car", b"of a van"))
-        (source,) = Finder().find([str(path)])
+        (source,) = PictureFinder().find([str(path)])
         with pytest.raises(PictureError, match="damaged in the archive: Bad CRC-32"):
             source.read()

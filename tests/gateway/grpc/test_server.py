@@ -9,8 +9,8 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.errors import PictureError
-from orchestrator.gateway.errors import Full, NotServed, TooMany
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.gateway.errors import NotFound, QuotaExceeded, ServiceFull
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 from tests.gateway.grpc_fakes import (
     MIB,
     MODEL,
@@ -42,7 +42,7 @@ class TestTritonclient:
         assert result.as_numpy("texts").tolist() == [[b"A001AA77"]]
         assert result.get_response().id == "7"
         assert service.calls == [
-            Call(
+            InferenceRequest(
                 MODEL,
                 (Tensor("input__0", "UINT8", (2, 3, 3), bytes(range(18))),),
                 outputs=("texts",),
@@ -99,9 +99,9 @@ class TestRefusals:
             pytest.param(
                 PictureError("no picture"), "INVALID_ARGUMENT", "no picture", id="picture"
             ),
-            pytest.param(NotServed("no model"), "NOT_FOUND", "no model", id="model"),
-            pytest.param(TooMany("too many"), "RESOURCE_EXHAUSTED", "too many", id="rate"),
-            pytest.param(Full("full"), "UNAVAILABLE", "full", id="full"),
+            pytest.param(NotFound("no model"), "NOT_FOUND", "no model", id="model"),
+            pytest.param(QuotaExceeded("too many"), "RESOURCE_EXHAUSTED", "too many", id="rate"),
+            pytest.param(ServiceFull("full"), "UNAVAILABLE", "full", id="full"),
         ],
     )
     def test_each_has_its_code(self, error: Exception, code: str, message: str, caplog) -> None:
@@ -120,7 +120,7 @@ class TestRefusals:
         async def conversation(channel: grpc.aio.Channel) -> None:
             await GRPCInferenceServiceStub(channel).ModelInfer(request())
 
-        error = refusal(FakeService(TooMany("slowly", 1.2)), conversation)
+        error = refusal(FakeService(QuotaExceeded("slowly", 1.2)), conversation)
         assert dict(error.trailing_metadata())["retry-after"] == "2"
         error = refusal(FakeService(PictureError("no")), conversation)
         assert "retry-after" not in dict(error.trailing_metadata())

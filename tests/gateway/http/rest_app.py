@@ -12,11 +12,11 @@ from orchestrator.gateway.errors import outcome_of
 from orchestrator.gateway.http.api_page import CSP, page
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, headers_of, problem
-from orchestrator.gateway.http.rest import Infer, Sent, read, recognize, request_id
+from orchestrator.gateway.http.rest import Infer, RestRequest, read, recognize, request_id
 from orchestrator.gateway.http.schemas import Alive, Model, Ready
 from orchestrator.gateway.options import Limits
 
-Answer = Callable[[Sent, Infer, Limits], Awaitable[Model]]
+Answer = Callable[[RestRequest, Infer, Limits], Awaitable[Model]]
 
 
 def rest_app(infer: Infer) -> Starlette:
@@ -46,7 +46,7 @@ def rest_app(infer: Infer) -> Starlette:
 
 def _post(answer: Answer, infer: Infer) -> Callable[[Request], Awaitable[Response]]:
     async def post(request: Request) -> Response:
-        sent = Sent(
+        sent = RestRequest(
             await request.body(),
             request.headers.get("content-type", ""),
             request.query_params.multi_items(),

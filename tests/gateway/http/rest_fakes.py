@@ -16,7 +16,7 @@ from orchestrator.contract import (
 )
 from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.protocol.arrays import to_tensor
-from orchestrator.protocol.inference import Answer, Call
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 
 # every number is one that float32 holds exactly
 PLATE = Plate(
@@ -61,14 +61,14 @@ def picture_file(suffix: str = ".jpg", value: int = 128) -> bytes:
     return cv2.imencode(suffix, np.full((10, 20, 3), value, np.uint8))[1].tobytes()
 
 
-def answer_with(call: Call, plates: Sequence[Plate]) -> Answer:
+def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceResponse:
     names = OF_A_READING if call.model == PLATE_READER else call.outputs or tuple(OUTPUTS)
     names = [name for name in names if name in OUTPUTS]
     arrays = to_arrays(Plates(tuple(plates)), names)
     if call.model == MODEL:
         arrays[STAGE_SECONDS] = np.array([*SECONDS_AS_JSON.values()], np.float32)
     outputs = tuple(to_tensor(name, array) for name, array in arrays.items())
-    return Answer(call.model, "1", call.id, outputs)
+    return InferenceResponse(call.model, "1", call.id, outputs)
 
 
 @dataclass
@@ -76,9 +76,9 @@ class FakeInfer:
     """Answers each call with the next entry, the last one for good; raises one that is an error."""
 
     entries: Sequence[Sequence[Plate] | Exception] = ((PLATE,),)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[InferenceRequest] = field(default_factory=list)
 
-    async def __call__(self, call: Call) -> Answer:
+    async def __call__(self, call: InferenceRequest) -> InferenceResponse:
         entry = self.entries[min(len(self.calls), len(self.entries) - 1)]
         self.calls.append(call)
         if isinstance(entry, Exception):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app, make_metrics_app
 from orchestrator.gateway.options import GatewayOptions
 from tests.gateway.loops import run
@@ -13,7 +13,7 @@ from tests.gateway.loops import run
 
 async def ask(make: Any, path: str, audit: Path, *, is_leaving: bool) -> tuple[int, dict, bytes]:
     """Return status, headers and body of an answer."""
-    service = Service(GatewayOptions(audit=audit))
+    service = DataPlane(GatewayOptions(audit=audit))
     service.connections.is_leaving = is_leaving
     sent: list[Any] = []
 

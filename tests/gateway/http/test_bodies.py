@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.gateway.errors import LengthRequired, Refusal, TooLarge, Unsupported
+from orchestrator.gateway.errors import BodyTooLarge, GatewayError, LengthRequired, UnsupportedMedia
 from orchestrator.gateway.http.bodies import announced_size
 
 
@@ -20,13 +20,16 @@ def test_a_size_within_the_limit_is_taken(size: int) -> None:
         pytest.param({"content-length": "-1"}, LengthRequired, id="negative"),
         pytest.param({"content-length": "٣"}, LengthRequired, id="another script's digit"),
         pytest.param({"content-length": "9" * 30}, LengthRequired, id="endless"),
-        pytest.param({"content-length": "101"}, TooLarge, id="one too many"),
+        pytest.param({"content-length": "101"}, BodyTooLarge, id="one too many"),
         pytest.param({"content-length": "5", "transfer-encoding": "chunked"}, LengthRequired,
                      id="chunks"),
-        pytest.param({"content-length": "5", "content-encoding": "gzip"}, Unsupported, id="gzip"),
+        pytest.param({"content-length": "5", "content-encoding": "gzip"}, UnsupportedMedia,
+                     id="gzip"),
     ],
 )  # fmt: skip
-def test_what_is_not_announced_is_refused(headers: dict[str, str], kind: type[Refusal]) -> None:
+def test_what_is_not_announced_is_refused(
+    headers: dict[str, str], kind: type[GatewayError]
+) -> None:
     with pytest.raises(kind, match="wanted"):
         announced_size(headers, most=100)
 

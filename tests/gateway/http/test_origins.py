@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.gateway.errors import Refusal
+from orchestrator.gateway.errors import GatewayError
 from orchestrator.gateway.http.origins import Origins, is_origin
 from orchestrator.gateway.options import Address
 from tests.gateway.conftest import Running, Start
@@ -21,8 +21,8 @@ def scope(method: str = "POST", version: str = "1.1", **headers: str) -> dict[st
     return {"type": "http", "method": method, "http_version": version, "headers": pairs}
 
 
-def refusal_of(origins: Origins, asked: dict[str, Any]) -> Refusal:
-    with pytest.raises(Refusal) as raised:
+def refusal_of(origins: Origins, asked: dict[str, Any]) -> GatewayError:
+    with pytest.raises(GatewayError) as raised:
         origins.check(asked)
     return raised.value
 

@@ -2,7 +2,7 @@ import pytest
 
 from orchestrator.errors import ModelError, PictureError, RequestError
 from orchestrator.gateway import errors
-from orchestrator.gateway.errors import Full, NotServed, Outcome, outcome_of
+from orchestrator.gateway.errors import NotFound, Outcome, ServiceFull, outcome_of
 from orchestrator.gateway.http.problem_details import KINDS, anchor_of, headers_of, problem
 
 
@@ -21,7 +21,7 @@ def test_a_problem_may_name_its_occurrence() -> None:
 
 
 def test_a_type_is_a_reference_without_blanks() -> None:
-    assert problem(outcome_of(NotServed("")))["type"] == "/docs#problem-not-served"
+    assert problem(outcome_of(NotFound("")))["type"] == "/docs#problem-not-served"
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_a_kind_that_is_not_described_has_https_title(outcome: Outcome, title: s
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, id=kind.__name__) for kind in errors.Refusal.__subclasses__()],
+    [pytest.param(kind, id=kind.__name__) for kind in errors.GatewayError.__subclasses__()],
 )
-def test_every_refusal_is_described(kind: type[errors.Refusal]) -> None:
+def test_every_refusal_is_described(kind: type[errors.GatewayError]) -> None:
     outcome = outcome_of(kind("wanted one thing, got another"))
     assert problem(outcome)["type"] == f"/docs#{anchor_of(outcome.reason)}"
 
@@ -67,7 +67,7 @@ def test_an_answer_without_a_time_to_wait_has_no_headers() -> None:
     ],
 )
 def test_whole_seconds_are_told(seconds: float, header: str) -> None:
-    assert headers_of(outcome_of(Full("", seconds))) == {"Retry-After": header}
+    assert headers_of(outcome_of(ServiceFull("", seconds))) == {"Retry-After": header}
 
 
 def test_who_lacks_a_key_is_told_how_to_send_one() -> None:

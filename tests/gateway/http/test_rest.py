@@ -13,12 +13,12 @@ from orchestrator.errors import (
     PlateError,
     ServerError,
 )
-from orchestrator.gateway.errors import Full, TooMany, Unsupported
+from orchestrator.gateway.errors import QuotaExceeded, ServiceFull, UnsupportedMedia
 from orchestrator.gateway.http.multipart import FormError
-from orchestrator.gateway.http.rest import Sent, read, recognize, request_id
+from orchestrator.gateway.http.rest import RestRequest, read, recognize, request_id
 from orchestrator.gateway.options import Limits
 from orchestrator.protocol.arrays import to_array
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.gateway.http.forms import CONTENT_TYPE, form, part
 from tests.gateway.http.rest_fakes import (
     PLATE,
@@ -41,11 +41,11 @@ FILE = picture_file()
 THREE = form(part(FILE), part(FILE), part(FILE))
 
 
-def recognized(sent: Sent, infer: FakeInfer) -> dict:
+def recognized(sent: RestRequest, infer: FakeInfer) -> dict:
     return json.loads(asyncio.run(recognize(sent, infer, LIMITS)).to_json())
 
 
-def read_out(sent: Sent, infer: FakeInfer) -> dict:
+def read_out(sent: RestRequest, infer: FakeInfer) -> dict:
     return json.loads(asyncio.run(read(sent, infer, LIMITS)).to_json())
 
 
@@ -53,24 +53,24 @@ def read_out(sent: Sent, infer: FakeInfer) -> dict:
 def test_an_empty_body_is_no_picture(answer) -> None:
     infer = FakeInfer()
     with pytest.raises(PictureError, match=r"wanted a JPEG, PNG, WebP or BMP file, got 0 bytes"):
-        asyncio.run(answer(Sent(b""), infer, LIMITS))
+        asyncio.run(answer(RestRequest(b""), infer, LIMITS))
     assert infer.calls == []
 
 
 def test_a_picture_without_plates_has_none() -> None:
-    assert recognized(Sent(FILE), FakeInfer([()])) == {
+    assert recognized(RestRequest(FILE), FakeInfer([()])) == {
         "pictures": [{"name": "", "plates": [], "seconds": SECONDS_AS_JSON}]
     }
 
 
 def test_a_plate_has_everything_the_model_gives() -> None:
-    assert recognized(Sent(FILE), FakeInfer()) == {
+    assert recognized(RestRequest(FILE), FakeInfer()) == {
         "pictures": [{"name": "", "plates": [PLATE_AS_JSON], "seconds": SECONDS_AS_JSON}]
     }
 
 
 def test_a_plate_that_was_not_read_has_no_text() -> None:
-    (picture,) = recognized(Sent(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
+    (picture,) = recognized(RestRequest(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
     unread = picture["plates"][1]
     assert (unread["text"], unread["candidates"], unread["character_scores"]) == ("", [], [])
 
@@ -78,7 +78,7 @@ def test_a_plate_that_was_not_read_has_no_text() -> None:
 def test_the_model_is_called_with_the_file_as_it_came() -> None:
     infer = FakeInfer()
     trace = {"traceparent": "00-1-2-01"}
-    recognized(Sent(FILE, query=[("max_plates", "3")], id="one", trace=trace), infer)
+    recognized(RestRequest(FILE, query=[("max_plates", "3")], id="one", trace=trace), infer)
 
     (call,) = infer.calls
     (picture,) = call.inputs
@@ -93,24 +93,24 @@ def test_the_model_is_called_with_the_file_as_it_came() -> None:
     ["", "image/jpeg", "IMAGE/PNG", "image/x-unheard; a=b", "application/octet-stream"],
 )
 def test_a_body_of_these_types_is_a_picture(content_type: str) -> None:
-    assert len(recognized(Sent(FILE, content_type), FakeInfer())["pictures"]) == 1
+    assert len(recognized(RestRequest(FILE, content_type), FakeInfer())["pictures"]) == 1
 
 
 @pytest.mark.parametrize("answer", [recognize, read])
 @pytest.mark.parametrize("content_type", ["application/json", "text/plain", "multipart/mixed"])
 def test_a_body_of_another_type_is_refused(answer, content_type: str) -> None:
-    with pytest.raises(Unsupported, match=f"wanted image/.*, got {content_type}"):
-        asyncio.run(answer(Sent(FILE, content_type), FakeInfer(), LIMITS))
+    with pytest.raises(UnsupportedMedia, match=f"wanted image/.*, got {content_type}"):
+        asyncio.run(answer(RestRequest(FILE, content_type), FakeInfer(), LIMITS))
 
 
 def test_a_form_of_one_picture_shows_its_name() -> None:
-    told = recognized(Sent(form(part(FILE)), CONTENT_TYPE), FakeInfer())
+    told = recognized(RestRequest(form(part(FILE)), CONTENT_TYPE), FakeInfer())
     assert told["pictures"][0]["name"] == "a.jpg"
 
 
 def test_pictures_of_a_form_are_calls_one_after_the_other() -> None:
     infer = FakeInfer([(PLATE,), (), (UNREAD,)])
-    told = recognized(Sent(THREE, CONTENT_TYPE, id="all"), infer)
+    told = recognized(RestRequest(THREE, CONTENT_TYPE, id="all"), infer)
 
     assert [len(picture["plates"]) for picture in told["pictures"]] == [1, 0, 1]
     assert [call.id for call in infer.calls] == ["all/0", "all/1", "all/2"]
@@ -120,7 +120,7 @@ def test_pictures_of_a_form_are_calls_one_after_the_other() -> None:
 def test_a_form_of_too_many_pictures_is_refused(answer) -> None:
     body = form(*[part(FILE)] * 4)
     with pytest.raises(FormError, match="wanted 1 to 3 fields"):
-        asyncio.run(answer(Sent(body, CONTENT_TYPE), FakeInfer(), LIMITS))
+        asyncio.run(answer(RestRequest(body, CONTENT_TYPE), FakeInfer(), LIMITS))
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_a_form_of_too_many_pictures_is_refused(answer) -> None:
 def test_a_wrong_parameter_ends_the_call_before_the_model(query, message: str) -> None:
     infer = FakeInfer()
     with pytest.raises(ParameterError, match=message):
-        recognized(Sent(FILE, query=query), infer)
+        recognized(RestRequest(FILE, query=query), infer)
     assert infer.calls == []
 
 
 def test_one_picture_that_fails_fails_the_call() -> None:
     with pytest.raises(PictureError, match="damaged"):
-        recognized(Sent(FILE), FakeInfer([PictureError("damaged")]))
+        recognized(RestRequest(FILE), FakeInfer([PictureError("damaged")]))
 
 
 def test_of_several_pictures_one_that_fails_has_a_problem() -> None:
     infer = FakeInfer([PictureError("damaged"), (PLATE,), (PLATE,)])
-    told = recognized(Sent(THREE, CONTENT_TYPE), infer)["pictures"]
+    told = recognized(RestRequest(THREE, CONTENT_TYPE), infer)["pictures"]
 
     assert [len(picture.get("plates", [])) for picture in told] == [0, 1, 1]
     assert told[0] == {
@@ -172,13 +172,13 @@ def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
     """The second never gets an answer; the third is not begun, however quick it would be."""
 
     class Stuck(FakeInfer):
-        async def __call__(self, call: Call) -> Answer:
+        async def __call__(self, call: InferenceRequest) -> InferenceResponse:
             answer = await super().__call__(call)
             await asyncio.sleep(0 if call.id.endswith("/0") else 60)
             return answer
 
     limits = replace(LIMITS, call_s=0.2)
-    answers = asyncio.run(recognize(Sent(THREE, CONTENT_TYPE), Stuck(), limits))
+    answers = asyncio.run(recognize(RestRequest(THREE, CONTENT_TYPE), Stuck(), limits))
     first, *others = json.loads(answers.to_json())["pictures"]
     assert len(first["plates"]) == 1
     assert [(one["problem"]["status"], one["problem"]["reason"]) for one in others] == [
@@ -188,41 +188,41 @@ def test_the_pictures_of_a_form_share_the_time_of_one_call() -> None:
 
 def test_an_empty_file_among_others_has_a_problem() -> None:
     body = form(part(b""), part(FILE))
-    told = recognized(Sent(body, CONTENT_TYPE), FakeInfer())["pictures"]
+    told = recognized(RestRequest(body, CONTENT_TYPE), FakeInfer())["pictures"]
     assert [picture.get("problem", {}).get("status") for picture in told] == [400, None]
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        pytest.param(Full("full", 1.0), id="full"),
-        pytest.param(TooMany("rate", 1.0), id="rate"),
+        pytest.param(ServiceFull("full", 1.0), id="full"),
+        pytest.param(QuotaExceeded("rate", 1.0), id="rate"),
         pytest.param(ServerError("away"), id="away"),
     ],
 )
 def test_a_service_without_room_for_the_first_picture_refuses_all(error: PlateError) -> None:
     infer = FakeInfer([error])
     with pytest.raises(type(error)):
-        recognized(Sent(THREE, CONTENT_TYPE), infer)
+        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
     assert len(infer.calls) == 1
 
 
 def test_a_service_without_room_for_a_later_picture_answers_the_others() -> None:
-    infer = FakeInfer([(PLATE,), TooMany("rate", 1.0), (PLATE,)])
-    told = recognized(Sent(THREE, CONTENT_TYPE), infer)["pictures"]
+    infer = FakeInfer([(PLATE,), QuotaExceeded("rate", 1.0), (PLATE,)])
+    told = recognized(RestRequest(THREE, CONTENT_TYPE), infer)["pictures"]
     assert [picture.get("problem", {}).get("status") for picture in told] == [None, 429, None]
 
 
 def test_a_caller_who_has_gone_is_not_answered_further() -> None:
     infer = FakeInfer([(PLATE,), Cancelled("gone")])
     with pytest.raises(Cancelled):
-        recognized(Sent(THREE, CONTENT_TYPE), infer)
+        recognized(RestRequest(THREE, CONTENT_TYPE), infer)
     assert len(infer.calls) == 2
 
 
 def test_a_fault_of_ours_is_no_problem_of_a_picture() -> None:
     with pytest.raises(ZeroDivisionError):
-        recognized(Sent(THREE, CONTENT_TYPE), FakeInfer([(PLATE,), ZeroDivisionError()]))
+        recognized(RestRequest(THREE, CONTENT_TYPE), FakeInfer([(PLATE,), ZeroDivisionError()]))
 
 
 @pytest.mark.parametrize(
@@ -238,19 +238,21 @@ def test_a_fault_of_ours_is_no_problem_of_a_picture() -> None:
 )
 def test_an_answer_that_is_not_as_described_is_the_models_failure(plate, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        recognized(Sent(FILE), FakeInfer([(plate,)]))
+        recognized(RestRequest(FILE), FakeInfer([(plate,)]))
 
 
 def test_an_answer_without_an_output_is_the_models_failure() -> None:
-    async def infer(call: Call) -> Answer:
-        return Answer(call.model, "1", call.id, (Tensor("coordinates", "FP32", (0, 4), b""),))
+    async def infer(call: InferenceRequest) -> InferenceResponse:
+        return InferenceResponse(
+            call.model, "1", call.id, (Tensor("coordinates", "FP32", (0, 4), b""),)
+        )
 
     with pytest.raises(ModelError, match="wanted the outputs asked for, got none named texts"):
-        asyncio.run(recognize(Sent(FILE), infer, LIMITS))
+        asyncio.run(recognize(RestRequest(FILE), infer, LIMITS))
 
 
 def test_a_crop_is_read() -> None:
-    assert read_out(Sent(FILE), FakeInfer()) == {
+    assert read_out(RestRequest(FILE), FakeInfer()) == {
         "pictures": [{"name": "", "plate": READING_AS_JSON}]
     }
 
@@ -258,7 +260,7 @@ def test_a_crop_is_read() -> None:
 def test_a_crop_is_sent_as_a_file_and_not_unpacked() -> None:
     infer = FakeInfer()
     file = picture_file(".png")[:60]  # a header alone: whoever unpacks it fails
-    read_out(Sent(file, query=[("text_threshold", "0.9")], id="one"), infer)
+    read_out(RestRequest(file, query=[("text_threshold", "0.9")], id="one"), infer)
 
     (call,) = infer.calls
     (crop,) = call.inputs
@@ -274,13 +276,13 @@ def test_a_crop_is_sent_as_a_file_and_not_unpacked() -> None:
 
 def test_the_reader_takes_no_parameter_of_the_detector() -> None:
     with pytest.raises(ParameterError, match="wanted some of text_threshold, got max_plates"):
-        read_out(Sent(FILE, query=[("max_plates", "1")]), FakeInfer())
+        read_out(RestRequest(FILE, query=[("max_plates", "1")]), FakeInfer())
 
 
 def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
     infer = FakeInfer([PictureError("no picture"), (PLATE,)])
     body = form(part(b"no picture"), part(FILE))
-    told = read_out(Sent(body, CONTENT_TYPE, id="all"), infer)["pictures"]
+    told = read_out(RestRequest(body, CONTENT_TYPE, id="all"), infer)["pictures"]
 
     assert told[0]["problem"]["reason"] == "picture"
     assert told[1]["plate"] == READING_AS_JSON
@@ -290,7 +292,7 @@ def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
 @pytest.mark.parametrize("count", [pytest.param(0, id="none"), pytest.param(2, id="two")])
 def test_a_reader_that_answers_not_one_row_has_failed(count: int) -> None:
     with pytest.raises(ModelError, match=f"wanted one reading of the crop, got {count}"):
-        read_out(Sent(FILE), FakeInfer([(PLATE,) * count]))
+        read_out(RestRequest(FILE), FakeInfer([(PLATE,) * count]))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from orchestrator.gateway.errors import TooMany, outcome_of
+from orchestrator.gateway.errors import QuotaExceeded, outcome_of
 from orchestrator.gateway.ops.audit import Entry
 from orchestrator.gateway.ops.metrics import CONTENT_TYPE, FRONTS, Metrics, join
 from orchestrator.gateway.policy.admission import Counts
@@ -67,7 +67,7 @@ def test_an_answered_call_is_counted_by_front_and_model() -> None:
 
 def test_a_refused_call_has_its_reason_and_no_time() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
-    reason = outcome_of(TooMany("too many")).reason
+    reason = outcome_of(QuotaExceeded("too many")).reason
     metrics.note("kserve-grpc", Entry("192.0.2.1", "x", "plate_reader", reason=reason, ms=1000))
     assert samples_of(metrics.render()) == {"calls_total['kserve-grpc', 'plate_reader', 'rate']": 1}
 

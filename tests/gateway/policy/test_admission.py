@@ -5,10 +5,10 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.errors import Full, TooMany
+from orchestrator.gateway.errors import QuotaExceeded, ServiceFull
 from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.admission import Admission, Counts
-from orchestrator.gateway.policy.rate_limit import Rates
+from orchestrator.gateway.policy.rate_limit import RateLimit
 from tests.gateway.stories import (
     NOTHING,
     Clock,
@@ -46,7 +46,9 @@ def test_a_call_that_fails_leaves() -> None:
 def test_one_second_of_calls_may_come_at_once() -> None:
     admitting = admission()
     enter_often(admitting, client(rate=2.0), 2)
-    with pytest.raises(TooMany, match="calls a second: wanted at most 2, got more") as refused:
+    with pytest.raises(
+        QuotaExceeded, match="calls a second: wanted at most 2, got more"
+    ) as refused:
         enter_often(admitting, client(rate=2.0), 1)
     assert refused.value.retry_after_s == pytest.approx(0.5)
 
@@ -57,14 +59,14 @@ def test_a_call_may_come_when_the_refusal_said() -> None:
     enter_often(admitting, client(rate=2.0), 2)
     clock.now += 0.5
     enter_often(admitting, client(rate=2.0), 1)
-    with pytest.raises(TooMany, match="calls a second"):
+    with pytest.raises(QuotaExceeded, match="calls a second"):
         enter_often(admitting, client(rate=2.0), 1)
 
 
 def test_a_rate_below_one_lets_one_call_in() -> None:
     admitting = admission()
     enter_often(admitting, client(rate=0.5), 1)
-    with pytest.raises(TooMany, match=r"wanted at most 0\.5") as refused:
+    with pytest.raises(QuotaExceeded, match=r"wanted at most 0\.5") as refused:
         enter_often(admitting, client(rate=0.5), 1)
     assert refused.value.retry_after_s == pytest.approx(2.0)
 
@@ -73,14 +75,14 @@ def test_a_rate_is_the_clients_own() -> None:
     admitting = admission()
     enter_often(admitting, client("a", rate=1.0), 1)
     enter_often(admitting, client("b", rate=1.0), 1)
-    with pytest.raises(TooMany, match="calls a second"):
+    with pytest.raises(QuotaExceeded, match="calls a second"):
         enter_often(admitting, client("a", rate=1.0), 1)
 
 
 def test_a_call_that_finds_no_room_costs_nothing_of_the_rate() -> None:
     admitting = admission(calls=1, waiting=1)
     others = enter(admitting, client("b"), 0), enter(admitting, client("c"), 0)
-    with others[0], others[1], pytest.raises(Full, match="places"):
+    with others[0], others[1], pytest.raises(ServiceFull, match="places"):
         enter_often(admitting, client(rate=1.0), 1)
     enter_often(admitting, client(rate=1.0), 1)
     assert admitting.counts() == NOTHING
@@ -90,7 +92,9 @@ def test_a_client_has_so_many_calls_at_once() -> None:
     admitting = admission()
     with enter(admitting, client("a", calls=1), 0):
         enter_often(admitting, client("b", calls=1), 1)
-        with pytest.raises(TooMany, match="at once: wanted at most 1, got one more") as refused:
+        with pytest.raises(
+            QuotaExceeded, match="at once: wanted at most 1, got one more"
+        ) as refused:
             enter_often(admitting, client("a", calls=1), 1)
     assert refused.value.retry_after_s == 1.0
     enter_often(admitting, client("a", calls=1), 1)
@@ -100,7 +104,7 @@ def test_no_more_come_in_than_work_and_wait() -> None:
     admitting = admission(calls=1, waiting=2)
     with ExitStack() as inside:
         [inside.enter_context(enter(admitting, client(name), 0)) for name in "abc"]
-        with pytest.raises(Full, match="all places are taken") as refused:
+        with pytest.raises(ServiceFull, match="all places are taken") as refused:
             enter_often(admitting, client("d"), 1)
     assert refused.value.retry_after_s == 1.0
     enter_often(admitting, client("d"), 1)
@@ -111,14 +115,17 @@ def test_the_bodies_together_are_bounded() -> None:
     with enter(admitting, client("a"), MIB - 1):
         with enter(admitting, client("b"), 1):
             assert admitting.counts().bytes == MIB
-        with pytest.raises(Full, match="memory for bodies"), enter(admitting, client("b"), 2):
+        with (
+            pytest.raises(ServiceFull, match="memory for bodies"),
+            enter(admitting, client("b"), 2),
+        ):
             pass
 
 
 def test_one_clients_bodies_fill_half_of_the_memory() -> None:
     admitting = admission(memory_mb=1)
     with enter(admitting, client("a"), MIB // 2):
-        with pytest.raises(TooMany, match="got half"), enter(admitting, client("a"), 1):
+        with pytest.raises(QuotaExceeded, match="got half"), enter(admitting, client("a"), 1):
             pass
         with enter(admitting, client("b"), MIB // 2):
             assert admitting.counts().bytes == MIB
@@ -131,13 +138,13 @@ def test_one_body_may_be_as_large_as_the_memory() -> None:
 
 
 def test_full_buckets_are_forgotten() -> None:
-    rates = Rates()
+    rates = RateLimit()
     take_each_second(rates, 100_000)
     assert len(rates) <= 1000
 
 
 def test_a_bucket_that_is_not_full_is_kept() -> None:
-    rates = Rates()
+    rates = RateLimit()
     rates.take(client("slow", rate=0.00001), 0.0)
     take_each_second(rates, 5000)
     assert rates.wait_s(client("slow", rate=0.00001), 5000.0) == pytest.approx(95_000.0)

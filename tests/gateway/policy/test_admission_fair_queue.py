@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from orchestrator.gateway.errors import Evicted, Full
+from orchestrator.gateway.errors import Evicted, ServiceFull
 from orchestrator.gateway.options import MIB, Limits
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
-from orchestrator.gateway.policy.slots import Place
+from orchestrator.gateway.policy.slots import Slot
 from tests.gateway.stories import (
     NOTHING,
     Clock,
@@ -54,7 +54,7 @@ def test_nobody_waits_for_ever() -> None:
     async def told() -> None:
         story = Story(wait_s=0.001)
         first, late = await story.start("first"), await story.start("late")
-        with pytest.raises(Full, match=r"turn did not come within 0\.001 s") as refused:
+        with pytest.raises(ServiceFull, match=r"turn did not come within 0\.001 s") as refused:
             await late
         assert refused.value.retry_after_s == 1.0
         assert story.admission.counts() == Counts(1, waiting=0, in_work=1, held=0, bytes=0)
@@ -104,7 +104,7 @@ def test_only_a_better_priority_takes_a_place(priority: int, others: int) -> Non
     async def told() -> None:
         story = Story()
         tasks = [await story.start(name, others) for name in "abc"]
-        with pytest.raises(Full, match="all places are taken"):
+        with pytest.raises(ServiceFull, match="all places are taken"):
             await (await story.start("late", priority))
         assert await story.finish(*tasks) == [None, None, None]
 
@@ -116,7 +116,10 @@ def test_a_call_in_work_or_between_its_steps_keeps_its_place() -> None:
         story = Story(waiting=1)
         work = await story.start("work", ARCHIVE)
         between = client("between", priority=ARCHIVE)
-        with enter(story.admission, between, 0), pytest.raises(Full, match="all places are taken"):
+        with (
+            enter(story.admission, between, 0),
+            pytest.raises(ServiceFull, match="all places are taken"),
+        ):
             await (await story.start("gate", GATE))
         assert await story.finish(work) == [None]
 
@@ -145,7 +148,7 @@ def test_nobody_loses_a_place_in_vain() -> None:
         story = Story()
         work = await story.start("work", ARCHIVE, MIB // 2)
         waiting = await story.start("x", ARCHIVE, 10)
-        with pytest.raises(Full, match="memory for bodies"):
+        with pytest.raises(ServiceFull, match="memory for bodies"):
             await (await story.start("gate", GATE, MIB))
         assert await story.finish(work, waiting) == [None, None]
 
@@ -153,7 +156,7 @@ def test_nobody_loses_a_place_in_vain() -> None:
 
 
 def test_a_lost_place_has_no_further_turn() -> None:
-    async def turns(admitting: Admission, place: Place) -> None:
+    async def turns(admitting: Admission, place: Slot) -> None:
         async with admitting.turn(place):
             pytest.fail("a call without a place has a turn")
 
@@ -161,7 +164,7 @@ def test_a_lost_place_has_no_further_turn() -> None:
         admitting = admission()
         with enter(admitting, client(), 0) as place:
             pass
-        with pytest.raises(Full, match="took the place"):
+        with pytest.raises(ServiceFull, match="took the place"):
             await turns(admitting, place)
         assert admitting.counts() == NOTHING
 

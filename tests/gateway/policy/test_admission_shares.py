@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from orchestrator.gateway.errors import Evicted, Full, TooMany
+from orchestrator.gateway.errors import Evicted, QuotaExceeded, ServiceFull
 from orchestrator.gateway.options import MIB
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
-from orchestrator.gateway.policy.fair_queue import Order
+from orchestrator.gateway.policy.fair_queue import FairOrder
 from orchestrator.protocol.inference import Cost
 from tests.gateway.stories import NOTHING, Clock, Story, admission, client, enter, play, settle
 
@@ -43,7 +43,7 @@ def test_clients_of_one_priority_take_turns() -> None:
 
 
 def test_a_client_that_was_away_has_no_turns_left_from_then() -> None:
-    order = Order()
+    order = FairOrder()
     assert [order.start(client("busy"), 1.0) for _ in range(3)] == [0.0, 1.0, 2.0]
     order.move_to(2.0)
     assert order.start(client("late"), 1.0) == 2.0
@@ -63,7 +63,7 @@ def test_a_picture_that_costs_more_takes_more_of_its_client_s_turns() -> None:
 
 
 def test_clients_without_calls_are_forgotten() -> None:
-    order = Order()
+    order = FairOrder()
     for number in range(10_000):
         order.move_to(order.start(client(str(number)), 1.0) + number)
     assert len(order) <= 1000
@@ -78,7 +78,7 @@ def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
     async def told() -> None:
         await turn(5.0)
         await turn(5.0)
-        with pytest.raises(TooMany, match="calls a second: wanted at most 10"):
+        with pytest.raises(QuotaExceeded, match="calls a second: wanted at most 10"):
             await turn(1.0)
         clock.now += 0.1
         await turn(1.0)
@@ -94,7 +94,10 @@ def test_each_picture_of_a_form_counts_as_a_call() -> None:
             for _ in range(4):
                 async with admitting.turn(place):
                     pass
-        with pytest.raises(TooMany, match="calls a second"), enter(admitting, client(rate=4.0), 0):
+        with (
+            pytest.raises(QuotaExceeded, match="calls a second"),
+            enter(admitting, client(rate=4.0), 0),
+        ):
             pass
 
     play(told())
@@ -146,7 +149,7 @@ def test_a_picture_that_waits_for_memory_in_vain_is_told_and_lets_the_next_in() 
         work = await story.start("work", GATE, cost=HALF)
         large = await story.start("large", GATE, cost=Cost(MIB))
         small = await story.start("small", GATE, cost=HALF)
-        with pytest.raises(Full, match="turn did not come within"):
+        with pytest.raises(ServiceFull, match="turn did not come within"):
             await large
         await story.finish(work, small)
         assert story.ended == ["work", "small"]
@@ -158,7 +161,7 @@ def test_two_who_announce_bodies_do_not_shut_a_gate_out() -> None:
     async def told() -> None:
         story = Story(memory_mb=8, waiting=20)
         uploads = [await upload(story, name, USUAL, MIB) for name in "aaaabbbb"]
-        with pytest.raises(Full, match="memory for bodies"):
+        with pytest.raises(ServiceFull, match="memory for bodies"):
             await uploads[-1]
         await story.finish(await story.start("gate", GATE, MIB))
         assert story.ended == ["gate"]
@@ -218,7 +221,7 @@ def test_an_upload_of_equal_priority_keeps_its_place() -> None:
     async def told() -> None:
         story = Story(calls=1, waiting=1)
         uploads = [await upload(story, name, USUAL, 0) for name in "ab"]
-        with pytest.raises(Full, match="all places are taken"):
+        with pytest.raises(ServiceFull, match="all places are taken"):
             await (await story.start("c"))
         assert not any(task.done() for task in uploads)
         [task.cancel() for task in uploads]

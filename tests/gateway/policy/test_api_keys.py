@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.gateway.errors import KeysUnknown, Unauthenticated
+from orchestrator.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.api_keys import (
     Key,
@@ -176,7 +176,7 @@ def test_no_key_is_accepted_while_the_file_is_broken(
     clock.now = 5.0
     with caplog.at_level(logging.ERROR):
         for clock.now in (5.0, 10.0):
-            with pytest.raises(KeysUnknown, match="cannot read its file of keys"):
+            with pytest.raises(KeysUnavailable, match="cannot read its file of keys"):
                 watched.keys()
     assert watched.is_broken
     assert len(caplog.messages) == 1

@@ -5,7 +5,7 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import RequestError
 from orchestrator.gateway.policy.custom_models import check_by_metadata
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 
 About = pb.ModelMetadataResponse.TensorMetadata
 METADATA = pb.ModelMetadataResponse(
@@ -19,8 +19,8 @@ METADATA = pb.ModelMetadataResponse(
 PICTURE = Tensor("picture", "UINT8", (2, 1, 3), bytes(6))
 
 
-def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> Call:
-    return Call("hide_plates", inputs, outputs)
+def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> InferenceRequest:
+    return InferenceRequest("hide_plates", inputs, outputs)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def call(*inputs: Tensor, outputs: tuple[str, ...] = ()) -> Call:
         pytest.param(call(), id="nothing: Triton says what is missing"),
     ],
 )
-def test_a_call_by_the_models_metadata_passes(passed: Call) -> None:
+def test_a_call_by_the_models_metadata_passes(passed: InferenceRequest) -> None:
     assert check_by_metadata(passed, METADATA) == passed
 
 
@@ -76,6 +76,6 @@ def test_a_call_by_the_models_metadata_passes(passed: Call) -> None:
         ),
     ],
 )
-def test_another_call_is_refused(refused: Call, message: str) -> None:
+def test_another_call_is_refused(refused: InferenceRequest, message: str) -> None:
     with pytest.raises(RequestError, match=message):
         check_by_metadata(refused, METADATA)

@@ -7,14 +7,14 @@ from PIL import Image
 
 from orchestrator.contract import MODEL, OF_A_READING, OUTPUTS, PLATE_READER, STAGE_SECONDS
 from orchestrator.errors import ParameterError, PictureError, RequestError
-from orchestrator.gateway.errors import NotServed
+from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.gateway.policy.validation import check, check_served
 from orchestrator.imaging.headers import check_file
 from orchestrator.protocol.bounds import check_bounds
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 from tests.samples import STREET
 
 LIMITS = Limits(pixels=1280 * 960, crop_pixels=6)
@@ -40,8 +40,8 @@ def animation() -> bytes:
     return out.getvalue()
 
 
-CALL = Call(MODEL, (pixels(2, 3, 3),), ("texts",))
-CROP = Call(PLATE_READER, (pixels(2, 3, 3, name="crop"),))
+CALL = InferenceRequest(MODEL, (pixels(2, 3, 3),), ("texts",))
+CROP = InferenceRequest(PLATE_READER, (pixels(2, 3, 3, name="crop"),))
 
 
 class TestPictures:
@@ -71,7 +71,7 @@ class TestPictures:
             check(call, replace(LIMITS, picture_mb=1))
 
     def test_base64_becomes_the_file(self) -> None:
-        call = Call(MODEL, (file(base64.b64encode(STREET.read_bytes())),))
+        call = InferenceRequest(MODEL, (file(base64.b64encode(STREET.read_bytes())),))
         assert check(call, LIMITS).inputs == (file(STREET.read_bytes()),)
 
     @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ class TestPictures:
             check(replace(CALL, inputs=(broken,)), LIMITS)
 
     def test_a_file_has_as_many_pixels_as_allowed(self) -> None:
-        call = Call(MODEL, (file(STREET.read_bytes()),))
+        call = InferenceRequest(MODEL, (file(STREET.read_bytes()),))
         with pytest.raises(PictureError, match="wanted 1 to 100 pixels, got 1280x960"):
             check(call, Limits(pixels=100))
 
@@ -146,7 +146,9 @@ class TestPictures:
             pytest.param(CROP, ["input__0"], "wanted crop alone, got", id="picture as crop"),
         ],
     )
-    def test_a_call_has_one_input(self, call: Call, names: list[str], message: str) -> None:
+    def test_a_call_has_one_input(
+        self, call: InferenceRequest, names: list[str], message: str
+    ) -> None:
         inputs = tuple(pixels(2, 3, 3, name=name) for name in names)
         with pytest.raises(RequestError, match=message):
             check(replace(call, inputs=inputs), LIMITS)
@@ -154,21 +156,21 @@ class TestPictures:
 
 @pytest.mark.parametrize("model", ["", "yolo", "plate_recognition ", "x" * 10_000])
 def test_another_model_is_not_served(model: str) -> None:
-    with pytest.raises(NotServed, match="wanted one of plate_recognition, ") as raised:
+    with pytest.raises(NotFound, match="wanted one of plate_recognition, ") as raised:
         check_served(model, "", GatewayOptions().served)
     assert len(str(raised.value)) < 150
 
 
 @pytest.mark.parametrize("version", ["latest", "1" * 10, "٣", "-1"])
 def test_a_version_is_a_number(version: str) -> None:
-    with pytest.raises(NotServed, match="version: wanted a number, got"):
+    with pytest.raises(NotFound, match="version: wanted a number, got"):
         check_served(MODEL, version, GatewayOptions().served)
 
 
 def test_the_operators_models_are_served() -> None:
     served = GatewayOptions(has_plates=False, models=("double",)).served
     check_served("double", "2", served)
-    with pytest.raises(NotServed, match=r"^model: wanted one of double, got 'plate_recognition'$"):
+    with pytest.raises(NotFound, match=r"^model: wanted one of double, got 'plate_recognition'$"):
         check_served(MODEL, "", served)
 
 
@@ -178,7 +180,7 @@ def test_every_output_of_a_model_may_be_wanted() -> None:
 
 
 @pytest.mark.parametrize(("call", "output"), [(CALL, "output__0"), (CROP, "coordinates")])
-def test_an_output_of_another_model_is_refused(call: Call, output: str) -> None:
+def test_an_output_of_another_model_is_refused(call: InferenceRequest, output: str) -> None:
     with pytest.raises(RequestError, match=f"outputs: wanted some of .*, got '{output}'"):
         check(replace(call, outputs=("texts", output)), LIMITS)
 
@@ -208,7 +210,7 @@ def test_parameters_are_handed_on() -> None:
         pytest.param(CROP, {"roi": "0,0,9,9"}, "some of text_threshold, got roi", id="reader"),
     ],
 )
-def test_a_wrong_parameter_is_refused(call: Call, parameters, message: str) -> None:
+def test_a_wrong_parameter_is_refused(call: InferenceRequest, parameters, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         check(replace(call, parameters=parameters), LIMITS)
 

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.errors import Full
+from orchestrator.gateway.errors import ServiceFull
 from orchestrator.gateway.upstream.health import Canary, plate_reading
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 
 TEXT = "A123BC77"
 
@@ -17,17 +17,19 @@ class Asked:
 
     def __init__(self, *answers: str | Exception) -> None:
         self.now = 1000.0
-        self.calls: list[Call] = []
+        self.calls: list[InferenceRequest] = []
         self._answers = list(answers)
 
-    async def infer(self, call: Call) -> Answer:
+    async def infer(self, call: InferenceRequest) -> InferenceResponse:
         self.calls.append(call)
         answer = self._answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
         texts = b"".join(len(t).to_bytes(4, "little") + t.encode() for t in answer.split())
         rows = len(answer.split())
-        return Answer(call.model, "1", call.id, (Tensor("texts", "BYTES", (rows, 1), texts),))
+        return InferenceResponse(
+            call.model, "1", call.id, (Tensor("texts", "BYTES", (rows, 1), texts),)
+        )
 
     def canary(self, text: str = TEXT) -> Canary:
         return Canary(plate_reading(self.infer, b"a picture"), text, clock=lambda: self.now)
@@ -69,7 +71,7 @@ def test_a_service_that_does_not_read_the_plate_is_not_ready(answer: str | Excep
 
 
 def test_a_service_that_is_full_is_ready() -> None:
-    canary = Asked(Full("the queue is full")).canary()
+    canary = Asked(ServiceFull("the queue is full")).canary()
     ask(canary)
     assert canary.is_ready()
 

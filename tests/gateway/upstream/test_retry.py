@@ -9,18 +9,18 @@ import pytest
 
 from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
-from orchestrator.gateway.errors import Harmful, Late
+from orchestrator.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.gateway.upstream.backoff import LONGEST_S
-from orchestrator.gateway.upstream.retry import Repeats, print_of
-from orchestrator.protocol.inference import Answer, Call, Tensor
+from orchestrator.gateway.upstream.retry import RetryPolicy, print_of
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.gateway.stories import settle
 
 AWAY = ServerError("away")
 
 
-def call(picture: bytes = b"picture", **fields: object) -> Call:
+def call(picture: bytes = b"picture", **fields: object) -> InferenceRequest:
     tensor = Tensor("encoded_image", "BYTES", (1,), picture)
-    return Call("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
+    return InferenceRequest("plate_recognition", (tensor,), **{"id": "gate-7", **fields})
 
 
 class Triton:
@@ -32,9 +32,9 @@ class Triton:
         self.within_s: list[float] = []
         self.now = 0.0
         self.pauses: list[float] = []
-        self.repeats = Repeats(self.send, 30.0, lambda: self.now, self.sleep)
+        self.repeats = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
 
-    async def send(self, call: Call, within_s: float) -> Answer:
+    async def send(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
         self.sent.append(call.id)
         self.within_s.append(within_s)
         if call.inputs[0].data == b"bad":
@@ -42,13 +42,13 @@ class Triton:
             raise AWAY
         if self.outcomes:
             raise self.outcomes.pop(0)
-        return Answer(call.model, "1", call.id, ())
+        return InferenceResponse(call.model, "1", call.id, ())
 
     async def sleep(self, seconds: float) -> None:
         self.pauses.append(seconds)
         self.now += seconds
 
-    def ask(self, asked: Call, within_s: float = 60.0) -> Answer:
+    def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
         return asyncio.run(self.repeats.infer(asked, within_s))
 
 
@@ -108,13 +108,13 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
     callers, back_at_s = 16, 4.0
     time, sent_at, answered_at = Time(), [], []
 
-    async def send(asked: Call, _within_s: float) -> Answer:
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
         sent_at.append(time.now)
         if time.now < back_at_s:
             raise AWAY
-        return Answer(asked.model, "1", asked.id, ())
+        return InferenceResponse(asked.model, "1", asked.id, ())
 
-    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
+    repeats = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
 
     async def ask() -> None:
         await repeats.infer(call(), 60.0)
@@ -156,10 +156,10 @@ def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
 
 def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None:
     triton = Triton()
-    with pytest.raises(Harmful, match=r"ended 2 workers.*hung for 2\.5 s"):
+    with pytest.raises(HarmfulRequest, match=r"ended 2 workers.*hung for 2\.5 s"):
         triton.ask(call(b"bad"))
     assert len(triton.sent) == 2
-    with pytest.raises(Harmful):
+    with pytest.raises(HarmfulRequest):
         triton.ask(call(b"bad", id="another"))
     assert len(triton.sent) == 2
     assert triton.ask(call(b"pad")).id == "gate-7"  # as long, and another
@@ -168,13 +168,13 @@ def test_a_call_that_ended_two_workers_is_refused_and_never_sent_again() -> None
 def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
     triton = Triton(AWAY, AWAY)
 
-    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+    async def blame_and_send(asked: InferenceRequest, within_s: float) -> InferenceResponse:
         if triton.outcomes:
             triton.repeats.blame([asked.id[-160:]], "SIGSEGV")  # what a heartbeat keeps of it
         return await triton.send(asked, within_s)
 
-    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
-    with pytest.raises(Harmful):
+    triton.repeats = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    with pytest.raises(HarmfulRequest):
         triton.ask(call(id="x" * 500))
 
 
@@ -186,7 +186,7 @@ def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() ->
 
 
 def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
-    async def send(asked: Call, _within_s: float) -> Answer:
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
         if asked.inputs[0].data not in seen:
             seen.add(asked.inputs[0].data)
             repeats.blame([asked.id], "SIGSEGV")
@@ -197,24 +197,24 @@ def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
     async def told() -> None:
         first = asyncio.create_task(repeats.infer(call(b"a"), 60))
         await settle()
-        with pytest.raises(Late, match="another call is tried alone"):
+        with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
             await repeats.infer(call(b"b"), 0.2)
         first.cancel()
 
     seen: set[bytes] = set()
-    repeats = Repeats(send, 30.0, sleep=lambda _: asyncio.sleep(0))
+    repeats = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
     asyncio.run(told())
 
 
 def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:
     triton = Triton(AWAY)
 
-    async def blame_and_send(asked: Call, within_s: float) -> Answer:
+    async def blame_and_send(asked: InferenceRequest, within_s: float) -> InferenceResponse:
         if triton.outcomes:
             triton.repeats.blame([asked.id], "SIGSEGV")
         return await triton.send(asked, within_s)
 
-    triton.repeats = Repeats(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    triton.repeats = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
     assert triton.ask(call()).id == "gate-7"
     triton.outcomes = [AWAY]
     assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
@@ -222,14 +222,14 @@ def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it()
 
 
 def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too() -> None:
-    triton = Triton(Late("1 s"), Late("1 s"), Late("1 s"))
+    triton = Triton(DeadlineExceeded("1 s"), DeadlineExceeded("1 s"), DeadlineExceeded("1 s"))
     for _ in range(2):
-        with pytest.raises(Late):
+        with pytest.raises(DeadlineExceeded):
             triton.ask(call(), 1.0)
         triton.repeats.blame([triton.sent[-1]], "hung for 2.5 s")
-    with pytest.raises(Harmful):
+    with pytest.raises(HarmfulRequest):
         triton.ask(call(), 1.0)
-    with pytest.raises(Late):
+    with pytest.raises(DeadlineExceeded):
         triton.ask(call(b"pictura"), 1.0)
 
 
@@ -238,7 +238,7 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
     under_way: set[str] = set()
     seen: set[bytes] = set()
 
-    async def send(asked: Call, _within_s: float) -> Answer:
+    async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
         picture = asked.inputs[0].data
         if picture not in seen:
             seen.add(picture)
@@ -248,10 +248,10 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
         at_once.append(len(under_way))
         await time.sleep(0.05)
         under_way.remove(asked.id)
-        return Answer(asked.model, "1", asked.id, ())
+        return InferenceResponse(asked.model, "1", asked.id, ())
 
     time = Time()
-    repeats = Repeats(send, 30.0, lambda: time.now, time.sleep)
+    repeats = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
 
     async def ask(picture: bytes) -> None:
         await repeats.infer(call(picture), 60)
@@ -271,6 +271,6 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
     ],
 )
 def test_a_fingerprint_is_that_of_picture_and_parameters(
-    change: Callable[[], Call], is_same: bool
+    change: Callable[[], InferenceRequest], is_same: bool
 ) -> None:
     assert (print_of(change()) == print_of(call())) is is_same

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from orchestrator.gateway.upstream import start_throttle
-from orchestrator.gateway.upstream.start_throttle import LONGEST_S, Easing
+from orchestrator.gateway.upstream.start_throttle import LONGEST_S, StartThrottle
 from tests.gateway.stories import Clock, settle
 
 CALLS = 16
@@ -16,7 +16,7 @@ class Story:
 
     def __init__(self, calls: int = CALLS) -> None:
         self.clock = Clock()
-        self.easing = Easing(calls, self.clock)
+        self.easing = StartThrottle(calls, self.clock)
         self.at_once = 0
         self._go = asyncio.Event()
 

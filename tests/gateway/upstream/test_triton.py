@@ -5,16 +5,16 @@ import pytest
 from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
-from orchestrator.gateway.errors import Full, Late, NotServed
+from orchestrator.gateway.errors import DeadlineExceeded, NotFound, ServiceFull
 from orchestrator.gateway.upstream.triton import fault_of, to_answer, to_request
-from orchestrator.protocol.inference import Call, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Tensor
 
 PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
 
 
 def test_a_call_becomes_a_request() -> None:
     parameters = {"roi": "0,0,1,1", "max_plates": 3, "text_threshold": 0.5, "is": True}
-    call = Call("plate_recognition", (PIXEL,), ("texts",), "1", "gate-7", parameters)
+    call = InferenceRequest("plate_recognition", (PIXEL,), ("texts",), "1", "gate-7", parameters)
     request = to_request(call)
     assert (request.model_name, request.model_version, request.id) == (
         "plate_recognition",
@@ -38,7 +38,7 @@ def test_a_call_becomes_a_request() -> None:
 
 @pytest.mark.parametrize("name", ["timeout", "triton_enable_empty_final_response"])
 def test_what_triton_takes_for_itself_is_no_parameter_of_the_model(name: str) -> None:
-    assert not to_request(Call("m", (PIXEL,), parameters={name: True})).parameters
+    assert not to_request(InferenceRequest("m", (PIXEL,), parameters={name: True})).parameters
 
 
 def test_a_response_becomes_an_answer() -> None:
@@ -66,10 +66,10 @@ def failure(code: grpc.StatusCode, words: str) -> grpc.aio.AioRpcError:
     ("code", "words", "kind"),
     [
         pytest.param("INVALID_ARGUMENT", "roi: wanted", RequestError, id="the caller's"),
-        pytest.param("NOT_FOUND", "unknown version", NotServed, id="no such version"),
-        pytest.param("DEADLINE_EXCEEDED", "Deadline Exceeded", Late, id="late"),
+        pytest.param("NOT_FOUND", "unknown version", NotFound, id="no such version"),
+        pytest.param("DEADLINE_EXCEEDED", "Deadline Exceeded", DeadlineExceeded, id="late"),
         pytest.param("CANCELLED", "", Cancelled, id="cancelled"),
-        pytest.param("UNAVAILABLE", "Exceeds maximum queue size", Full, id="full"),
+        pytest.param("UNAVAILABLE", "Exceeds maximum queue size", ServiceFull, id="full"),
         pytest.param("UNAVAILABLE", "failed to connect", ServerError, id="not there"),
         pytest.param("INTERNAL", "Stub process 'x' is not healthy.", ServerError, id="dead worker"),
         pytest.param("INTERNAL", "yolo: wanted", ModelError, id="a network's"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from orchestrator.client.transport import Call, connect
+from orchestrator.client.transport import InferenceRequest, connect
 from orchestrator.contract import Array
 from workshop.benchmarks.compositions.workloads import Form
 
@@ -90,6 +90,6 @@ def ask_over_http(url: str) -> Ask:
 
     def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
         with closing(connect(url)) as transport:
-            return transport.infer(Call(inputs, outputs, model), PATIENCE_S)
+            return transport.infer(InferenceRequest(inputs, outputs, model), PATIENCE_S)
 
     return ask

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import tritonclient.http
 
-from orchestrator.client.transport import HEADER, Call, to_input
+from orchestrator.client.transport import HEADER, InferenceRequest, to_input
 from orchestrator.contract import MODEL
 
 HUNG_UP = 0
@@ -136,7 +136,7 @@ class Callers:
 
 def make_call(picture: bytes) -> bytes:
     """Return the bytes of an infer call over HTTP, as tritonclient sends it."""
-    asked = Call(to_input(picture), ("texts",)).arguments(tritonclient.http)
+    asked = InferenceRequest(to_input(picture), ("texts",)).arguments(tritonclient.http)
     body, size = tritonclient.http.InferenceServerClient.generate_request_body(
         asked["inputs"], outputs=asked["outputs"]
     )

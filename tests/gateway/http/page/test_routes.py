@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from poetry.core.masonry.api import build_wheel
 
-from orchestrator.gateway.data_plane import Service
+from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.http.page.html import CSP
 from orchestrator.gateway.http.page.routes import FILES
@@ -48,7 +48,7 @@ def ask(
 async def _ask(
     options: GatewayOptions, path: str, method: str, query: str, headers: dict[str, str]
 ) -> Reply:
-    service, sent = Service(options), []
+    service, sent = DataPlane(options), []
 
     async def receive() -> Any:
         return {"type": "http.request", "body": b"", "more_body": False}
