@@ -26,7 +26,7 @@ from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import corners_of
 from orchestrator.reading.crops import normalize_crops, resize_crop
-from orchestrator.reading.passes import Infer, Reader, Tensors, read, read_plates, straighten
+from orchestrator.reading.passes import Infer, Reader, Tensors, infer_logits, read_plates, rectify
 from orchestrator.reading.readings import read_lines, with_text
 from orchestrator.settings import Roi, Settings
 
@@ -102,8 +102,8 @@ def read_crop(
     """
     formats = _formats_of(infer, formats)
     check_picture(crop, max_pixels=settings.max_pixels)
-    straight, _ = straighten(normalize_crops(resize_crop(crop)), infer)
-    logits = read(straight, infer).cpu().numpy()
+    straight, _ = rectify(normalize_crops(resize_crop(crop)), infer)
+    logits = infer_logits(straight, infer).cpu().numpy()
     (reading,) = read_lines(logits, [1], formats, settings.temperature)
     height, width = crop.shape[:2]
     whole = Plate(xyxy=(0.0, 0.0, float(width), float(height)))

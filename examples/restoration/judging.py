@@ -13,7 +13,7 @@ from orchestrator.imaging.files import Bgr
 from orchestrator.reading.crops import crop_plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Infer, read, straighten
+from orchestrator.reading.passes import Infer, infer_logits, rectify
 
 
 class Judgement(NamedTuple):
@@ -41,6 +41,6 @@ def judge(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Judge
 def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
     """Read a plate with the service's own STN and LPRNet, at its known place."""
     crop = crop_plates(torch.from_numpy(picture.copy()), torch.from_numpy(pair.xyxy)[None])
-    logits = read(straighten(crop, infer)[0], infer)
+    logits = infer_logits(rectify(crop, infer)[0], infer)
     (reading,) = decode(logits.numpy(), Grammar.of(russian()))
     return reading.candidates[0][0] if reading.candidates else ""

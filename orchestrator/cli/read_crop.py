@@ -66,7 +66,7 @@ def read_crop(
         finder = PictureFinder(
             with_crops=True,
             private_addresses=private_addresses,
-            tell=partial(typer.echo, err=True),
+            report=partial(typer.echo, err=True),
         )
         sources = [*finder.find(crops)]
         is_any_there = any(source.is_there for source in sources)
@@ -76,7 +76,7 @@ def read_crop(
         ):
             read = partial(_read, client, text_threshold)
             failures = _print_all(sources, read, as_json=as_json)
-        for line in finder.skipped.tell():
+        for line in finder.skipped.report():
             typer.echo(line, err=True)
     raise typer.Exit((1 if failures else 0) if is_any_there else 2)
 

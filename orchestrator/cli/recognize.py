@@ -229,7 +229,7 @@ def recognize(
             "roi": roi,
         }
         shown_key = key if url else None  # our own server gets no key
-        asked = ServerAccess(
+        access = ServerAccess(
             reach=partial(chosen_server.reach_server, url, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
             fit=lambda address: (
@@ -244,7 +244,7 @@ def recognize(
         maker = OutputPictures(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(
             Input(sources or [], from_file, recursive, private_addresses),
-            asked,
+            access,
             Output(as_json, jsonl, csv, parquet, resume, maker),
         )
     raise typer.Exit(status)

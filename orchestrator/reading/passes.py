@@ -1,8 +1,8 @@
-"""Looks at plates: STN finds their frames and LPRNet reads them; some plates get a second look.
+"""Reads plates in one pass or two: STN finds their frames, LPRNet reads them.
 
 A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
 along their own edges. So are plates that may have two lines, and plates with a low score. The
-logits of all looks at a plate are averaged.
+logits of all cuts of a plate are averaged.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ weights.
 TILTED_DEG = 8.0
 """Plates with a greater tilt are cut again along their edges."""
 SECOND_PASS_BELOW = 0.9
-"""Plates with a lower score get a second look."""
+"""Readings with a lower score get a second pass."""
 MOST_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
 UNREADABLE_BELOW = 0.001
-"""Readings with a lower score are no plate, or a plate that no second look makes readable."""
+"""Readings with a lower score get no second pass: they are no plate, or stay unreadable."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Cuts(NamedTuple):
 
 
 def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
-    """Look at the plates in boxes, and again at those where it helps.
+    """Read the plates in boxes, and a second time those where it helps.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
@@ -121,7 +121,7 @@ def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
             finite.
     """
     boxes = frames_of(crop_boxes(picture, xyxy))
-    frames, logits = _first_pass(crop_plates(picture, xyxy), boxes, reader)
+    frames, logits = _rectify_and_read(crop_plates(picture, xyxy), boxes, reader)
     first = PlateReadings(frames, _decode(logits, 1, reader), logits)
     again = choose_second_pass(first, reader)
     if not any(again):
@@ -132,26 +132,26 @@ def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
         for lines, of_plates in enumerate(cuts, start=1)
         for frame in of_plates.flatten(0, 1)
     ]
-    frames_again, logits_again = _first_pass(torch.cat(crops), cuts.frames, reader)
+    frames_again, logits_again = _rectify_and_read(torch.cat(crops), cuts.frames, reader)
     joined = replace(first, frames=_join_frames(frames, cuts.by_plate(frames_again)[0], again.flat))
     if not reader.reads:
         return joined
     return _join_readings(joined, cuts.by_plate(logits_again), again, reader)
 
 
-def choose_second_pass(looks: PlateReadings, reader: Reader) -> SecondPass:
+def choose_second_pass(readings: PlateReadings, reader: Reader) -> SecondPass:
     """Choose tilted plates, plates with a low score, and those that may have two lines.
 
     An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
-    aslant = (tilts_of(looks.frames) > TILTED_DEG).tolist()
+    is_tilted = (tilts_of(readings.frames) > TILTED_DEG).tolist()
     unsure = [
-        UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW for reading in looks.readings
-    ] or aslant
-    flat = [plate for plate in range(len(aslant)) if aslant[plate] or unsure[plate]]
+        UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW for reading in readings.readings
+    ] or is_tilted
+    flat = [plate for plate in range(len(is_tilted)) if is_tilted[plate] or unsure[plate]]
     if not (reader.reads and reader.formats.layouts(2)):
         return SecondPass(flat, [])
-    sizes = sizes_of(looks.frames)
+    sizes = sizes_of(readings.frames)
     return SecondPass(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
 
 
@@ -169,15 +169,15 @@ def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:
     return Cuts(torch.stack(flat, dim=1), torch.stack([*square, boxes], dim=1))
 
 
-def _first_pass(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
-    """Look at crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
+def _rectify_and_read(crops: Tensor, frames: Tensor, reader: Reader) -> tuple[Tensor, Tensor]:
+    """Straighten and read crops [N, 3, 24, 94] that were cut along frames [N, 2, 3].
 
     Returns:
         The plates' frames [N, 2, 3], and logits [N, classes, 18]; no logits when texts are not
         wanted.
     """
-    straight, theta = straighten(crops, reader.infer)
-    logits = read(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
+    straight, theta = rectify(crops, reader.infer)
+    logits = infer_logits(straight, reader.infer).cpu() if reader.reads else torch.empty(0)
     return compose(frames, theta), logits
 
 
@@ -192,7 +192,7 @@ def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
     The frame that STN gives for an unfolded crop is no position in the picture.
 
     Args:
-        frames: Frames of the first look, [N, 2, 3].
+        frames: Frames of the first pass, [N, 2, 3].
         again: Frames of the cuts of the flat plates, [plates, cuts, 2, 3].
         flat: Indices of the flat plates.
     """
@@ -205,11 +205,11 @@ def _join_frames(frames: Tensor, again: Tensor, flat: list[int]) -> Tensor:
 def _join_readings(
     first: PlateReadings, again: tuple[Tensor, Tensor], chosen: SecondPass, reader: Reader
 ) -> PlateReadings:
-    """Read the mean of all looks at a plate; of one line and two the surer reading counts."""
+    """Read the mean of all cuts of a plate; of one line and two the surer reading counts."""
     readings, logits = list(first.readings), first.logits.clone()
     of_flat, of_square = again
-    looks = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
-    logits[chosen.flat] = looks.mean(dim=1)
+    cuts = torch.cat((logits[chosen.flat, None], of_flat), dim=1)
+    logits[chosen.flat] = cuts.mean(dim=1)
     for plate, reading in zip(chosen.flat, _decode(logits[chosen.flat], 1, reader), strict=True):
         readings[plate] = reading
     unfolded = of_square.mean(dim=1)
@@ -220,7 +220,7 @@ def _join_readings(
     return replace(first, readings=tuple(readings), logits=logits)
 
 
-def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
+def rectify(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
     """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
     answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
     straight = torch.cat([answer[OUTPUT] for answer in answers])
@@ -238,7 +238,7 @@ def straighten(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
     return straight, theta
 
 
-def read(straight: Tensor, infer: Infer) -> Tensor:
+def infer_logits(straight: Tensor, infer: Infer) -> Tensor:
     """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
     chunks = straight.split(MAX_BATCH)
     logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])

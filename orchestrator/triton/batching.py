@@ -66,11 +66,11 @@ class BatchingModel(ABC, Generic[ArrayT]):
         return Path(args["model_repository"], args["model_version"], name)
 
     @abstractmethod
-    def take(self, tensor: Any) -> ArrayT:
+    def read_tensor(self, tensor: Any) -> ArrayT:
         """Return a Triton tensor's memory as an array, without a copy."""
 
     @abstractmethod
-    def join(self, parts: Sequence[ArrayT]) -> ArrayT:
+    def concatenate(self, parts: Sequence[ArrayT]) -> ArrayT:
         """Concatenate arrays along the first axis."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
         """Run the network."""
 
     @abstractmethod
-    def give(self, name: str, array: ArrayT) -> Any:
+    def make_tensor(self, name: str, array: ArrayT) -> Any:
         """Return an array as a Triton tensor."""
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
@@ -93,12 +93,12 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
         tensors = (pb_utils.get_input_tensor_by_name(request, name) for name in self.inputs)
-        return tuple(self.take(tensor) for tensor in tensors)
+        return tuple(self.read_tensor(tensor) for tensor in tensors)
 
     def _infer_batch(self, rows: Sequence[tuple[ArrayT, ...]]) -> list[tuple[ArrayT, ...]]:
         if len(rows) == 1:
             return [self._infer(rows[0])]
-        batch = self._infer([self.join(column) for column in zip(*rows, strict=True)])
+        batch = self._infer([self.concatenate(column) for column in zip(*rows, strict=True)])
         answers, start = [], 0
         for row in rows:
             end = start + len(row[0])
@@ -136,7 +136,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
 
     def _response(self, row: tuple[ArrayT, ...]) -> Any:
         pairs = zip(self.outputs, row, strict=True)
-        return pb_utils.InferenceResponse([self.give(name, array) for name, array in pairs])
+        return pb_utils.InferenceResponse([self.make_tensor(name, array) for name, array in pairs])
 
 
 def in_order(names: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ class CalledModel(Protocol):
 
 
 @dataclass(frozen=True)
-class OtherModel:
+class Callee:
     """A model that can be called, but is none of our networks."""
 
     outputs: tuple[str, ...]
@@ -96,7 +96,7 @@ def infer_for(
         outputs = {name: to_torch(tensor) for name, tensor in answered.items()}
         if placement.IS_TRACED:
             for name, tensor in (*tensors.items(), *outputs.items()):
-                placement.tell(model, CALLER, name, tensor.device)
+                placement.log_device(model, CALLER, name, tensor.device)
         return outputs
 
     return infer

@@ -27,7 +27,7 @@ class Placement(NamedTuple):
     device: str
 
 
-def tell(model: str, seen_by: str, tensor: str, device: object) -> None:
+def log_device(model: str, seen_by: str, tensor: str, device: object) -> None:
     """Write a complete line to the server's log; Triton's log filter does not apply."""
     os.write(2, f"placement {model} {seen_by} {tensor} {device}\n".encode())
 

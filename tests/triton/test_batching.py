@@ -23,10 +23,10 @@ def make(triton):
             self.calls: list[int] = []
             self.path = self.configure(args(dims), "model.net")
 
-        def take(self, tensor: object) -> Array:
+        def read_tensor(self, tensor: object) -> Array:
             return tensor.as_numpy()
 
-        def join(self, parts: Sequence[Array]) -> Array:
+        def concatenate(self, parts: Sequence[Array]) -> Array:
             return np.concatenate(parts)
 
         def infer(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
@@ -34,7 +34,7 @@ def make(triton):
             self.calls.append(len(rows))
             return (self.network(rows),)
 
-        def give(self, name: str, array: Array) -> object:
+        def make_tensor(self, name: str, array: Array) -> object:
             return triton.Tensor(name, array)
 
         def ask(self, *rows: list[list[float]]) -> list:

@@ -23,7 +23,7 @@ from orchestrator.networks.export import load_networks
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Infer, read, straighten
+from orchestrator.reading.passes import Infer, infer_logits, rectify
 from workshop.rendering.camera import shrink
 from workshop.rendering.commands import Command, at_least
 from workshop.training.calibration import SURE, choose_plates
@@ -103,8 +103,8 @@ def read_held_out(
     batch = choose_plates(held_out, None, seed)
     if batch is None:
         raise SettingsError(f"crops: wanted more that are held out, got {len(held_out)}")
-    straight, _ = straighten(to_input(batch.crops), infer)
-    return _Plates(read(straight, infer), batch.texts)
+    straight, _ = rectify(to_input(batch.crops), infer)
+    return _Plates(infer_logits(straight, infer), batch.texts)
 
 
 def _move_away(crop: RealCrop, width_px: int) -> RealCrop:

@@ -25,7 +25,7 @@ from orchestrator.errors import PictureError, PlateError, ServerError
 if TYPE_CHECKING:
     from orchestrator.client import PlateClient
 
-MOST_TOLD = 20
+MOST_REPORTED = 20
 """Most failed pictures of a partition that are reported by name; its file lists the rest."""
 
 
@@ -43,7 +43,7 @@ class Job:
 
     archive: StorageFolder
     out: StorageFolder
-    asked: Networks | Server
+    recognizer: Networks | Server
     parameters: Mapping[str, Any] = field(default_factory=dict)
     in_flight: int = 2
 
@@ -71,7 +71,7 @@ class Outcome:
     read: int = 0
     failed: int = 0
     kept: int = 0
-    told: Sequence[str] = ()
+    messages: Sequence[str] = ()
     undone: str = ""
     is_away: bool = False
 
@@ -87,7 +87,7 @@ class Worker:
         """
         self._job, self._held = job, ExitStack()
         self._pictures, self._parts = job.archive.open(), ResultParts(job.out)
-        client = self._held.enter_context(job.asked.open())
+        client = self._held.enter_context(job.recognizer.open())
         # the only method that is called
         self._recognizer = Recognizer(cast("PlateClient", client), job.parameters)
 
@@ -195,5 +195,5 @@ def _sum_up(partition: Partition, dones: Sequence[FinishedPicture]) -> Outcome:
         read=sum(sum(map(bool, entry.plates.texts)) for entry in entries),
         failed=len(failed),
         kept=len(partition.pictures) - len(entries),
-        told=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_TOLD]],
+        messages=[f"{entry.picture}: {entry.error}" for entry in failed[:MOST_REPORTED]],
     )

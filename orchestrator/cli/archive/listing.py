@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.cli.archive.packages import load
-from orchestrator.cli.archive.storage import StorageFolder, ask
+from orchestrator.cli.archive.storage import StorageFolder, call_storage
 from orchestrator.cli.recognition.sources import PictureFinder
 from orchestrator.errors import SettingsError
 
@@ -42,7 +42,7 @@ class Listing:
         self._storage = archive.open()
         self._finder = PictureFinder()
         self.skipped = self._finder.skipped
-        kind = ask(archive, lambda: self._storage.get_file_info(archive.path).type)
+        kind = call_storage(archive, lambda: self._storage.get_file_info(archive.path).type)
         if kind != load("pyarrow.fs").FileType.Directory:
             raise SettingsError(f"{archive.name}: no such folder")
 
@@ -67,7 +67,7 @@ class Listing:
 
     def _below(self, folder: str) -> Iterator[ArchivePicture]:
         selector = load("pyarrow.fs").FileSelector(folder)
-        inside = ask(self._archive, lambda: self._storage.get_file_info(selector))
+        inside = call_storage(self._archive, lambda: self._storage.get_file_info(selector))
         for info in sorted(inside, key=lambda info: str(info.base_name)):
             if info.base_name.startswith("."):
                 continue

@@ -32,7 +32,7 @@ class Partition:
     pictures: tuple[ArchivePicture, ...]
 
 
-def cut(pictures: Iterable[ArchivePicture], usual: int, asked: str) -> Iterator[Partition]:
+def cut(pictures: Iterable[ArchivePicture], usual: int, identity: str) -> Iterator[Partition]:
     """Cut a listing into partitions of `usual` pictures on average; the names decide where.
 
     One picture more or less in an archive then changes one partition, not all later ones.
@@ -40,7 +40,7 @@ def cut(pictures: Iterable[ArchivePicture], usual: int, asked: str) -> Iterator[
     Args:
         pictures: The pictures, always in the same order.
         usual: Usual number of pictures of a partition; none has more than twice as many.
-        asked: All else that the answers depend on: other settings give other partitions.
+        identity: All else that the answers depend on: other settings give other partitions.
 
     Source: A. Tridgell, "Efficient Algorithms for Sorting and Synchronization", 1999 (boundaries by
     content, as of rsyncable files).
@@ -49,10 +49,10 @@ def cut(pictures: Iterable[ArchivePicture], usual: int, asked: str) -> Iterator[
     for picture in pictures:
         held.append(picture)
         if _ends_partition(picture, usual) or len(held) == LONGEST * usual:
-            yield _to_partition(held, asked)
+            yield _to_partition(held, identity)
             held = []
     if held:
-        yield _to_partition(held, asked)
+        yield _to_partition(held, identity)
 
 
 def is_part(name: str) -> bool:
@@ -65,8 +65,8 @@ def _ends_partition(picture: ArchivePicture, usual: int) -> bool:
     return int.from_bytes(digest, "big") % usual == 0
 
 
-def _to_partition(pictures: list[ArchivePicture], asked: str) -> Partition:
-    digest = hashlib.blake2b(asked.encode(), digest_size=DIGEST_BYTES)
+def _to_partition(pictures: list[ArchivePicture], identity: str) -> Partition:
+    digest = hashlib.blake2b(identity.encode(), digest_size=DIGEST_BYTES)
     for below, size in pictures:
         digest.update(b"\0%s\0%d" % (os.fsencode(below), size))  # names contain no null byte
     return Partition(f"{PREFIX}{digest.hexdigest()}{SUFFIX}", tuple(pictures))

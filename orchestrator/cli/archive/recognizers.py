@@ -131,6 +131,6 @@ class NetworksHere:
             raise explain(reason) from reason
 
 
-def identify(asked: Networks | Server, parameters: Mapping[str, Any]) -> str:
+def identify(recognizer: Networks | Server, parameters: Mapping[str, Any]) -> str:
     """Return, as one text, everything beside the pictures that the answers depend on."""
-    return f"{asked.identify()} {json.dumps(dict(parameters), sort_keys=True)}"
+    return f"{recognizer.identify()} {json.dumps(dict(parameters), sort_keys=True)}"

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from orchestrator.cli.archive.packages import load
 from orchestrator.cli.archive.partitions import PREFIX, SUFFIX, is_part
-from orchestrator.cli.archive.storage import StorageFolder, ask
+from orchestrator.cli.archive.storage import StorageFolder, call_storage
 from orchestrator.cli.recognition.parquet import NUMBERS, WHOLE
 from orchestrator.cli.recognition.result_entry import COLUMNS, Row
 
@@ -75,9 +75,9 @@ class ResultParts:
         """
         name = self._folder.inside(f".plates-{uuid.uuid4().hex}")
         if self._folder.is_on_disk:
-            ask(self._folder, lambda: self._storage.create_dir(self._folder.path))
-        ask(self._folder, partial(self._put, name, b""))
-        ask(self._folder, lambda: self._storage.delete_file(name))
+            call_storage(self._folder, lambda: self._storage.create_dir(self._folder.path))
+        call_storage(self._folder, partial(self._put, name, b""))
+        call_storage(self._folder, lambda: self._storage.delete_file(name))
 
     def write(self, name: str, rows: Sequence[Row]) -> None:
         """Write a file; it appears when it is complete, and replaces a file of the same name.
@@ -90,7 +90,7 @@ class ResultParts:
         """
         has_failures = any(row["error"] for row in rows)
         if has_failures:
-            ask(self._folder, partial(self._put, self._note_of(name), b""))
+            call_storage(self._folder, partial(self._put, self._note_of(name), b""))
         self._write(name, rows)
         if not has_failures:
             self._remove_if_there(self._note_of(name))
@@ -101,12 +101,12 @@ class ResultParts:
         load("pyarrow.parquet").write_table(table, buffer, compression="zstd")
         content, path = buffer.getvalue(), self._folder.inside(name)
         if not self._folder.is_on_disk:  # an object appears when its upload is complete
-            ask(self._folder, partial(self._put, path, content))
+            call_storage(self._folder, partial(self._put, path, content))
             return
         aside = self._folder.inside(f".{name}-{uuid.uuid4().hex}")
         try:
-            ask(self._folder, partial(self._put, aside, content))
-            ask(self._folder, lambda: self._storage.move(aside, path))
+            call_storage(self._folder, partial(self._put, aside, content))
+            call_storage(self._folder, lambda: self._storage.move(aside, path))
         finally:
             with suppress(OSError):  # the file is gone after a success
                 self._storage.delete_file(aside)
@@ -117,23 +117,23 @@ class ResultParts:
         Raises:
             SettingsError: It cannot be removed.
         """
-        ask(self._folder, lambda: self._storage.delete_file(self._folder.inside(name)))
+        call_storage(self._folder, lambda: self._storage.delete_file(self._folder.inside(name)))
         self._remove_if_there(self._note_of(name))
 
     def _list(self) -> list[str]:
         selector = load("pyarrow.fs").FileSelector(self._folder.path, allow_not_found=True)
-        inside = ask(self._folder, lambda: self._storage.get_file_info(selector))
+        inside = call_storage(self._folder, lambda: self._storage.get_file_info(selector))
         return [info.base_name for info in inside]
 
     def _note_of(self, name: str) -> str:
         return self._folder.inside(f".{name.removesuffix(SUFFIX)}{FAILED}")
 
     def _is_there(self, path: str) -> bool:
-        return bool(ask(self._folder, lambda: self._storage.get_file_info(path)).is_file)
+        return bool(call_storage(self._folder, lambda: self._storage.get_file_info(path)).is_file)
 
     def _remove_if_there(self, path: str) -> None:
         if self._is_there(path):
-            ask(self._folder, lambda: self._storage.delete_file(path))
+            call_storage(self._folder, lambda: self._storage.delete_file(path))
 
     def _put(self, path: str, content: Any) -> None:
         with self._storage.open_output_stream(path) as file:

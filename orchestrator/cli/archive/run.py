@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from orchestrator.cli.archive.actor import MOST_TOLD, Job, Outcome
+from orchestrator.cli.archive.actor import MOST_REPORTED, Job, Outcome
 from orchestrator.cli.archive.executor import ActorPlan
 from orchestrator.cli.archive.listing import Listing
 from orchestrator.cli.archive.partitions import Partition, cut
@@ -54,23 +54,23 @@ class Run:
         listing, parts = Listing(self.job.archive), ResultParts(self.job.out)
         parts.check_writable()
         old = parts.find()
-        asked = identify(self.job.asked, self.job.parameters)
-        partitions = cut(listing.pictures(), self.usual, asked)
+        recognizer = identify(self.job.recognizer, self.job.parameters)
+        partitions = cut(listing.pictures(), self.usual, recognizer)
         done = old - parts.find_failed()
-        todo = self._leave_out_done(partitions, found := set[str](), done)
+        todo = self._skip_done(partitions, found := set[str](), done)
         status, why = self._finish(todo)
         if not why and found:
-            self._tell_stale(old - found, parts)
-        for line in (*listing.skipped.tell(), *self.totals.tell(has_watchlist=False)):
-            self.screen.tell(line)
+            self._report_stale(old - found, parts)
+        for line in (*listing.skipped.report(), *self.totals.report(has_watchlist=False)):
+            self.screen.report(line)
         if why:
-            self.screen.tell(f"{why} The same command goes on from here.")
+            self.screen.report(f"{why} The same command goes on from here.")
         if not found and not why:
-            self.screen.tell(f"{self.job.archive.name}: no pictures in this folder")
+            self.screen.report(f"{self.job.archive.name}: no pictures in this folder")
             return NOTHING_DONE
         return status
 
-    def _leave_out_done(
+    def _skip_done(
         self, partitions: Iterable[Partition], found: set[str], done: set[str]
     ) -> Iterator[Partition]:
         """Yield partitions without a file or with failed pictures; note the names of all."""
@@ -108,8 +108,8 @@ class Run:
             ServerError: Too many partitions in a row failed.
         """
         totals = self.totals
-        for line in outcome.told[: max(0, MOST_TOLD - totals.failed)]:
-            self.screen.tell(to_printable(line))
+        for line in outcome.messages[: max(0, MOST_REPORTED - totals.failed)]:
+            self.screen.report(to_printable(line))
         totals.before += outcome.kept
         totals.pictures += outcome.pictures
         totals.plates += outcome.plates
@@ -120,24 +120,24 @@ class Run:
         self._away = self._away + 1 if outcome.is_away else 0
         if outcome.undone:
             self._undone += 1
-            self.screen.tell(to_printable(f"{outcome.name}: not done: {outcome.undone}"))
+            self.screen.report(to_printable(f"{outcome.name}: not done: {outcome.undone}"))
         if self._away == AWAY:
             raise ServerError(f"{AWAY} parts in a row without an answer: the rest was not tried")
 
-    def _tell_stale(self, stale: set[str], parts: ResultParts) -> None:
+    def _report_stale(self, stale: set[str], parts: ResultParts) -> None:
         """Report files whose pictures or options have changed; remove them if asked to."""
         if not stale:
             return
         files = _count(len(stale), "file")
         if not self.is_pruned:
-            self.screen.tell(
+            self.screen.report(
                 f"{files} of an earlier state of this archive, or of other options, still in "
                 f"{self.job.out.name}: --prune removes what no present picture stands for"
             )
             return
         for name in sorted(stale):
             parts.remove(name)
-        self.screen.tell(f"removed {files} of an earlier state of this archive")
+        self.screen.report(f"removed {files} of an earlier state of this archive")
 
 
 def _count(number: int, noun: str) -> str:

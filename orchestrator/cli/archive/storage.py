@@ -81,15 +81,15 @@ class StorageFolder:
         if self.scheme == GCS:
             return fs.GcsFileSystem(anonymous=bool(host), **at)
         bucket = self.path.partition("/")[0]
-        region = self.region or ask(self, lambda: fs.resolve_s3_region(bucket))
-        return ask(self, lambda: fs.S3FileSystem(region=region, **at))
+        region = self.region or call_storage(self, lambda: fs.resolve_s3_region(bucket))
+        return call_storage(self, lambda: fs.S3FileSystem(region=region, **at))
 
     def inside(self, below: str) -> str:
         """Return the path on the storage of a file below this folder."""
         return f"{self.path.rstrip('/')}/{below}"
 
 
-def ask(place: StorageFolder, question: Callable[[], AnswerT]) -> AnswerT:
+def call_storage(folder: StorageFolder, question: Callable[[], AnswerT]) -> AnswerT:
     """Return the answer of a storage.
 
     Raises:
@@ -98,7 +98,7 @@ def ask(place: StorageFolder, question: Callable[[], AnswerT]) -> AnswerT:
     try:
         return question()
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{place.name}: {error}") from error
+        raise SettingsError(f"{folder.name}: {error}") from error
 
 
 def _first(environ: Mapping[str, str], names: tuple[str, ...]) -> str:

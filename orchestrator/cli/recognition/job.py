@@ -73,14 +73,14 @@ class Input:
         if [*self.named, self.listed].count(STANDARD_INPUT) > 1:
             raise SettingsError("standard input: wanted it named once, got it twice")
 
-    def make_finder(self, tell: Callable[[str], object] = lambda message: None) -> PictureFinder:
+    def make_finder(self, report: Callable[[str], object] = lambda message: None) -> PictureFinder:
         """Return a finder of the pictures.
 
         Args:
-            tell: Called for each folder and archive without pictures.
+            report: Called for each folder and archive without pictures.
         """
         return PictureFinder(
-            is_recursive=self.is_recursive, private_addresses=self.private_addresses, tell=tell
+            is_recursive=self.is_recursive, private_addresses=self.private_addresses, report=report
         )
 
     def find(self, finder: PictureFinder) -> Iterator[Source]:
@@ -176,7 +176,7 @@ class ServerAccess:
     is_cyrillic: bool = False
     formats: Path | None = None
 
-    def read_watchlist(self, tell: Callable[[str], object]) -> Watchlist | None:
+    def read_watchlist(self, report: Callable[[str], object]) -> Watchlist | None:
         """Return the watchlist; None if none was asked for.
 
         Raises:
@@ -186,35 +186,35 @@ class ServerAccess:
         if path is None:
             return None
         formats = read_formats(self.formats) if self.formats else russian()
-        return read_watchlist(path, distance, formats, tell)
+        return read_watchlist(path, distance, formats, report)
 
 
-def recognize_all(given: Input, asked: ServerAccess, output: Output) -> int:
+def recognize_all(given: Input, access: ServerAccess, output: Output) -> int:
     """Recognise all named pictures, and return the exit code.
 
     Raises:
         PlateError: The work could not start; the message gives the reason.
     """
     given.check()
-    check_parameters(asked.parameters)
+    check_parameters(access.parameters)
     screen = ProgressOutput()
-    watchlist = asked.read_watchlist(screen.tell)
+    watchlist = access.read_watchlist(screen.report)
     done = output.find_done()
-    finder = given.make_finder(screen.tell)
+    finder = given.make_finder(screen.report)
     sources, is_any_there = _look_ahead(one for one in given.find(finder) if one.name not in done)
-    server = asked.reach() if is_any_there else nullcontext(UNCALLED)
-    with server as address, asked.connect(address) as client, ExitStack() as stack:
+    server = access.reach() if is_any_there else nullcontext(UNCALLED)
+    with server as address, access.connect(address) as client, ExitStack() as stack:
         recognizer = Recognizer(
-            client, asked.parameters, output.maker, watchlist, asked.min_score, asked.is_cyrillic
+            client, access.parameters, output.maker, watchlist, access.min_score, access.is_cyrillic
         )
-        in_flight = asked.fit(address) if is_any_there else 1
+        in_flight = access.fit(address) if is_any_there else 1
         run = Run(screen, output.open(stack), output.is_json, Totals(before=len(done)))
         begin = partial(run.run, sources, recognizer, in_flight)
         status, why = _run(run, begin, partial(_count, given, done))
-        for line in (*finder.skipped.tell(), *run.totals.tell(has_watchlist=bool(watchlist))):
-            screen.tell(line)
+        for line in (*finder.skipped.report(), *run.totals.report(has_watchlist=bool(watchlist))):
+            screen.report(line)
         if why:
-            screen.tell(f"{why} {output.how_to_go_on()}")
+            screen.report(f"{why} {output.how_to_go_on()}")
     return status if is_any_there or done or why else NOTHING_DONE
 
 

@@ -38,7 +38,7 @@ class ProgressOutput:
         else:
             typer.echo(text)
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Print a message on standard error."""
         if self._bar:
             self._print_above(self._bar, text)

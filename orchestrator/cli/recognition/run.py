@@ -59,13 +59,13 @@ class Run:
         if self.is_json:
             self.screen.show(entry.to_line())
         elif not entry.error:
-            self.screen.show("\n".join([to_table(entry), *_tell_made(done.made, paths)]))
+            self.screen.show("\n".join([to_table(entry), *_report_made(done.made, paths)]))
         if done.unmade:
-            self.screen.tell(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
+            self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
         self.totals.add(entry, is_made=None not in paths and not done.unmade)
         self.screen.advance()
         if entry.error:
-            self.screen.tell(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
+            self.screen.report(f"{to_printable(entry.picture)}: {to_printable(entry.error)}")
         self._away = self._away + 1 if done.is_away else 0
         if self._away == AWAY:
             raise ServerError(f"no answer for {AWAY} pictures in a row: the rest was not tried")
@@ -75,11 +75,11 @@ class Run:
         try:
             return self._new_files.write(made)
         except PictureError as error:
-            self.screen.tell(to_printable(f"{entry.picture}: {error}"))
+            self.screen.report(to_printable(f"{entry.picture}: {error}"))
             return None
 
 
-def _tell_made(made: Sequence[OutputFile], paths: Sequence[Path | None]) -> Iterator[str]:
+def _report_made(made: Sequence[OutputFile], paths: Sequence[Path | None]) -> Iterator[str]:
     """Yield the place of the drawing, and of the crops, which may be many."""
     written = [(one, path) for one, path in zip(made, paths, strict=True) if path]
     for path in (path for one, path in written if not one.is_crop):

@@ -34,7 +34,7 @@ class Skipped:
         self.kinds[suffix or NO_SUFFIX] += 1
         return False
 
-    def tell(self) -> Iterator[str]:
+    def report(self) -> Iterator[str]:
         """Yield a sentence for each reason."""
         if count := self.kinds.total():
             named = [f"{number} {kind}" for kind, number in self.kinds.most_common(MOST_KINDS)]

@@ -34,7 +34,7 @@ class PictureFinder:
         is_recursive: bool = True,
         with_crops: bool = False,
         private_addresses: bool = False,
-        tell: Callable[[str], object] = lambda message: None,
+        report: Callable[[str], object] = lambda message: None,
     ) -> None:
         """Prepare the search.
 
@@ -42,13 +42,13 @@ class PictureFinder:
             is_recursive: Also search folders in folders.
             with_crops: Files that `--crops` wrote count as pictures.
             private_addresses: URLs of lists and redirects may lead to private addresses.
-            tell: Called for each folder and archive without pictures.
+            report: Called for each folder and archive without pictures.
         """
         self.skipped = Skipped()
         self._is_recursive = is_recursive
         self._with_crops = with_crops
         self._private_addresses = private_addresses
-        self._tell = tell
+        self._report = report
 
     def find(self, named: Iterable[str], *, is_list: bool = False) -> Iterator[Source]:
         """Yield the named pictures, in order.
@@ -79,11 +79,11 @@ class PictureFinder:
     def _named(self, path: Path) -> Iterator[Source]:
         """Yield the pictures of a path; a named file is a picture, whatever its suffix."""
         if os.path.isdir(path):  # noqa: PTH112 - it never raises
-            yield from self._or_told(path, "folder", self._below(path, path))
+            yield from self._or_report(path, "folder", self._below(path, path))
         elif path.suffix.lower() == zip_archives.SUFFIX:
             try:
                 inside = zip_archives.pictures_in(path, self.skipped)
-                yield from self._or_told(path, "archive", inside)
+                yield from self._or_report(path, "archive", inside)
             except PictureError as error:
                 yield missing(str(path), str(error))
         else:
@@ -104,14 +104,14 @@ class PictureFinder:
             elif self._is_picture(path):
                 yield _file(path, path.relative_to(top))
 
-    def _or_told(self, path: Path, kind: str, inside: Iterator[Source]) -> Iterator[Source]:
+    def _or_report(self, path: Path, kind: str, inside: Iterator[Source]) -> Iterator[Source]:
         """Yield the pictures inside, and report if there are none."""
         is_empty = True
         for source in inside:
             is_empty = False
             yield source
         if is_empty:
-            self._tell(f"{path}: no pictures in this {kind} ({WANTED})")
+            self._report(f"{path}: no pictures in this {kind} ({WANTED})")
 
     def _below(self, folder: Path, top: Path, entered: set[str] | None = None) -> Iterator[Source]:
         """Yield a folder's pictures in the order of their paths, without hidden ones."""

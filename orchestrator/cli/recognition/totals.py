@@ -44,7 +44,7 @@ class Totals:
         self.flagged += sum(hit is not None for hit in entry.hits or ())
         self.failed += bool(entry.error) or not is_made
 
-    def tell(self, *, has_watchlist: bool) -> Iterator[str]:
+    def report(self, *, has_watchlist: bool) -> Iterator[str]:
         """Yield the sentences of the summary."""
         seconds = time.monotonic() - self.began
         if self.before:

@@ -21,7 +21,7 @@ BEHIND = re.compile(r"[\s,;]+")
 """The separator between a plate and its note."""
 WORD = re.compile(r"([^\s,;]+)([\s,;]*)")
 """A word and the separator after it."""
-MOST_TOLD = 5
+MOST_REPORTED = 5
 """Most lines with an unknown kind of plate that are reported one by one."""
 
 
@@ -82,7 +82,7 @@ def read_watchlist(
     path: Path,
     distance: int,
     formats: Formats,
-    tell: Callable[[str], object] = lambda message: None,
+    report: Callable[[str], object] = lambda message: None,
 ) -> Watchlist:
     """Read a list. Each line has a plate in Latin or Cyrillic letters, and may have a note.
 
@@ -93,7 +93,7 @@ def read_watchlist(
         path: The list.
         distance: Most edits between a text and a plate of the list, 0 to 2.
         formats: The known kinds of plates.
-        tell: Called with lines whose plate has an unknown kind.
+        report: Called with lines whose plate has an unknown kind.
 
     Raises:
         SettingsError: The file cannot be read, has no plates, or has an invalid line.
@@ -119,10 +119,10 @@ def read_watchlist(
         notes[plate] = note
     if not notes:
         raise SettingsError(f"watchlist: {path}: wanted a plate a line, got none")
-    for message in unknown[:MOST_TOLD]:
-        tell(f"{message}; it is looked for as it stands")
-    if len(unknown) > MOST_TOLD:
-        tell(f"watchlist: {path}: {len(unknown) - MOST_TOLD:,} more lines of no known kind")
+    for message in unknown[:MOST_REPORTED]:
+        report(f"{message}; it is looked for as it stands")
+    if len(unknown) > MOST_REPORTED:
+        report(f"watchlist: {path}: {len(unknown) - MOST_REPORTED:,} more lines of no known kind")
     return Watchlist(notes, distance)
 
 

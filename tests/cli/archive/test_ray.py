@@ -63,16 +63,16 @@ def test_an_archive_in_object_storage_becomes_a_table_there() -> None:
         )
         table = parquet.read_table("tables/gate", filesystem=storage).to_pylist()
     assert (done.returncode, done.stdout) == (1, "")
-    told = done.stderr.splitlines()
-    assert told[0].startswith("s3://cameras/gate/broken.jpg: ")
-    assert told[1] == "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt"
-    assert told[2].endswith("6 plates found, 6 read, 1 picture failed")
-    assert len(told) == 3
-    told = again.stderr.splitlines()
+    messages = done.stderr.splitlines()
+    assert messages[0].startswith("s3://cameras/gate/broken.jpg: ")
+    assert messages[1] == "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt"
+    assert messages[2].endswith("6 plates found, 6 read, 1 picture failed")
+    assert len(messages) == 3
+    messages = again.stderr.splitlines()
     assert again.returncode == 1
-    assert told[0].startswith("s3://cameras/gate/broken.jpg: ")
-    assert told[2] == "6 pictures were done before"
-    assert told[3].endswith("0 plates found, 0 read, 1 picture failed")
+    assert messages[0].startswith("s3://cameras/gate/broken.jpg: ")
+    assert messages[2] == "6 pictures were done before"
+    assert messages[3].endswith("0 plates found, 0 read, 1 picture failed")
     wanted = {f"s3://cameras/gate/{n % 2}/{n}.jpg": text for n, text in enumerate(TEXTS)}
     assert {row["picture"]: row["text"] for row in table if not row["error"]} == wanted
     assert len(table) == len(TEXTS) + 1
@@ -90,8 +90,8 @@ def test_an_actor_that_is_killed_loses_nothing_and_doubles_nothing(tmp_path: Pat
         until(lambda: len([*out.glob("part-*")]) > 2, "parts", within_s=120)
         (first,) = {row["text"] for row in parquet.read_table(out).to_pylist()}
         os.kill(int(first), signal.SIGKILL)
-        _, told = run.communicate()
+        _, messages = run.communicate()
     rows = parquet.read_table(out).to_pylist()
-    assert (run.returncode, len(told.splitlines())) == (0, 1), told
+    assert (run.returncode, len(messages.splitlines())) == (0, 1), messages
     assert Counter(row["picture"] for row in rows) == Counter(map(str, archive.iterdir()))
     assert len({row["text"] for row in rows}) == 2  # the actor that died, and the next

@@ -41,7 +41,7 @@ class Here:
 class Told(list[str]):
     """A screen that keeps what it is told."""
 
-    tell = list.append
+    report = list.append
 
     def progress(self, _: object) -> Any:
         return nullcontext()
@@ -62,9 +62,9 @@ def archive(tmp_path: Path) -> Path:
 def run(archive: Path, spread: Here | None = None, **more: Any) -> tuple[int, Told, Here]:
     out = StorageFolder.named(str(archive.with_name("out")), {})
     job = Job(StorageFolder.named(str(archive), {}), out, SlowNetworks(pause_s=0))
-    told, spread = Told(), spread or Here()
-    status = Run(job, spread, usual=4, screen=told, **more).run()
-    return status, told, spread
+    messages, spread = Told(), spread or Here()
+    status = Run(job, spread, usual=4, screen=messages, **more).run()
+    return status, messages, spread
 
 
 def rows(archive: Path) -> list[dict[str, Any]]:
@@ -78,58 +78,58 @@ def names(archive: Path) -> list[str]:
 
 def test_an_empty_archive_is_nothing_done(tmp_path: Path) -> None:
     (tmp_path / "archive").mkdir()
-    status, told, _ = run(tmp_path / "archive")
+    status, messages, _ = run(tmp_path / "archive")
     assert status == 2
-    assert told[-1] == f"{tmp_path}/archive: no pictures in this folder"
+    assert messages[-1] == f"{tmp_path}/archive: no pictures in this folder"
 
 
 def test_every_picture_is_in_the_table_once(archive: Path) -> None:
-    status, told, _ = run(archive)
+    status, messages, _ = run(archive)
     assert status == 0
     assert [row["picture"] for row in rows(archive)] == names(archive)
     assert {(row["archive"], row["bytes"]) for row in rows(archive)} == {(str(archive), 9)}
-    assert told[-1].startswith("24 pictures in ")
-    assert told[-1].endswith("24 plates found, 24 read")
+    assert messages[-1].startswith("24 pictures in ")
+    assert messages[-1].endswith("24 plates found, 24 read")
 
 
 def test_what_is_done_is_not_done_again(archive: Path) -> None:
     run(archive)
-    status, told, second = run(archive)
+    status, messages, second = run(archive)
     assert (status, second.done) == (0, 0)
-    assert "24 pictures were done before" in told
+    assert "24 pictures were done before" in messages
 
 
 def test_a_run_that_was_stopped_is_gone_on_with(archive: Path) -> None:
-    status, told, _ = run(archive, Here(most=2))
+    status, messages, _ = run(archive, Here(most=2))
     kept = len(rows(archive))
     assert status == 130
-    assert told[-1] == "Stopped. The same command goes on from here."
+    assert messages[-1] == "Stopped. The same command goes on from here."
     assert 0 < kept < PICTURES
-    status, told, _ = run(archive)
-    assert (status, told[0]) == (0, f"{kept} pictures were done before")
+    status, messages, _ = run(archive)
+    assert (status, messages[0]) == (0, f"{kept} pictures were done before")
     assert [row["picture"] for row in rows(archive)] == names(archive)
 
 
 def test_a_broken_picture_is_a_row_with_its_error(archive: Path) -> None:
     (archive / "1" / "01.jpg").write_bytes(BROKEN)
-    status, told, _ = run(archive)
+    status, messages, _ = run(archive)
     failed = [row for row in rows(archive) if row["error"]]
     assert status == 1
     assert [(row["picture"], row["error"]) for row in failed] == [
         (f"{archive}/1/01.jpg", "damaged picture")
     ]
-    assert told[0] == f"{archive}/1/01.jpg: damaged picture"
-    assert told[-1].endswith("23 plates found, 23 read, 1 picture failed")
+    assert messages[0] == f"{archive}/1/01.jpg: damaged picture"
+    assert messages[-1].endswith("23 plates found, 23 read, 1 picture failed")
 
 
 def test_a_picture_that_failed_is_tried_again_and_told_again(archive: Path) -> None:
     (archive / "1" / "01.jpg").write_bytes(BROKEN)
     run(archive)
-    status, told, second = run(archive)
+    status, messages, second = run(archive)
     assert (status, second.done) == (1, 1)
-    assert told[0] == f"{archive}/1/01.jpg: damaged picture"
-    assert "23 pictures were done before" in told
-    assert told[-1].endswith("0 plates found, 0 read, 1 picture failed")
+    assert messages[0] == f"{archive}/1/01.jpg: damaged picture"
+    assert "23 pictures were done before" in messages
+    assert messages[-1].endswith("0 plates found, 0 read, 1 picture failed")
     assert [row["picture"] for row in rows(archive)] == names(archive)
 
 
@@ -153,9 +153,9 @@ def test_names_that_look_alike_in_the_table_are_tried_again_together(archive: Pa
     for name in (b"a\xfe.jpg", b"a\xff.jpg"):
         (archive / os.fsdecode(name)).write_bytes(b"broken" if name[1] == 0xFF else b"a pict")
     assert run(archive)[0] == 1
-    status, told, _ = run(archive)
+    status, messages, _ = run(archive)
     assert status == 1
-    assert told[-1].startswith("2 pictures in ")
+    assert messages[-1].startswith("2 pictures in ")
     assert len(rows(archive)) == PICTURES + 2
 
 
@@ -169,9 +169,9 @@ def test_pruning_removes_the_notes_of_failures_too(archive: Path) -> None:
 
 def test_no_answer_is_no_result_and_is_asked_for_again(archive: Path) -> None:
     (archive / "1" / "01.jpg").write_bytes(UNANSWERED)
-    status, told, _ = run(archive)
+    status, messages, _ = run(archive)
     assert status == 1
-    assert told[-1] == "1 part could not be done. The same command goes on from here."
+    assert messages[-1] == "1 part could not be done. The same command goes on from here."
     assert f"{archive}/1/01.jpg" not in {row["picture"] for row in rows(archive)}
     (archive / "1" / "01.jpg").write_bytes(b"a picture.")
     assert run(archive)[0] == 0
@@ -188,9 +188,9 @@ def test_a_server_that_is_gone_ends_the_run(archive: Path) -> None:
 def test_a_picture_that_came_changes_one_part_and_the_old_one_is_told(archive: Path) -> None:
     run(archive)
     (archive / "1" / "01.jpg").write_bytes(b"another picture")
-    _, told, spread = run(archive)
+    _, messages, spread = run(archive)
     assert spread.done == 1
-    assert any("1 file of an earlier state of this archive" in line for line in told)
-    _, told, _ = run(archive, is_pruned=True)
-    assert "removed 1 file of an earlier state of this archive" in told
+    assert any("1 file of an earlier state of this archive" in line for line in messages)
+    _, messages, _ = run(archive, is_pruned=True)
+    assert "removed 1 file of an earlier state of this archive" in messages
     assert [row["picture"] for row in rows(archive)] == names(archive)

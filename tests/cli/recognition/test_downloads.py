@@ -16,7 +16,7 @@ PICTURE = b"a picture" * 1000
 
 class Pages(BaseHTTPRequestHandler):
     is_over = threading.Event()
-    asked: ClassVar[list[str]] = []
+    access: ClassVar[list[str]] = []
 
     def do_GET(self) -> None:
         here = "{}:{}".format(*self.server.server_address[:2])
@@ -25,7 +25,7 @@ class Pages(BaseHTTPRequestHandler):
             "/whole": f"http://{here}/car.jpg",
             "/aside": f"http://{here}/car.jpg".replace("0.1", "0.2"),
         }  # fmt: skip
-        self.asked.append(self.path)
+        self.access.append(self.path)
         status = 302 if self.path in places else 404 if self.path == "/gone" else 200
         self.send_response(status)
         if self.path in places:
@@ -74,10 +74,10 @@ def test_what_cannot_be_had_is_told(web: str, path: str, reason: str) -> None:
 
 
 def test_a_url_of_a_list_to_this_machine_is_refused_and_not_asked_for(web: str) -> None:
-    Pages.asked.clear()
+    Pages.access.clear()
     with pytest.raises(PictureError, match=r"^wanted a public address, got 127\.0\.0\.1 for 127\."):
         fetch(f"{web}/car.jpg", AddressPolicy.PUBLIC)
-    assert Pages.asked == []
+    assert Pages.access == []
 
 
 def test_a_redirect_to_another_private_address_is_refused(web: str) -> None:

@@ -23,7 +23,7 @@ def fill(folder: Path, *names: str) -> Path:
 def found(*named: Path, **options: bool) -> list[str]:
     """Return the sources that are found below the named folder."""
     told: list[str] = []
-    finder = PictureFinder(tell=told.append, **options)
+    finder = PictureFinder(report=told.append, **options)
     sources = [*finder.find(map(str, named))]
     assert told == []
     assert all(source.is_there for source in sources)
@@ -106,7 +106,7 @@ class TestFind:
     def test_a_folder_without_pictures_is_told(self, tmp_path: Path) -> None:
         told: list[str] = []
         fill(tmp_path, "empty/notes.txt")
-        assert [*PictureFinder(tell=told.append).find([str(tmp_path / "empty")])] == []
+        assert [*PictureFinder(report=told.append).find([str(tmp_path / "empty")])] == []
         assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
 
     def test_what_is_not_there_says_so_when_it_is_read(self, tmp_path: Path) -> None:

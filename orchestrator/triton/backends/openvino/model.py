@@ -24,15 +24,15 @@ class TritonPythonModel(BatchingModel[Array]):
         path = self.configure(args, "model.xml")
         self.model = Compiled(path, threads=int(os.environ.get("OMP_NUM_THREADS", "1")))
 
-    def take(self, tensor: Any) -> Array:
+    def read_tensor(self, tensor: Any) -> Array:
         array: Array = tensor.as_numpy()
         return array
 
-    def join(self, parts: Sequence[Array]) -> Array:
+    def concatenate(self, parts: Sequence[Array]) -> Array:
         return np.concatenate(parts)
 
     def infer(self, inputs: Sequence[Array]) -> tuple[Array, ...]:
         return self.model(*inputs)
 
-    def give(self, name: str, array: Array) -> Any:
+    def make_tensor(self, name: str, array: Array) -> Any:
         return pb_utils.Tensor(name, array)

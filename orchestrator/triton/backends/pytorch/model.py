@@ -32,13 +32,13 @@ class TritonPythonModel(BatchingModel[Tensor]):
         torch.set_flush_denormal(True)
         self.model = torch.jit.load(str(path), map_location=self.device).eval()
 
-    def take(self, tensor: Any) -> Tensor:
+    def read_tensor(self, tensor: Any) -> Tensor:
         array = from_dlpack(tensor)
         if placement.IS_TRACED:
-            placement.tell(self.name, WORKER, tensor.name(), array.device)
+            placement.log_device(self.name, WORKER, tensor.name(), array.device)
         return array.to(self.device)
 
-    def join(self, parts: Sequence[Tensor]) -> Tensor:
+    def concatenate(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.cat(list(parts))
 
     @torch.inference_mode()
@@ -46,7 +46,7 @@ class TritonPythonModel(BatchingModel[Tensor]):
         answer = self.model(*inputs)
         return answer if isinstance(answer, tuple) else (answer,)
 
-    def give(self, name: str, array: Tensor) -> Any:
+    def make_tensor(self, name: str, array: Tensor) -> Any:
         if placement.IS_TRACED:
-            placement.tell(self.name, WORKER, name, array.device)
+            placement.log_device(self.name, WORKER, name, array.device)
         return pb_utils.Tensor.from_dlpack(name, array.contiguous())

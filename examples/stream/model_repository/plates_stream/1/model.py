@@ -12,7 +12,7 @@ import triton_python_backend_utils as pb_utils
 from orchestrator.contract import MODEL, OUTPUTS, PICTURE
 from orchestrator.errors import ParameterError
 from orchestrator.settings import check_parameters
-from orchestrator.triton.bls import OtherModel, infer_async_for
+from orchestrator.triton.bls import Callee, infer_async_for
 from orchestrator.triton.failures import failed
 from orchestrator.triton.request_log import explain, log_failure
 
@@ -53,7 +53,7 @@ class TritonPythonModel:
         """Let several tasks share the frames; when one fails, the others finish theirs."""
         every_s, parameters = self._parameters_of(request)
         wanted = tuple(name for name in request.requested_output_names() if name in OUTPUTS)
-        infer = infer_async_for(request, {MODEL: OtherModel(wanted or ("coordinates",))})
+        infer = infer_async_for(request, {MODEL: Callee(wanted or ("coordinates",))})
         clip = frames(request.inputs()[0].as_numpy().item(), every_s)
         turn = asyncio.Lock()
 
