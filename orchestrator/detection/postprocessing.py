@@ -23,7 +23,7 @@ CORNER_PX = 2.0
 """Boxes this near to the corner of the letterbox are wrong. No plate lies there, but all boxes do
 that are fractions from 0 to 1."""
 MOST_SHRUNK = 0.7
-"""Pictures that were scaled down by this factor, or to less, get a second look at full size."""
+"""Pictures that were scaled down by this factor, or to less, get a second pass at full size."""
 FAINT = 0.03
 """Boxes with a higher score may be small plates, in pictures that were scaled down much."""
 TINY = torch.finfo(torch.float32).tiny

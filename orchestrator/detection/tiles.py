@@ -8,13 +8,13 @@ CLEAR, SMALL_PX = 0.5, 40.0
 """A tile covers each box with a score below the first value, and each box that is narrower in the
 letterbox than the second."""
 TILE_WH, MOST_TILES = (320, 192), 2
-"""Size of the tiles for the second look, and the most tiles of one picture."""
+"""Size of the tiles for the second pass, and the most tiles of one picture."""
 
 
 def tiles_around(
     found: Detections, scale: float, size_wh: tuple[int, int]
 ) -> list[tuple[int, int, int, int]]:
-    """Return the tiles of a picture, xyxy, for a second look: around faint or small detections.
+    """Return the tiles of a picture, xyxy, for a second pass: around faint or small detections.
 
     Args:
         found: Detections in the whole picture.
