@@ -72,7 +72,7 @@ class Batch(NamedTuple):
 
     @property
     def readable(self) -> Batch:
-        """The samples with a text; crops of plates of two lines at the first look have none."""
+        """The samples with a text; crops of plates of two lines have none in the first pass."""
         kept = [index for index, text in enumerate(self.texts) if text]
         return Batch(self.crops[kept], [self.texts[index] for index in kept], self.corners[kept])
 
@@ -93,7 +93,7 @@ def jitter_box(rng: np.random.Generator, quad: Quad) -> NDArray[np.float64]:
 
 
 def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
-    """Return a frame round the corners with STN's usual error and a second look's margins.
+    """Return a frame round the corners with STN's usual error and a second pass's margins.
 
     Args:
         rng: Source of all randomness.
@@ -117,14 +117,14 @@ def jitter_frame(rng: np.random.Generator, quad: Quad, lines: int = 1) -> Frame:
 def cut_sample(
     rng: np.random.Generator, photo: Photo, again: float = 0.35, *, is_known: bool = True
 ) -> Sample:
-    """Cut a plate out of a photo as the service does at its first or its second look.
+    """Cut a plate out of a photo as the service does in its first or its second pass.
 
-    At the first look, plates of two lines are only located. Their text is empty then.
+    In the first pass, plates of two lines are only located. Their text is empty then.
 
     Args:
         rng: Source of all randomness.
         photo: Photo with one plate.
-        again: Probability of the second look; higher for plates of two lines and tilted ones.
+        again: Probability of the second pass; higher for plates of two lines and tilted ones.
         is_known: True if the corners are the plate's own, False if they are a rough guess.
     """
     picture, quad = photo.picture, photo.quad
