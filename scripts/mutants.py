@@ -15,6 +15,7 @@ import importlib.machinery
 import importlib.util
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -24,6 +25,7 @@ from pathlib import Path
 
 SLOW_IMPORTS = "numpy", "cv2", "torch", "pytest"
 LEAST_TIMEOUT_S = 30.0
+MOST_MEMORY = 8 << 30
 OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
@@ -136,13 +138,13 @@ class MutatedModule(importlib.machinery.SourceFileLoader):
         return compile(self.tree, self.path, "exec")
 
 
-def tests_of(module: str) -> list[str]:
-    """Return the mirrored tests: the module's own first, then the others of its folder."""
+def tests_of(module: str) -> tuple[list[str], list[str]]:
+    """Return the tests that mirror a module, and the other tests of their folder."""
     *folders, name = module.split(".")[1:]
     folder = Path("tests", *folders)
-    own = sorted(folder.glob(f"test_{name}*.py"))
-    rest = sorted(folder.glob("test_*.py")) if folders else []
-    return [str(path) for path in dict.fromkeys([*own, *rest])]
+    own = sorted(map(str, folder.glob(f"test_{name}*.py")))
+    of_folder = sorted(map(str, folder.glob("test_*.py"))) if folders else []
+    return own, [path for path in of_folder if path not in own]
 
 
 def passes(
@@ -152,6 +154,7 @@ def passes(
     child = os.fork()
     if child == 0:
         signal.setitimer(signal.ITIMER_REAL, timeout_s)  # its signal ends the process
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
         sys.meta_path.insert(0, module)
         if mutant:
             mutant.apply()
@@ -179,15 +182,18 @@ def main() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     path = Path(*given.module.split(".")).with_suffix(".py")
-    tree, tests = ast.parse(path.read_text()), [*tests_of(given.module), *given.tests]
+    tree, (own, others) = ast.parse(path.read_text()), tests_of(given.module)
+    runs = [tests for tests in (own, [*others, *given.tests]) if tests]
     module, began = MutatedModule(given.module, path, tree), time.monotonic()
-    if not tests or not passes(tests, 3600, module, None):
-        sys.exit(f"{given.module}: wanted tests that pass, got {tests or 'none'}")
+    if not runs or not all(passes(tests, 3600, module, None) for tests in runs):
+        sys.exit(f"{given.module}: wanted tests that pass, got {runs or 'none'}")
     timeout_s = max(LEAST_TIMEOUT_S, 3 * (time.monotonic() - began))
     mutants = list(mutants_in(tree))
     if given.count is not None and given.count < len(mutants):
         mutants = random.Random(given.seed).sample(mutants, given.count)
-    survivors = [one for one in mutants if passes(tests, timeout_s, module, one)]
+    survivors = [
+        one for one in mutants if all(passes(tests, timeout_s, module, one) for tests in runs)
+    ]
     for one in sorted(survivors, key=lambda one: one.new.lineno):
         print(f"{path}:{one.new.lineno}: {one}")
     killed = len(mutants) - len(survivors)
