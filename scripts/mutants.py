@@ -67,21 +67,21 @@ def mutants_in(parent: ast.AST) -> Iterator[Mutant]:
         if field in SKIPPED:
             continue
         for node in value if isinstance(value, list) else [value]:
-            if not isinstance(node, ast.AST) or is_constant_of_module(parent, node):
+            if not isinstance(node, ast.AST) or is_left_alone(parent, node):
                 continue
-            for new in changed(node, is_condition=field == "test" or field == "ifs"):
+            for new in changed(node, is_condition=field in ("test", "ifs")):
                 new = ast.fix_missing_locations(ast.copy_location(new, node))
                 yield Mutant(parent, field, node, new)
             yield from mutants_in(node)
 
 
-def is_constant_of_module(parent: ast.AST, node: ast.AST) -> bool:
-    """Tell a module's `NAME = 3`: a test of it would only state the number again."""
-    return (
-        isinstance(parent, ast.Module)
-        and isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Constant)
-    )
+def is_left_alone(parent: ast.AST, node: ast.AST) -> bool:
+    """Tell a docstring, a module's `NAME = 3`, which a test would only repeat, and `strict=True`."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"
+    is_constant = isinstance(getattr(node, "value", None), ast.Constant)
+    is_assigned = isinstance(node, ast.Assign) and isinstance(parent, ast.Module)
+    return is_constant and (is_assigned or isinstance(node, ast.Expr))
 
 
 def changed(node: ast.AST, *, is_condition: bool = False) -> Iterator[ast.AST]:
@@ -106,7 +106,7 @@ def changed(node: ast.AST, *, is_condition: bool = False) -> Iterator[ast.AST]:
             yield with_field(node, field, NAMES[getattr(node, field)])
     if is_condition and not isinstance(node, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
         yield ast.UnaryOp(ast.Not(), node)
-    if isinstance(node, REMOVABLE) and not is_docstring(node):
+    if isinstance(node, REMOVABLE):
         yield ast.Pass()
 
 
@@ -115,11 +115,6 @@ def with_field(node: ast.AST, field: str, value: object) -> ast.AST:
     node = copy.copy(node)
     setattr(node, field, value)
     return node
-
-
-def is_docstring(node: ast.AST) -> bool:
-    """Tell a statement that is only a constant: a docstring, or `...`."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 class MutatedModule(importlib.machinery.SourceFileLoader):

@@ -54,3 +54,13 @@ def test_a_crop_that_is_too_tall_is_shrunk_in_two_steps_to_nearly_the_same() -> 
     assert in_steps.shape == (1, 3, 24, 94)
     assert not torch.equal(in_steps, at_once)
     torch.testing.assert_close(in_steps, at_once, atol=1.0, rtol=0)
+
+
+@pytest.mark.parametrize("tallest_px", [95, 96])
+def test_no_pixel_of_a_large_crop_is_skipped(tallest_px: int) -> None:
+    """One of four rows and columns is bright: their mean remains, wherever it is sampled."""
+    rows, columns = torch.arange(96)[:, None], torch.arange(376)
+    crop = (((rows % 4 == 0).int() + (columns % 4 == 0).int()) * 100).byte()
+    small = resize_crop(crop[..., None].expand(96, 376, 3), tallest_px=tallest_px)
+    inner = small[..., 3:-3, 3:-3]
+    torch.testing.assert_close(inner, torch.full_like(inner, 50.0), atol=2, rtol=0)
