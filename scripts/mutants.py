@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import copy
 import importlib
 import importlib.machinery
@@ -76,7 +75,7 @@ def mutants_in(parent: ast.AST) -> Iterator[Mutant]:
 
 
 def is_left_alone(parent: ast.AST, node: ast.AST) -> bool:
-    """Tell a docstring, a module's `NAME = 3`, which a test would only repeat, and `strict=True`."""
+    """Tell a docstring, a module's `NAME = 3`, which a test could only repeat, and `strict=`."""
     if isinstance(node, ast.keyword):
         return node.arg == "strict"
     is_constant = isinstance(getattr(node, "value", None), ast.Constant)
@@ -149,7 +148,7 @@ def passes(
     child = os.fork()
     if child == 0:
         signal.setitimer(signal.ITIMER_REAL, timeout_s)  # its signal ends the process
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, resource.RLIM_INFINITY))
         sys.meta_path.insert(0, module)
         if mutant:
             mutant.apply()
@@ -173,9 +172,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the draw")
     given = parser.parse_args()
     sys.path.insert(0, str(Path.cwd()))
-    for name in SLOW_IMPORTS:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    for name in filter(importlib.util.find_spec, SLOW_IMPORTS):
+        importlib.import_module(name)
     path = Path(*given.module.split(".")).with_suffix(".py")
     tree, (own, others) = ast.parse(path.read_text()), tests_of(given.module)
     runs = [tests for tests in (own, [*others, *given.tests]) if tests]
