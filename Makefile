@@ -7,15 +7,16 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test check docs fuzz bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
-	@echo "make test        run every test"
+	@echo "make test        run every test; make unit: those without a real server"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
+	@echo "make mutants     MODULE=orchestrator.reading.grammar: the changes of its code that its tests miss"
 	@echo "make bench       measure speed and cost of the server and of its parts"
 	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
@@ -41,6 +42,9 @@ serve: .venv/.serve
 test: .venv/.dev
 	$(BIN)/pytest
 
+unit: .venv/.dev
+	$(BIN)/pytest -m "not server"
+
 check: .venv/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -53,6 +57,12 @@ docs: .venv/.dev
 MINUTES ?= 60
 fuzz: .venv/.fuzz
 	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES)
+
+# TESTS=... adds tests to those in the module's folder; COUNT= tries every mutant.
+COUNT ?= 25
+SEED ?= 0
+mutants: .venv/.dev
+	$(BIN)/python scripts/mutants.py $(MODULE) $(TESTS) $(if $(COUNT),--count $(COUNT)) --seed $(SEED)
 
 bench: .venv/.workshop
 	$(BIN)/plates bench

@@ -164,6 +164,19 @@ def test_the_region_of_an_answer_is_told_by_its_text_and_format() -> None:
     assert regions == [PlateRegion("77", "Moscow"), None]
 
 
+def test_scores_of_more_characters_than_a_plate_has_are_cut() -> None:
+    long = replace(PLATE, raw_text="1" * 12, character_scores=(0.5,) * 8 + (0.25,) * 4)
+    (plate,) = contract.from_arrays(contract.to_arrays(Plates((long,))))
+    assert plate.character_scores == long.character_scores[: contract.MAX_LENGTH]
+
+
+@pytest.mark.parametrize("request_id", ["", "gate-7", "a#b", "a#1f-2x", "a#1f-2#3-4x"])
+def test_the_mark_of_a_request_id_is_told_and_removed(request_id: str) -> None:
+    marked = contract.mark(request_id, "1f-20")
+    assert (contract.mark_of(marked), contract.unmark(marked)) == ("#1f-20", request_id)
+    assert (contract.mark_of(request_id), contract.unmark(request_id)) == ("", request_id)
+
+
 def test_no_plates_have_the_right_rank() -> None:
     shapes = {name: array.shape for name, array in contract.to_arrays(Plates()).items()}
     assert shapes == {name: (0, *output.row_shape) for name, output in contract.OUTPUTS.items()}

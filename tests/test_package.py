@@ -10,6 +10,7 @@ from poetry.core.masonry.api import build_wheel
 
 import orchestrator
 from orchestrator import errors
+from orchestrator.cli.new_pipeline import TEMPLATE
 from tests.samples import PROJECT
 
 
@@ -51,7 +52,7 @@ print({"torch", "PIL", "cv2", "pandas", "matplotlib"} & set(sys.modules))
     assert done.stdout.strip() == "set()"
 
 
-def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
+def test_a_wheel_holds_the_product_and_the_template_alone(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(PROJECT)
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = wheel.namelist()
@@ -59,3 +60,5 @@ def test_a_wheel_holds_the_product_alone(tmp_path: Path, monkeypatch) -> None:
     assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {
         *files
     }
+    template = {str(file.relative_to(PROJECT)) for file in TEMPLATE.rglob("*") if file.is_file()}
+    assert {file for file in files if "/cli/pipeline/" in file} == template

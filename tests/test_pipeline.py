@@ -110,22 +110,33 @@ def test_networks_that_no_output_needs_are_not_run(outputs, called: list[str]) -
 
 
 def test_a_region_of_interest_is_searched_alone_and_answered_in_picture_pixels() -> None:
-    infer = ScriptedInfer(rows((10, 20, 60, 32, 0.9)), ("A001AA77",))
-    (plate,) = recognize(picture(), infer, Settings(roi=(320, 160, 640, 480)))
+    # The region of 310 x 300 pixels is padded to 320 x 320: 5 columns and 10 rows before it.
+    infer = ScriptedInfer(rows((15, 30, 65, 42, 0.9)), ("A001AA77",))
+    (plate,) = recognize(picture(), infer, Settings(roi=(320.4, 159.6, 630, 460)))
     assert infer.net.shape == (1, 320, 320, 3)
     assert plate.xyxy == pytest.approx((330, 180, 380, 192))
-    assert plate.corners[0] == pytest.approx((327, 178), abs=1)
+    assert plate.corners == ((326, 177), (384, 177), (384, 195), (326, 195))
 
 
 def test_a_region_reaching_over_the_edge_is_clipped() -> None:
-    view, origin_xy = region(picture(), (600, -50, 900, 100))
-    assert view.shape == (100, 40, 3)
+    given = picture()
+    view, origin_xy = region(given, (600, -50, 900, 100))
+    assert torch.equal(view, given[:100, 600:])
     assert origin_xy == (600, 0)
 
 
-def test_a_region_outside_the_picture_is_refused() -> None:
+@pytest.mark.parametrize(
+    "roi",
+    [
+        pytest.param((700, 0, 800, 10), id="right of it"),
+        pytest.param((0, 480, 10, 500), id="below it"),
+        pytest.param((10.1, 5, 10.4, 20), id="within a column"),
+        pytest.param((10, 5.1, 20, 5.4), id="within a row"),
+    ],
+)
+def test_a_region_without_a_whole_pixel_is_refused(roi: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError, match="roi: wanted a part of the 640x480 picture"):
-        recognize(picture(), ScriptedInfer(rows()), Settings(roi=(700, 0, 800, 10)))
+        recognize(picture(), ScriptedInfer(rows()), Settings(roi=roi))
 
 
 def test_too_large_a_picture_is_refused() -> None:
@@ -162,10 +173,13 @@ def test_a_faint_find_that_is_none_from_close_by_is_no_plate() -> None:
     assert len(recognize(picture(1080, 1920), infer)) == 0
 
 
-def test_a_picture_that_is_hardly_shrunk_is_looked_at_once() -> None:
-    infer = CloserInfer(rows((100.0, 102.0, 120.0, 108.0, 0.1)))
-    assert len(recognize(picture(900, 1200), infer)) == 0
-    assert len(infer.nets) == 1
+@pytest.mark.parametrize(
+    ("side_px", "looks"), [pytest.param(672, 2, id="0.7"), pytest.param(704, 1, id="hardly")]
+)
+def test_a_picture_that_is_shrunk_much_is_looked_at_twice(side_px: int, looks: int) -> None:
+    infer = CloserInfer(rows((100.0, 102.0, 120.0, 108.0, 0.1)), rows())
+    recognize(picture(540, 960), infer, Settings(detector_side_px=side_px))
+    assert len(infer.nets) == looks
 
 
 def test_the_picture_is_left_alone() -> None:

@@ -38,12 +38,37 @@ def test_a_request_sets_every_parameter_of_the_contract() -> None:
         ({"roi": "1,2,3"}, "roi: wanted .*, got '1,2,3'"),
         ({"roi": "a,b,c,d"}, "roi: wanted .* in pixels"),
         ({"roi": "10,0,10,5"}, "roi: wanted x0 < x1 and y0 < y1"),
+        ({"roi": "10,5,20,5"}, "roi: wanted x0 < x1 and y0 < y1"),
         ({"roi": "nan,0,10,5"}, "roi: wanted x0 < x1 and y0 < y1"),
     ],
 )
 def test_a_wrong_parameter_says_what_was_wanted(parameters, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Settings().updated(parameters)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most", "step"),
+    [
+        ("detection_threshold", 0, 1, 0.01),
+        ("text_threshold", 0, 1, 0.01),
+        ("max_plates", 1, 1000, 1),
+        ("iou_threshold", 0, 1, 0.01),
+        ("detector_side_px", 32, 4096, 1),
+        ("max_detector_side_px", 32, 4096, 1),
+        ("max_pixels", 1, 1_000_000_000, 1),
+        ("temperature", 0.01, 100, 0.001),
+    ],
+)
+def test_a_setting_may_have_the_ends_of_its_range_and_nothing_beyond(
+    name: str, least: float, most: float, step: float
+) -> None:
+    assert getattr(Settings(**{name: least}), name) == least
+    assert getattr(Settings(**{name: most}), name) == most
+    with pytest.raises(ParameterError, match=f"^{name}: wanted"):
+        Settings(**{name: least - step})
+    with pytest.raises(ParameterError, match=f"^{name}: wanted"):
+        Settings(**{name: most + step})
 
 
 def test_the_operators_value_is_a_ceiling() -> None:
@@ -84,7 +109,7 @@ def test_an_error_does_not_repeat_a_long_value() -> None:
 
 def test_parameters_are_checked_where_the_operators_values_are_not_known() -> None:
     check_parameters({})
-    check_parameters({"max_plates": 1000, "roi": "0,0,9,9"})
+    check_parameters({"max_plates": 1000, "detector_side_px": 4096, "roi": "0,0,9,9"})
     with pytest.raises(ParameterError, match="max_plates: wanted 1 to 1000, got 1001"):
         check_parameters({"max_plates": 1001})
     with pytest.raises(ParameterError, match="wanted some of text_threshold, got roi"):

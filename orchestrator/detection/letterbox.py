@@ -71,13 +71,23 @@ def _shrink(picture: Tensor, out: Tensor) -> None:
 
 def _resize(picture: Tensor, out: Tensor, mode: str) -> None:
     """Resize with OpenCV on the CPU, and with the same method in PyTorch on a GPU."""
-    height, width = out.shape[:2]
     if picture.shape == out.shape:
         out.copy_(picture)
     elif picture.is_cuda:
-        planes = picture.permute(2, 0, 1)[None].float()
-        resized = F.interpolate(planes, (height, width), mode=mode)
-        out.copy_(resized.round_()[0].permute(1, 2, 0))
+        resize_by_pytorch(picture, out, mode)
     else:
-        how = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
-        cv2.resize(picture.numpy(), (width, height), dst=out.numpy(), interpolation=how)
+        resize_by_opencv(picture, out, mode)
+
+
+def resize_by_opencv(picture: Tensor, out: Tensor, mode: str) -> None:
+    """Resize uint8 [H, W, 3] into `out`, on the CPU; the mode is "area" or "bilinear"."""
+    height, width = out.shape[:2]
+    how = cv2.INTER_AREA if mode == "area" else cv2.INTER_LINEAR
+    cv2.resize(picture.numpy(), (width, height), dst=out.numpy(), interpolation=how)
+
+
+def resize_by_pytorch(picture: Tensor, out: Tensor, mode: str) -> None:
+    """Resize as `resize_by_opencv` does, on any device."""
+    planes = picture.permute(2, 0, 1)[None].float()
+    resized = F.interpolate(planes, tuple(out.shape[:2]), mode=mode)
+    out.copy_(resized.round_()[0].permute(1, 2, 0))

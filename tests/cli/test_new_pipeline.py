@@ -3,13 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 from typer.testing import CliRunner
 
 from orchestrator.cli.app import app
-from orchestrator.cli.new_pipeline import TEMPLATE, write_pipeline
+from orchestrator.cli.new_pipeline import write_pipeline
 from orchestrator.errors import SettingsError
 from orchestrator.supervisor.models import read_config
 from tests.client.client_only import ClientOnly
@@ -29,11 +28,6 @@ def test_the_files_bear_the_name(tmp_path: Path) -> None:
     assert [str(file.relative_to(tmp_path / "blur")) for file in written] == FILES
     assert [file for file in written if "NAME" in file.read_text()] == []
     assert 'client.infer("blur"' in (tmp_path / "blur" / "client.py").read_text()
-
-
-def test_it_is_short(tmp_path: Path) -> None:
-    text = "".join(file.read_text() for file in write_pipeline("blur", tmp_path))
-    assert len([line for line in text.splitlines() if line.strip()]) <= 80
 
 
 def test_the_configuration_is_one(tmp_path: Path) -> None:
@@ -90,13 +84,3 @@ def test_the_command_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
 def test_a_client_alone_can_write_one(client_only: ClientOnly, tmp_path: Path) -> None:
     assert client_only.plates("new-pipeline", "blur", "--out", tmp_path).returncode == 0
     assert (tmp_path / "blur" / "test_blur.py").is_file()
-
-
-def test_a_wheel_holds_the_template(tmp_path: Path) -> None:
-    build = f"from poetry.core.masonry.api import build_wheel; build_wheel('{tmp_path}')"
-    subprocess.run([sys.executable, "-c", build], cwd=PROJECT, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    inside = {name for name in ZipFile(wheel).namelist() if "/cli/pipeline/" in name}
-    files = [file for file in TEMPLATE.rglob("*") if file.is_file()]
-    assert len(files) == len(FILES)
-    assert inside == {str(file.relative_to(PROJECT)) for file in files}

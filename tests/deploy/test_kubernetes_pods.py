@@ -83,19 +83,6 @@ def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize(
-    ("name", "path"),
-    [
-        pytest.param("startupProbe", "/readyz", id="startup"),
-        pytest.param("readinessProbe", "/readyz", id="readiness"),
-        pytest.param("livenessProbe", "/healthz", id="liveness"),
-    ],
-)
-def test_probes_ask_the_gateway_past_tls_and_callers(overlay: str, name: str, path: str) -> None:
-    assert server(overlay)[name]["httpGet"] == {"path": path, "port": "metrics"}
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
     (keys,) = [one for one in pod(overlay)["volumes"] if one["name"] == "keys"]
     (mount,) = [one for one in server(overlay)["volumeMounts"] if one["name"] == "keys"]
@@ -103,14 +90,6 @@ def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
     assert keys["secret"] == {"secretName": "plates-keys"}
     assert variables == {"PLATES_KEYS": f"{mount['mountPath']}/keys"}
     assert mount["readOnly"]
-
-
-@pytest.mark.parametrize(
-    ("overlay", "runtime"),
-    [pytest.param(CPU, None, id="cpu"), pytest.param(GPU, "nvidia", id="gpu")],
-)
-def test_gpus_come_with_nvidias_runtime(overlay: str, runtime: str | None) -> None:
-    assert pod(overlay).get("runtimeClassName") == runtime
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

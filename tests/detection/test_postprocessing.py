@@ -113,6 +113,10 @@ def test_boxes_of_rows_that_are_not_sure_may_be_anything() -> None:
     [
         pytest.param((0, 0, 3, 3, 0.9), id="small in the corner"),
         pytest.param((-20, -10, 5, 2.5, 0.9), id="cut off at the top left"),
+        pytest.param((50, -10, 90, 0.5, 0.9), id="hardly in at the top"),
+        pytest.param((-30, 50, 0.5, 60, 0.9), id="hardly in at the left"),
+        pytest.param((639.5, 50, 660, 60, 0.9), id="hardly in at the right"),
+        pytest.param((50, 479.5, 90, 490, 0.9), id="hardly in at the bottom"),
         pytest.param((630, 470, 700, 500, 0.9), id="cut off at the bottom right"),
         pytest.param((0, 0, 640, 480, 0.9), id="the whole letterbox"),
     ],

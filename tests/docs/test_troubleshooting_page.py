@@ -18,10 +18,6 @@ def sources() -> str:
     return re.sub(r'"\s*\n\s*f?"', "", text)
 
 
-def test_there_are_twenty_at_least() -> None:
-    assert len(QUOTED) >= 20
-
-
 @pytest.mark.parametrize("message", QUOTED)
 def test_the_code_says_so(sources: str, message: str) -> None:
     parts = [re.escape(part) for part in message.split("...") if part]

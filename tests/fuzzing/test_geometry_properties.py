@@ -20,9 +20,10 @@ from orchestrator.reading.crops import crop_boxes, crop_plates
 from tests.fuzzing.profiles import brief, quick
 from tests.scripted_networks import IDENTITY, ScriptedInfer, picture, rows
 
-SIDES = st.integers(1, 300)
-SIZES = st.tuples(SIDES, SIDES)
-COORDINATES = st.floats(-400, 400, width=32)
+SHORT, LONG = st.integers(1, 300), st.integers(1, 5000)
+SIZES = st.tuples(SHORT, LONG) | st.tuples(LONG, SHORT)
+"""Width and height of a picture. One side is short, so that there are few pixels."""
+COORDINATES = st.floats(-6000, 6000, width=32)
 BOXES = st.lists(st.tuples(*[COORDINATES] * 4), max_size=8)
 FLOATS = st.floats(width=32)
 FINITE = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -119,7 +120,7 @@ class TestPictures:
         assert crops.isfinite().all()
 
     @quick
-    @given(st.tuples(st.integers(1, 4000), st.integers(1, 4000)), BOXES, st.floats(0.01, 1))
+    @given(st.tuples(LONG, LONG), BOXES, st.floats(0.01, 1))
     def test_tiles_lie_in_the_picture_as_large_as_they_can_be(self, size_wh, boxes, scale) -> None:
         xyxy = clip(ordered(boxes), size_wh)
         found = Detections(xyxy, torch.full((len(xyxy),), 0.1))

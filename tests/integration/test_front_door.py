@@ -111,14 +111,6 @@ def test_triton_answers_no_call_without_the_key(module, served: Serving) -> None
         client.infer("double", [numbers(module, 1)])
 
 
-def test_the_key_is_not_on_the_command_line(served: Serving) -> None:
-    (pid,) = served.tritons()
-    (key,) = re.findall(rb"http-restricted-api=inference[^=]*=([^\0]+)", command_line(pid))
-    url = f"http://{triton_of(served)['http']}/v2"
-    request = urllib.request.Request(url, headers={"plates-caller-key": key.decode()})
-    assert status_of(request) == 403
-
-
 def test_metrics_have_a_port_of_their_own(served: Serving) -> None:
     (url,) = re.findall(r"metrics  (\S+)", served.printed)
     with open_url(url, timeout_s=20) as answer:

@@ -9,7 +9,7 @@ import torch
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
-from orchestrator.contract import CROP, MODEL, OF_A_READING, PICTURE, PLATE_READER
+from orchestrator.contract import CROP, PLATE_READER
 from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
@@ -174,21 +174,3 @@ def test_a_picture_of_more_than_a_plate_is_refused(client, crops) -> None:
 def test_what_is_no_crop_is_refused(wire, triton, shape, message) -> None:
     with pytest.raises(InferenceServerException, match=message):
         triton.infer(PLATE_READER, [wire.pixels(np.zeros(shape, np.uint8), CROP)])
-
-
-def test_a_parameter_that_is_none_of_a_reading_is_refused(wire, triton, crops) -> None:
-    with pytest.raises(InferenceServerException, match=r"some of text_threshold, got max_plates"):
-        triton.infer(PLATE_READER, [wire.pixels(crops[0], CROP)], parameters={"max_plates": 1})
-
-
-def test_both_models_name_their_outputs_alike(triton, crops, wire) -> None:
-    of_a_crop = triton.infer(PLATE_READER, [wire.pixels(crops[0], CROP)])
-    of_a_picture = triton.infer(MODEL, [wire.pixels(cv2.imread(str(STREET)), PICTURE)])
-    ones, threes = (
-        {name: answer.as_numpy(name) for name in OF_A_READING}
-        for answer in (of_a_crop, of_a_picture)
-    )
-    assert {name: (array.shape[1:], array.dtype) for name, array in ones.items()} == {
-        name: (array.shape[1:], array.dtype) for name, array in threes.items()
-    }
-    assert {len(array) for array in ones.values()} == {1}

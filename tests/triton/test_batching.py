@@ -170,6 +170,15 @@ def test_a_network_that_fails_on_a_shape_it_took_before_is_at_fault_itself(make,
     assert error(failed)[0] == triton.TritonError.INTERNAL
 
 
+def test_shapes_are_remembered_up_to_a_bound(make, triton) -> None:
+    net = make(double_of_positives, OPEN)
+    for width in range(1, 1002):
+        net.ask([[1] * width])
+    (last_known,), (unknown,) = net.ask([[-1] * 1000]), net.ask([[-1] * 1001])
+    assert error(last_known)[0] == triton.TritonError.INTERNAL
+    assert error(unknown)[0] == triton.TritonError.INVALID_ARG
+
+
 def test_a_model_that_never_batches_has_no_rows_to_leave_out_of_a_shape(make, triton) -> None:
     net = make(double_of_some, OPEN)
     net.configure(args(OPEN, max_batch_size=0), "model.net")

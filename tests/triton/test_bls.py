@@ -81,7 +81,18 @@ def test_boxes_and_logits_are_wanted_on_the_cpu_and_crops_where_they_are(
     bls, triton, called, model: str, kind: str | None
 ) -> None:
     memory = called(bls.infer_for(triton.InferenceRequest()), model).preferred_memory
-    assert (memory and memory.kind) == kind
+    assert memory == (kind and triton.PreferredMemory(kind, 0))
+
+
+def test_devices_of_tensors_are_logged_on_request_alone(
+    bls, triton, called, monkeypatch, capfd
+) -> None:
+    called(bls.infer_for(triton.InferenceRequest()), "stn")
+    assert capfd.readouterr().err == ""
+    monkeypatch.setattr(bls.placement, "IS_TRACED", True)
+    called(bls.infer_for(triton.InferenceRequest()), "stn")
+    seen = [("stn", "caller", name, "cpu") for name in ("input__0", "output__0")]
+    assert bls.placement.parse([capfd.readouterr().err]) == seen
 
 
 def test_models_that_are_not_ours_can_be_called(bls, triton, called) -> None:
@@ -103,7 +114,7 @@ def recognition(triton):
 
 def infer_beside(bls, request):
     """Return what calls `plate_recognition` beside other calls."""
-    return bls.infer_async_for(request, {"plate_recognition": bls.Callee(("coordinates",))})
+    return bls.infer_async_for(request, {"plate_recognition": bls.OtherModel(("coordinates",))})
 
 
 @pytest.mark.usefixtures("recognition")

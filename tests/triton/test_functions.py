@@ -72,8 +72,11 @@ def test_a_worker_says_which_request_it_has(serve, request_of, tmp_path) -> None
     assert [*seen, read(prefix, os.getpid()).state] == [State.WORKING, State.IDLE]
 
 
-def test_each_request_is_answered_and_only_the_wrong_one_refused(serve, request_of, triton) -> None:
+def test_each_request_is_answered_and_only_the_wrong_one_refused(
+    serve, request_of, triton, capfd
+) -> None:
     one, wrong, other = serve(refuse_three).execute([request_of(a, 1) for a in (2, 3, 4)])
+    assert json.loads(capfd.readouterr().err)["message"] == "a: wanted another number, got 3"
     assert wrong.error().message() == "a: wanted another number, got 3"
     assert wrong.error().code() == triton.TritonError.INVALID_ARG
     assert [one.has_error(), other.has_error()] == [False, False]
@@ -89,6 +92,12 @@ def test_an_output_of_another_type_than_was_promised_is_not_passed_on(serve, req
     model = serve(lambda a, b: (a, np.array([1], np.int64)))
     (response,) = model.execute([request_of(1, 1)])
     assert response.error().message() == "n: wanted int32 by config.pbtxt, got int64"
+
+
+def test_a_function_that_returns_another_number_of_outputs_is_at_fault(serve, request_of) -> None:
+    model = serve(lambda a, b: (a,))
+    (response,) = model.execute([request_of(1, 1)])
+    assert "ValueError" in response.error().message()
 
 
 def test_an_instance_prepares_once(serve, request_of) -> None:

@@ -1,0 +1,82 @@
+"""Pictures of any size in the detector's input, and the way back to their pixels."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from orchestrator.detection.letterbox import letterbox, resize_by_opencv, resize_by_pytorch
+
+
+def noise(height: int, width: int) -> Tensor:
+    generator = torch.Generator().manual_seed(height)
+    return torch.randint(256, (height, width, 3), generator=generator).byte()
+
+
+@pytest.mark.parametrize(
+    ("size_hw", "scale", "net_hw", "inner_hw", "offset_xy"),
+    [
+        pytest.param((33, 50), 1.0, (64, 64), (33, 50), (7, 15), id="smaller"),
+        pytest.param((64, 96), 1.0, (64, 96), (64, 96), (0, 0), id="as large"),
+        pytest.param((300, 125), 0.32, (96, 64), (96, 40), (12, 0), id="tall"),
+        pytest.param((99, 192), 0.5, (64, 96), (50, 96), (0, 7), id="wide"),
+        pytest.param((1, 1000), 0.096, (32, 96), (1, 96), (0, 15), id="a line across"),
+        pytest.param((1000, 1), 0.096, (96, 32), (96, 1), (15, 0), id="a line down"),
+    ],
+)
+def test_a_picture_lies_in_the_middle_of_grey(
+    size_hw, scale: float, net_hw, inner_hw, offset_xy
+) -> None:
+    box = letterbox(torch.full((*size_hw, 3), 10, dtype=torch.uint8), 96)
+    wanted = torch.full((1, *net_hw, 3), 114, dtype=torch.uint8)
+    left, top = offset_xy
+    wanted[:, top : top + inner_hw[0], left : left + inner_hw[1]] = 10
+    assert torch.equal(box.net, wanted)
+    assert (box.scale, box.offset_xy) == (scale, offset_xy)
+
+
+def test_a_picture_that_is_not_shrunk_keeps_its_pixels() -> None:
+    given = noise(33, 50)
+    assert torch.equal(letterbox(given, 64).net[0, 15:48, 7:57], given)
+
+
+def test_boxes_are_mapped_to_the_net_and_back() -> None:
+    box = letterbox(torch.zeros(99, 192, 3, dtype=torch.uint8), 96)  # halved, 7 rows of grey above
+    picture, net = torch.tensor([[10.0, 20, 30, 44]]), torch.tensor([[5.0, 17, 15, 29]])
+    assert torch.equal(box.to_net(picture), net)
+    assert torch.equal(box.to_source(net), picture)
+
+
+def test_no_column_of_a_picture_that_is_shrunk_is_skipped() -> None:
+    def brightness(column: int) -> int:
+        picture = torch.zeros(40, 163, 3, dtype=torch.uint8)
+        picture[:, column] = 255
+        return int(letterbox(picture, 64).net[0, 8:24].sum())
+
+    assert min(map(brightness, range(163))) > 0
+
+
+def test_pixels_keep_their_places_when_a_picture_is_shrunk() -> None:
+    height, width = 210, 163
+    across, down = torch.arange(width).expand(height, width), torch.arange(height)[:, None]
+    given = torch.stack((across, down.expand(height, width), across), dim=2).byte()
+    box = letterbox(given, 64)
+    wide = round(width * box.scale)
+    shown = box.net[0, :, box.offset_xy[0] : box.offset_xy[0] + wide].float()
+    assert (shown[:, :, 0] - (torch.arange(wide) + 0.5) / box.scale + 0.5).abs().max() < 3
+    assert (shown[:, :, 1].T - (torch.arange(64) + 0.5) / box.scale + 0.5).abs().max() < 3
+
+
+@pytest.mark.parametrize(
+    ("given_hw", "wanted_hw", "mode"),
+    [
+        pytest.param((48, 82), (24, 41), "area", id="halved"),
+        pytest.param((47, 81), (40, 59), "bilinear", id="odd"),
+        pytest.param((50, 33), (49, 17), "bilinear", id="tall"),
+    ],
+)
+def test_a_gpu_shrinks_as_the_cpu_does(given_hw, wanted_hw, mode: str) -> None:
+    given = noise(*given_hw)
+    of_cpu, of_gpu = (torch.empty((*wanted_hw, 3), dtype=torch.uint8) for _ in range(2))
+    resize_by_opencv(given, of_cpu, mode)
+    resize_by_pytorch(given, of_gpu, mode)
+    assert (of_cpu.int() - of_gpu.int()).abs().max() <= 1

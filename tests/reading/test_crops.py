@@ -1,0 +1,66 @@
+"""Crops of plates: their pixels in the picture, and the form in which the networks take them."""
+
+import pytest
+import torch
+
+from orchestrator.reading.crops import crop_boxes, crop_plates, resize_crop, unfold
+
+
+@pytest.mark.parametrize(
+    ("box", "cut"),
+    [
+        pytest.param((10, 8, 20, 16), (9, 6, 21, 18), id="inside"),
+        pytest.param((0, 0, 10, 8), (0, 0, 11, 10), id="top left"),
+        pytest.param((30, 22, 40, 30), (29, 20, 40, 30), id="bottom right"),
+        pytest.param((5, 6, 5, 6), (5, 6, 6, 7), id="empty"),
+        pytest.param((40, 30, 40, 30), (39, 29, 40, 30), id="empty in the corner"),
+    ],
+)
+def test_a_box_grows_within_the_picture_and_has_a_pixel(box, cut) -> None:
+    picture = torch.zeros(30, 40, 3, dtype=torch.uint8)
+    assert crop_boxes(picture, torch.tensor([box], dtype=torch.float32), (0.1, 0.25)) == [cut]
+
+
+def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
+    picture = torch.zeros(60, 200, 3, dtype=torch.uint8)
+    picture[5:25, 10:80], picture[30:55, 120:190] = (
+        torch.tensor([[0, 64, 255], [255, 0, 64]]).byte()[:, None].unbind(0)
+    )
+    boxes = torch.tensor([[120.0, 30, 190, 55], [10, 5, 80, 25]])
+    second, first = crop_plates(picture, boxes, (0, 0))
+    for crop, rgb in ((first, (255, 64, 0)), (second, (64, 0, 255))):
+        wanted = (torch.tensor(rgb)[:, None, None] - 127.5) / 128
+        torch.testing.assert_close(crop, wanted.expand(3, 24, 94), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "unfolded"),
+    [
+        pytest.param([1, 2, 3, 4], [[1, 3], [2, 4]], id="even"),
+        pytest.param([1, 2, 3], [[1, 2], [2, 3]], id="odd: the middle row is in both"),
+        pytest.param([1], [[1, 1]], id="one row"),
+    ],
+)
+def test_the_upper_half_of_a_crop_is_put_left_of_its_lower_half(rows, unfolded) -> None:
+    assert unfold(torch.tensor(rows).reshape(-1, 1, 1))[..., 0].tolist() == unfolded
+
+
+def test_a_crop_that_is_too_tall_is_shrunk_in_two_steps_to_nearly_the_same() -> None:
+    generator = torch.Generator().manual_seed(2)
+    crop = torch.randint(256, (60, 7, 3), generator=generator).byte()
+    at_once = resize_crop(crop, tallest_px=60)
+    assert torch.equal(at_once, resize_crop(crop, tallest_px=1000))
+    in_steps = resize_crop(crop, tallest_px=59)
+    assert in_steps.shape == (1, 3, 24, 94)
+    assert not torch.equal(in_steps, at_once)
+    torch.testing.assert_close(in_steps, at_once, atol=1.0, rtol=0)
+
+
+@pytest.mark.parametrize("tallest_px", [95, 96])
+def test_no_pixel_of_a_large_crop_is_skipped(tallest_px: int) -> None:
+    """One of four rows and columns is bright: their mean remains, wherever it is sampled."""
+    rows, columns = torch.arange(96)[:, None], torch.arange(376)
+    crop = (((rows % 4 == 0).int() + (columns % 4 == 0).int()) * 100).byte()
+    small = resize_crop(crop[..., None].expand(96, 376, 3), tallest_px=tallest_px)
+    inner = small[..., 3:-3, 3:-3]
+    torch.testing.assert_close(inner, torch.full_like(inner, 50.0), atol=2, rtol=0)

@@ -1,0 +1,47 @@
+"""Mutants of a small module: tests notice some changes of its code, and miss others."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "mutants.py"
+MODULE = '''
+MOST = 3
+
+def is_adult(age: int) -> bool:
+    """Tell by the age."""
+    return age >= 18
+'''
+TESTS = """
+from shop.ages import is_adult
+
+def test_an_adult_is_no_child() -> None:
+    assert is_adult(18)
+    assert {refused}
+"""
+
+
+@pytest.fixture
+def mutants(tmp_path: Path):
+    """Run the script on a project of one module and one test."""
+
+    def run(refused: str) -> subprocess.CompletedProcess[str]:
+        for name, text in {"shop/ages.py": MODULE, "tests/test_ages.py": TESTS}.items():
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text(text.format(refused=refused))
+        command = [sys.executable, SCRIPT, "shop.ages"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    return run
+
+
+def test_changes_that_a_test_notices_are_killed_and_others_are_shown(mutants) -> None:
+    *_, survivor, total = mutants("not is_adult(16)").stdout.splitlines()
+    assert survivor == "shop/ages.py:6: 18  ->  17"
+    assert total == "shop.ages: 3 of 4 killed (75%)"
+
+
+def test_tests_that_fail_without_a_change_are_refused(mutants) -> None:
+    assert "wanted tests that pass" in mutants("is_adult(16)").stderr
