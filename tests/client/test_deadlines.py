@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.connections import TimedSocket
+from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive

@@ -9,7 +9,14 @@ import grpc
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
+from orchestrator.errors import (
+    ErrorResponse,
+    ModelError,
+    Overloaded,
+    PlateError,
+    RequestError,
+    ServerError,
+)
 from tests.client.peers import answer_of, listening, outputs, receive, said
 
 PICTURE = b"a picture"
@@ -120,6 +127,7 @@ def test_answers_over_http_that_are_errors(http_server, status, body, kind, mess
     fault = fault_of(http_server(said(status, body)))
     assert type(fault) is kind
     assert message in str(fault)
+    assert fault.response == ErrorResponse(status)
 
 
 def output(name: str, **changed: object) -> dict[str, object]:
@@ -206,6 +214,7 @@ def test_errors_over_grpc(grpc_server, code: str, message: str, kind: type[Plate
     fault = fault_of(grpc_server(grpc.StatusCode[code], message))
     assert type(fault) is kind
     assert message in str(fault)
+    assert fault.response == ErrorResponse(grpc_code=code)
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "grpc_proxy", "https_proxy"])
