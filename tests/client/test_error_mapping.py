@@ -2,6 +2,7 @@
 
 import inspect
 import io
+from functools import cache
 from types import ModuleType
 
 import aiohttp
@@ -28,6 +29,7 @@ def fault_of(message: str, status: str) -> Exception:
     return raised.value
 
 
+@cache
 def rejections() -> set[str]:
     """Return the service's error messages about hostile pictures."""
     messages = set()
