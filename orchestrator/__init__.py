@@ -5,10 +5,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from orchestrator.client import PictureResult, PlateClient
     from orchestrator.client.aio import AsyncPlateClient
+    from orchestrator.client.inference import InferenceRequest
     from orchestrator.client.supervision import to_supervision
+    from orchestrator.client.testing import FakeTransport
+    from orchestrator.client.transport import AsyncTransport, Transport
     from orchestrator.errors import (
         Cancelled,
         DataError,
+        ErrorResponse,
         ExtraError,
         ModelError,
         Overloaded,
@@ -30,10 +34,14 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AsyncPlateClient": "client.aio",
+    "AsyncTransport": "client.transport",
     "Cancelled": "errors",
     "DataError": "errors",
+    "ErrorResponse": "errors",
     "ExtraError": "errors",
+    "FakeTransport": "client.testing",
     "Formats": "formats.plate_formats",
+    "InferenceRequest": "client.inference",
     "ModelError": "errors",
     "Overloaded": "errors",
     "ParameterError": "errors",
@@ -48,6 +56,7 @@ _HOMES = {
     "ServerError": "errors",
     "Settings": "settings",
     "SettingsError": "errors",
+    "Transport": "client.transport",
     "WeightsError": "errors",
     "annotate": "imaging.drawing",
     "decode": "imaging.decoding",
@@ -59,10 +68,14 @@ _HOMES = {
 }
 __all__ = [
     "AsyncPlateClient",
+    "AsyncTransport",
     "Cancelled",
     "DataError",
+    "ErrorResponse",
     "ExtraError",
+    "FakeTransport",
     "Formats",
+    "InferenceRequest",
     "ModelError",
     "Overloaded",
     "ParameterError",
@@ -77,6 +90,7 @@ __all__ = [
     "ServerError",
     "Settings",
     "SettingsError",
+    "Transport",
     "WeightsError",
     "annotate",
     "decode",

@@ -14,15 +14,43 @@ PlateError
 └── ServerError       the inference server cannot be started or reached, or gives no answer
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ErrorResponse:
+    """The server's response that caused an error. Every attribute is None if there was none.
+
+    Attributes:
+        status: HTTP status; None over gRPC.
+        grpc_code: Name of the gRPC status code, like `UNAVAILABLE`; None over HTTP. gRPC itself
+            sets it if no server answers.
+        retry_after_s: Seconds that the server asks to wait before a retry.
+    """
+
+    status: int | None = None
+    grpc_code: str | None = None
+    retry_after_s: float | None = None
+
+
+NO_RESPONSE = ErrorResponse()
+
 
 class PlateError(Exception):
     """Base of every error this package raises on purpose.
 
     Attributes:
         reason: The name under which the server counts and logs a request that failed with it.
+        response: The server's response, if a client raises the error because of one.
     """
 
     reason = "internal"
+
+    def __init__(self, *args: object, response: ErrorResponse = NO_RESPONSE) -> None:
+        super().__init__(*args)
+        self.response = response
 
 
 class RequestError(PlateError):

@@ -95,14 +95,15 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
         ServerError: No server answers at this URL.
         RequestError: The server requires a key, or does not recognise plates.
     """
+    from orchestrator.client.connecting import connect
     from orchestrator.client.error_mapping import translate_errors
     from orchestrator.client.requests import fit
-    from orchestrator.client.transport import connect
+    from orchestrator.system.blocking import run_blocking
 
-    transport, timeout_s = connect(url, key), min(timeout_s, ASK_S)
+    channel, timeout_s = connect(url, key), min(timeout_s, ASK_S)
     try:
         with translate_errors(url, timeout_s):
-            fitting = fit(transport.config(timeout_s))
+            fitting = fit(run_blocking(channel.config(timeout_s)))
     except (Overloaded, ModelError, SettingsError):  # the server is there; its size is unknown
         return USUAL_CALLS
     except ServerError as error:
@@ -111,5 +112,5 @@ def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:
             "none is needed; --in-flight N does not ask first"
         ) from error
     finally:
-        transport.close()
+        run_blocking(channel.close())
     return min(max(fitting, FEWEST_CALLS), MOST_CALLS)

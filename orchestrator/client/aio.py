@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterable
 from contextlib import aclosing, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from orchestrator.client.addresses import make_headers, parse_address
-from orchestrator.client.aio_transport import AioTransport, check_aiohttp, connect
 from orchestrator.client.base import BaseClient
-from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
+from orchestrator.client.channels import Channel
+from orchestrator.client.connecting import check_aiohttp, connect_async
+from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order_async
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.picture_encoding import Picture, check_several
-from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
-from orchestrator.contract import Arrays
-from orchestrator.errors import PlateError, RequestError
-from orchestrator.plates import Plate, Plates
+from orchestrator.client.picture_encoding import Picture
+from orchestrator.client.requests import PictureRequest, PictureResult
+from orchestrator.client.transport import AsyncTransport, Transport
+from orchestrator.errors import RequestError
+from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
     from orchestrator.client.requests import RequestOptions
 
-AnswerT = TypeVar("AnswerT")
 
-
-class AsyncPlateClient(BaseClient):
+class AsyncPlateClient(BaseClient[AsyncTransport | Transport]):
     """Calls `plate_recognition` from asyncio, over HTTP (by aiohttp) or gRPC.
 
     Example:
@@ -52,8 +51,12 @@ class AsyncPlateClient(BaseClient):
         retried: Number of retries so far.
     """
 
+    _sleep = staticmethod(asyncio.sleep)
+
     def _prepare(self) -> None:
-        self._home: tuple[asyncio.AbstractEventLoop, AioTransport] | None = None
+        self._home: tuple[asyncio.AbstractEventLoop, Channel] | None = None
+        if self._custom is not None:
+            return
         make_headers(self._key)
         if parse_address(self._url).protocol == "http":
             check_aiohttp()
@@ -62,17 +65,14 @@ class AsyncPlateClient(BaseClient):
         self, picture: Picture, *, request_id: str = "", **wanted: Unpack[RequestOptions]
     ) -> Plates:
         """Find and read every plate of a picture, like `PlateClient.recognize`."""
-        question = PictureRequest.of(**wanted)
-        return await self._recognize(question, picture, request_id)
+        return await self._recognize(PictureRequest.of(**wanted), picture, request_id)
 
-    async def _recognize(
-        self, question: PictureRequest, picture: Picture, request_id: str = ""
-    ) -> Plates:
+    async def _make_request(
+        self, options: PictureRequest, picture: Picture, request_id: str
+    ) -> InferenceRequest:
         if isinstance(picture, (bytes, np.ndarray)):  # nothing to read or convert
-            call = question.about(picture, request_id)
-        else:
-            call = await asyncio.to_thread(question.about, picture, request_id)
-        return await self._infer(call, question.read)
+            return options.about(picture, request_id)
+        return await asyncio.to_thread(options.about, picture, request_id)
 
     def recognize_many(
         self,
@@ -92,22 +92,17 @@ class AsyncPlateClient(BaseClient):
             in_flight: Calls at once.
             wanted: The parameters of `recognize`, except `request_id`.
         """
-        question = PictureRequest.of(**wanted)
-        check_several("pictures", pictures)
-        width = None if in_flight is None else check_in_flight(in_flight)
-        self._check_open()
+        options = PictureRequest.of(**wanted)
+        at_once = self._check_many(pictures, in_flight)
 
-        async def recognize_one(picture: Picture) -> PictureResult:
-            try:
-                return PictureResult(picture, await self._recognize(question, picture))
-            except PlateError as error:
-                return PictureResult(picture, error)
+        def recognize_one(picture: Picture) -> Awaitable[PictureResult]:
+            return self._recognize_one(options, picture)
 
         async def begin() -> AsyncGenerator[PictureResult, None]:
-            at_once = width or await self._ask_width()
-            async with aclosing(work_in_order_async(recognize_one, pictures, at_once)) as found:
-                async for one in found:
-                    yield one
+            width = at_once or await self._fitting_calls()
+            async with aclosing(work_in_order_async(recognize_one, pictures, width)) as results:
+                async for result in results:
+                    yield result
 
         return begin()
 
@@ -120,25 +115,12 @@ class AsyncPlateClient(BaseClient):
     ) -> Plates:
         """Read plates from crops of them, like `PlateClient.read_crops`."""
         parameters = to_parameters({"text_threshold": text_threshold})
-        calls = await asyncio.to_thread(crop_calls, crops, parameters)
-        work = work_in_order_async(self._read_crop, enumerate(calls), check_in_flight(in_flight))
-        async with aclosing(work) as plates:
+        requests = await asyncio.to_thread(make_crop_requests, crops, parameters)
+        width = check_in_flight(in_flight)
+        async with aclosing(
+            work_in_order_async(self._read_crop, enumerate(requests), width)
+        ) as plates:
             return Plates(tuple([plate async for plate in plates]))
-
-    async def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
-        number, call = numbered
-        with naming_crop(number):
-            return await self._infer(call, lambda arrays: read_answer(arrays, call))
-
-    async def _infer(self, call: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
-        """Send a call, with retries if they may help, and read its answer."""
-        with self._tracing(call) as traced:
-
-            async def send() -> AnswerT:
-                with self._waiting(call.request_id):
-                    return read(await self._transport().infer(traced, self._timeout_s))
-
-            return await self._retries.call_async(send, self._note_retry)
 
     async def is_ready(self) -> bool:
         """Tell within five seconds whether the server answers and has the model.
@@ -146,34 +128,18 @@ class AsyncPlateClient(BaseClient):
         Raises:
             RequestError: The client is closed, or belongs to another event loop.
         """
-        transport = self._transport()
-        try:
-            with self._waiting():
-                return await transport.is_ready(self._soon_s)
-        except PlateError:
-            return False
+        return await self._is_ready()
 
     async def server_settings(self) -> Settings:
         """Return the operator's settings, like `PlateClient.server_settings`."""
-        return Settings.from_config((await self._config(self._timeout_s)).get("parameters", {}))
-
-    async def _config(self, timeout_s: float) -> dict[str, Any]:
-        with self._waiting():
-            return await self._transport().config(timeout_s)
-
-    async def _ask_width(self) -> int:
-        """Return how many calls at once fit the server."""
-        try:
-            return fit(await self._config(self._soon_s))
-        except PlateError:  # the next call reports it
-            return FITTING
+        return await self._server_settings()
 
     async def close(self) -> None:
         """Close the connections. Later calls raise errors."""
-        transport = None if self._home is None else self._transport_here(self._home)
+        channel = self._custom if self._home is None else self._channel_here(self._home)
         self._is_closed = True
-        if transport is not None:
-            await transport.close()
+        if channel is not None:
+            await channel.close()
 
     async def __aenter__(self) -> AsyncPlateClient:
         return self
@@ -186,31 +152,28 @@ class AsyncPlateClient(BaseClient):
     ) -> None:
         await self.close()
 
-    def _transport(self) -> AioTransport:
-        """Return the transport of this event loop.
-
-        Raises:
-            RequestError: The client is closed, or belongs to another event loop.
-        """
+    def _channel(self) -> Channel:
+        """Return the channel of this event loop."""
         self._check_open()
         if self._home is None:
-            self._home = asyncio.get_running_loop(), connect(self._url, self._key)
-        return self._transport_here(self._home)
+            channel = self._custom or connect_async(self._url, self._key)
+            self._home = asyncio.get_running_loop(), channel
+        return self._channel_here(self._home)
 
-    def _transport_here(self, home: tuple[asyncio.AbstractEventLoop, AioTransport]) -> AioTransport:
-        loop, transport = home
+    def _channel_here(self, home: tuple[asyncio.AbstractEventLoop, Channel]) -> Channel:
+        loop, channel = home
         if loop is not asyncio.get_running_loop():
             raise RequestError(
                 f"{self._url}: this client belongs to another event loop, that of its first call; "
                 "make a client in each"
             )
-        return transport
+        return channel
 
     @contextmanager
-    def _waiting(self, request_id: str = "") -> Iterator[None]:
+    def _translating(self, request_id: str = "") -> Iterator[None]:
         """Translate errors. If the client was closed, gRPC reports that the call was cancelled."""
         try:
-            with self._translating(request_id):
+            with super()._translating(request_id):
                 yield
         except asyncio.CancelledError as error:
             if self._is_closed and not _is_cancelled():

@@ -1,4 +1,4 @@
-"""The HTTP transport for asyncio: tritonclient's codec for KServe v2, with aiohttp."""
+"""HTTP connections for asyncio, with aiohttp."""
 
 from __future__ import annotations
 
@@ -6,32 +6,21 @@ import asyncio
 import io
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import BadStatusLine, RemoteDisconnected
 from types import SimpleNamespace
-from typing import Any
 
 import aiohttp
 
 from orchestrator.client.addresses import Address
 from orchestrator.client.connections import CONNECTIONS
-from orchestrator.client.inference import (
-    CONFIG_PATH,
-    READY_PATHS,
-    HttpResponse,
-    InferenceRequest,
-    read_config,
-    read_http,
-    write_http,
-)
+from orchestrator.client.inference import HttpRequest, HttpResponse
 from orchestrator.client.tls import make_context
-from orchestrator.client.transport import NO_HEADERS
-from orchestrator.contract import Arrays
 
-NOT_OURS = ("Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that aiohttp must not add. Answers must not be compressed."""
-DROPPED = (
+SKIPPED_HEADERS = ("Accept-Encoding", "Content-Type", "User-Agent")
+"""Headers that aiohttp must not add. Responses must not be compressed."""
+CLOSED_BY_SERVER = (
     aiohttp.ServerDisconnectedError,
     aiohttp.ClientOSError,
     aiohttp.ClientConnectionResetError,
@@ -39,15 +28,14 @@ DROPPED = (
 """aiohttp's errors for a connection that the server has closed."""
 
 
-class AioHttpTransport:
-    """The HTTP transport of one event loop. It must be created while that loop runs.
+class AioHttpConnections:
+    """HTTP connections of one event loop. They must be created while that loop runs.
 
-    If there are more calls at once than `CONNECTIONS`, the others wait for a connection.
+    If there are more requests at once than `CONNECTIONS`, the others wait for a connection.
     """
 
-    def __init__(self, address: Address, headers: Mapping[str, str]) -> None:
-        self._base = f"{'https' if address.is_tls else 'http'}://{address.host}:{address.port}"
-        self._base += address.base
+    def __init__(self, address: Address) -> None:
+        self._server = f"{'https' if address.is_tls else 'http'}://{address.host}:{address.port}"
         tracing = aiohttp.TraceConfig()
         tracing.on_connection_reuseconn.append(_note_reuse)
         self._session = aiohttp.ClientSession(
@@ -55,72 +43,46 @@ class AioHttpTransport:
                 limit=CONNECTIONS, ssl=make_context() if address.is_tls else True
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=dict(headers),
-            skip_auto_headers=NOT_OURS,
+            skip_auto_headers=SKIPPED_HEADERS,
             trace_configs=[tracing],
         )
 
-    async def infer(self, call: InferenceRequest, timeout_s: float) -> Arrays:
-        ends = time.monotonic() + timeout_s
-        path, body, headers = write_http(call)
-        return read_http(await self._send("POST", path, ends, body, headers), call)
-
-    async def is_ready(self, timeout_s: float) -> bool:
-        ends = time.monotonic() + timeout_s
-        for path in READY_PATHS:
-            if (await self._send("GET", path, ends)).status != 200:
-                return False
-        return True
-
-    async def config(self, timeout_s: float) -> dict[str, Any]:
-        return read_config(await self._send("GET", CONFIG_PATH, time.monotonic() + timeout_s))
-
-    async def close(self) -> None:
-        await self._session.close()
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        ends: float,
-        body: bytes | None = None,
-        headers: Mapping[str, str] = NO_HEADERS,
-    ) -> HttpResponse:
+    async def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
         """Send a request. Retry it once if a reused connection turns out to be closed.
 
         `Connection.getresponse` does the same, and explains the reasons.
         """
+        ends = time.monotonic() + timeout_s
         seen = SimpleNamespace(is_reused=False)
-        with _told_as_pythons_own():
+        with as_python_errors():
             try:
-                return await self._exchange(method, path, ends, body, headers, seen)
-            except DROPPED:
+                return await self._exchange(request, timeout_s, seen)
+            except CLOSED_BY_SERVER:
                 if not seen.is_reused:
                     raise
-            return await self._exchange(method, path, ends, body, headers, seen)
+            left_s = ends - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError("timed out")
+            return await self._exchange(request, left_s, seen)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._session.close()
 
     async def _exchange(
-        self,
-        method: str,
-        path: str,
-        ends: float,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        seen: SimpleNamespace,
+        self, request: HttpRequest, timeout_s: float, seen: SimpleNamespace
     ) -> HttpResponse:
-        left_s = ends - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError("timed out")
+        body = request.body
         async with self._session.request(
-            method,
-            f"{self._base}/{path}",
+            request.method,
+            f"{self._server}{request.path}",
             data=None if body is None else io.BytesIO(body),  # bytes would go out in one write
-            headers=headers,
+            headers=request.headers,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=left_s, ceil_threshold=left_s),
+            timeout=aiohttp.ClientTimeout(total=timeout_s, ceil_threshold=timeout_s),
             trace_request_ctx=seen,
-        ) as answer:
-            return HttpResponse(answer.status, answer.headers, await answer.read())
+        ) as response:
+            return HttpResponse(response.status, response.headers, await response.read())
 
 
 async def _note_reuse(_session: object, context: SimpleNamespace, _params: object) -> None:
@@ -128,7 +90,7 @@ async def _note_reuse(_session: object, context: SimpleNamespace, _params: objec
 
 
 @contextmanager
-def _told_as_pythons_own() -> Iterator[None]:
+def as_python_errors() -> Iterator[None]:
     """Raise aiohttp's errors as those of Python's own HTTP, which `translate_errors` knows."""
     try:
         yield
@@ -137,7 +99,7 @@ def _told_as_pythons_own() -> Iterator[None]:
     except aiohttp.ClientConnectorCertificateError as error:
         raise error.certificate_error from error
     except aiohttp.ClientConnectorError as error:
-        raise _name(error.os_error) from error
+        raise _with_system_message(error.os_error) from error
     except aiohttp.ServerDisconnectedError as error:
         raise RemoteDisconnected("Remote end closed connection without response") from error
     except aiohttp.ClientResponseError as error:
@@ -148,7 +110,7 @@ def _told_as_pythons_own() -> Iterator[None]:
         raise ConnectionError(str(error) or type(error).__name__) from error
 
 
-def _name(error: OSError) -> OSError:
+def _with_system_message(error: OSError) -> OSError:
     """Return an error with the system's message. asyncio always says "Connect call failed"."""
     if isinstance(error, ConnectionError) and error.errno:
         return OSError(error.errno, os.strerror(error.errno))

@@ -1,17 +1,26 @@
-"""The base class of both clients: address, timeout, retries, tracing and errors."""
+"""The base class of both clients: all that they do, as coroutines without IO of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any, Generic, TypeVar
 
 from opentelemetry import propagate, trace
 
-from orchestrator.client.error_mapping import asked_pause_s, translate_errors
+from orchestrator.client.channels import Channel, CustomChannel
+from orchestrator.client.crop_requests import naming_crop, read_plate
+from orchestrator.client.error_mapping import translate_errors, translate_output_errors
 from orchestrator.client.inference import InferenceRequest
-from orchestrator.client.parameters import check_timeout
+from orchestrator.client.parameters import check_in_flight, check_timeout
+from orchestrator.client.picture_encoding import Picture, check_several
+from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
+from orchestrator.client.transport import AsyncTransport, Transport
+from orchestrator.contract import Arrays
 from orchestrator.errors import ModelError, PlateError, RequestError, ServerError
+from orchestrator.plates import Plate, Plates
+from orchestrator.settings import Settings
 from orchestrator.system.retry import Retries
 
 READY_S = 5.0
@@ -20,9 +29,15 @@ READY_S = 5.0
 TRACER = trace.get_tracer("orchestrator")
 """Makes spans if the application has configured OpenTelemetry, and otherwise does nothing."""
 
+AnswerT = TypeVar("AnswerT")
+TransportT = TypeVar("TransportT", bound="Transport | AsyncTransport")
 
-class BaseClient:
+
+class BaseClient(Generic[TransportT]):
     """The base class of clients of one server.
+
+    Its coroutines wait only for the channel and for pauses. `PlateClient` runs them in threads,
+    over channels that block. `AsyncPlateClient` runs them in an event loop.
 
     Attributes:
         retried: Number of retries so far.
@@ -35,6 +50,7 @@ class BaseClient:
         key: str | None = None,
         timeout_s: float = 60.0,
         retries: int = 0,
+        transport: TransportT | None = None,
     ) -> None:
         """Prepare a client. It connects at the first call.
 
@@ -47,6 +63,8 @@ class BaseClient:
             retries: Most retries of a call if the server is not available or full. The pauses are
                 0.1 s, doubling up to 2 s, or longer if the server asks for it. If the server asks
                 for more than `timeout_s`, the call is not retried and raises the error.
+            transport: Transport that is used in place of a connection to `url`, like a
+                `FakeTransport`. The client closes it.
 
         Raises:
             ServerError: The URL is none of these.
@@ -55,15 +73,94 @@ class BaseClient:
         """
         self._url = url
         self._key = key
+        self._custom = None if transport is None else CustomChannel(transport)
         self._timeout_s = check_timeout(timeout_s)
-        self._retries = Retries(retries, patience_s=self._timeout_s, asked_s=asked_pause_s)
+        self._retries = Retries(retries, patience_s=self._timeout_s, sleep=self._sleep)
         self._is_closed = False
         self.retried = 0
         self._prepare()
 
+    _sleep: Callable[[float], Any]
+    """Waits for a number of seconds."""
+
     def _prepare(self) -> None:
         """Prepare the first call. Check the URL, the key and the authorities."""
         raise NotImplementedError
+
+    def _channel(self) -> Channel:
+        """Return the channel for a call.
+
+        Raises:
+            RequestError: The client is closed, or cannot be used here.
+        """
+        raise NotImplementedError
+
+    async def _make_request(
+        self, options: PictureRequest, picture: Picture, request_id: str
+    ) -> InferenceRequest:
+        """Load a picture and return the request about it."""
+        return options.about(picture, request_id)
+
+    async def _recognize(
+        self, options: PictureRequest, picture: Picture, request_id: str = ""
+    ) -> Plates:
+        request = await self._make_request(options, picture, request_id)
+        return await self._infer(request, options.read)
+
+    async def _recognize_one(self, options: PictureRequest, picture: Picture) -> PictureResult:
+        """Return the result of one picture of many. Errors are results, too."""
+        try:
+            return PictureResult(picture, await self._recognize(options, picture))
+        except PlateError as error:
+            return PictureResult(picture, error)
+
+    def _check_many(
+        self, pictures: Iterable[Picture] | AsyncIterable[Picture], in_flight: int | None
+    ) -> int | None:
+        """Check the arguments of `recognize_many`, and return the number of calls at once."""
+        check_several("pictures", pictures)
+        checked = None if in_flight is None else check_in_flight(in_flight)
+        self._check_open()
+        return checked
+
+    async def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
+        number, request = numbered
+        with naming_crop(number):
+            return await self._infer(request, lambda arrays: read_plate(arrays, request))
+
+    async def _infer(self, request: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
+        """Send a request, with retries if they may help, and read the outputs."""
+        with self._tracing(request) as traced:
+
+            async def send() -> AnswerT:
+                with self._translating(request.request_id):
+                    outputs = await self._channel().infer(traced, self._timeout_s)
+                    with translate_output_errors(self._url, request.request_id):
+                        return read(outputs)
+
+            return await self._retries.call_async(send, self._note_retry)
+
+    async def _is_ready(self) -> bool:
+        channel = self._channel()
+        try:
+            with self._translating():
+                return await channel.is_ready(self._soon_s)
+        except PlateError:
+            return False
+
+    async def _server_settings(self) -> Settings:
+        return Settings.from_config((await self._config(self._timeout_s)).get("parameters", {}))
+
+    async def _config(self, timeout_s: float) -> dict[str, Any]:
+        with self._translating():
+            return await self._channel().config(timeout_s)
+
+    async def _fitting_calls(self) -> int:
+        """Return how many calls at once fit the server."""
+        try:
+            return fit(await self._config(self._soon_s))
+        except PlateError:  # the next call reports it
+            return FITTING
 
     def _check_open(self) -> None:
         """Refuse a call of a closed client. The server is not the cause, and no retry helps."""
@@ -76,16 +173,16 @@ class BaseClient:
         return min(self._timeout_s, READY_S)
 
     @contextmanager
-    def _tracing(self, call: InferenceRequest) -> Iterator[InferenceRequest]:
-        """Make a span of a call. Yield the call with trace headers for the server's spans."""
+    def _tracing(self, request: InferenceRequest) -> Iterator[InferenceRequest]:
+        """Make a span of a call. Yield the request with trace headers for the server's spans."""
         with TRACER.start_as_current_span(
-            f"infer {call.model}",
+            f"infer {request.model}",
             kind=trace.SpanKind.CLIENT,
-            attributes={"server.address": self._url, "triton.request_id": call.request_id},
+            attributes={"server.address": self._url, "triton.request_id": request.request_id},
         ):
             headers: dict[str, str] = {}
             propagate.inject(headers)
-            yield replace(call, headers=headers)
+            yield replace(request, headers=headers)
 
     @contextmanager
     def _translating(self, request_id: str = "") -> Iterator[None]:

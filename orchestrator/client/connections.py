@@ -3,71 +3,22 @@
 from __future__ import annotations
 
 import queue
-import socket
 import ssl
-import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from http.client import RemoteDisconnected
 from typing import Any
 
-from urllib3 import HTTPConnectionPool, HTTPResponse
+from urllib3 import HTTPConnectionPool, HTTPResponse, Timeout
 from urllib3.connection import HTTPConnection
 from urllib3.exceptions import NewConnectionError
 
+from orchestrator.client.inference import HttpRequest, HttpResponse
+from orchestrator.client.sockets import TimedSocket, open_socket, start_tls
+
 CONNECTIONS = 256
 """Most idle connections in a pool. If more threads call at once, some need new connections."""
-UNHEARD = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
-
-
-class TimedSocket(socket.socket):
-    """A socket with one timeout for all following operations together, not for each of them.
-
-    Otherwise a server that sends a byte a second would block its caller for ever.
-
-    Attributes:
-        has_received: A byte came since the flag was last reset.
-    """
-
-    has_received = False
-    _ends = float("inf")
-
-    def settimeout(self, value: float | None, /) -> None:
-        self._ends = time.monotonic() + (float("inf") if value is None else value)
-        super().settimeout(value)
-
-    def left_s(self) -> float:
-        """Return the rest of the timeout.
-
-        Raises:
-            TimeoutError: The timeout has passed.
-        """
-        return _left_s(self._ends)
-
-    def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
-        super().settimeout(self.left_s())
-        received = super().recv_into(buffer, nbytes or 0, flags)
-        self.has_received |= received > 0
-        return received
-
-    def send(self, data: Any, flags: int = 0, /) -> int:
-        super().settimeout(self.left_s())
-        return super().send(data, flags)
-
-    def sendall(self, data: Any, flags: int = 0, /) -> None:
-        super().settimeout(self.left_s())
-        super().sendall(data, flags)
-
-
-class TimedTlsSocket(TimedSocket, ssl.SSLSocket):
-    """A `TimedSocket` with TLS. Its `sendall` calls `send` several times."""
-
-    def send(self, data: Any, flags: int = 0, /) -> int:
-        try:
-            return super().send(data, flags)
-        except ssl.SSLEOFError as error:  # an answer may precede the disconnect
-            raise BrokenPipeError(error.errno, "connection closed by the server") from error
+CLOSED_BY_SERVER = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
 class Connection(HTTPConnection):
@@ -102,18 +53,18 @@ class Connection(HTTPConnection):
         send()
 
     def getresponse(self) -> HTTPResponse:  # type: ignore[override]  # as in urllib3
-        """Receive the answer.
+        """Receive the response.
 
         A server that stops, or closes idle connections, may do so just when a call is sent. Calls
         change nothing on the server. So the call is retried once, at once, over a new connection.
-        The retry needs a reused connection, and no byte of the answer may have come. On a new
-        connection the same event is a server error for the caller.
+        The retry needs a reused connection, and no byte of the response may have come. On a
+        new connection the same event is a server error for the caller.
         """
         sock, resend = self.sock, self._resend
         self._resend = None  # an idle connection must not keep the body
         try:
             return super().getresponse()
-        except UNHEARD:
+        except CLOSED_BY_SERVER:
             if resend is None or not isinstance(sock, TimedSocket) or sock.has_received:
                 raise
             self.timeout = sock.left_s()
@@ -150,81 +101,19 @@ class ConnectionPool(HTTPConnectionPool):
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         super().__init__(host, port, maxsize=CONNECTIONS, tls=tls)
 
+    def send(self, request: HttpRequest, timeout_s: float) -> HttpResponse:
+        """Send a request and return the response.
 
-def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
-    """Connect to the first address of a host that answers.
-
-    Returns:
-        A socket with the rest of the timeout.
-
-    Raises:
-        OSError: There is no such host, or none of its addresses answers in time.
-    """
-    ends = time.monotonic() + timeout_s
-    addresses = _addresses_of(host.strip("[]"), port, timeout_s)
-    for index, (family, kind, protocol, _, address) in enumerate(addresses):
-        # A silent address may only use its share of the time, so that the next ones have time.
-        share_s = _left_s(ends) / (len(addresses) - index)
-        opened = TimedSocket(family, kind, protocol)
-        try:
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            opened.settimeout(share_s)
-            opened.connect(address)
-            opened.settimeout(_left_s(ends))
-        except OSError:
-            opened.close()
-            if index + 1 == len(addresses):
-                raise
-        else:
-            return opened
-    raise OSError(f"no address of {host}")
-
-
-def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
-    """Start TLS on a connected socket, and return the TLS socket that replaces it.
-
-    The handshake uses the rest of the timeout. The returned socket has the time that then remains.
-
-    Args:
-        opened: Connected socket. It is closed if there is an error.
-        tls: Context that makes `TimedTlsSocket`s.
-        host: Host name that the certificate must have.
-
-    Raises:
-        OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
-    """
-    ends = time.monotonic() + opened.left_s()
-    try:
-        secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
-    except BaseException:
-        opened.close()
-        raise
-    secured.settimeout(_left_s(ends))
-    return secured
-
-
-def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:
-    """Look up a host's addresses in a thread, because the system's resolver has no timeout."""
-    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-
-    def look_up() -> None:
-        try:
-            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        except (OSError, UnicodeError) as error:
-            answers.put(error)
-
-    threading.Thread(target=look_up, daemon=True).start()
-    try:
-        answer = answers.get(timeout=timeout_s)
-    except queue.Empty:
-        raise TimeoutError(f"no address of {host} in time") from None
-    if isinstance(answer, Exception):
-        raise OSError(f"no address of {host} ({answer})") from answer
-    return list(answer)
-
-
-def _left_s(ends: float) -> float:
-    left_s = ends - time.monotonic()
-    if left_s <= 0:
-        raise TimeoutError("timed out")
-    return left_s
+        Raises:
+            HTTPError: There is no response in time. `translate_errors` knows the errors of urllib3.
+        """
+        response = self.urlopen(
+            request.method,
+            request.path,
+            request.body,
+            request.headers,
+            retries=False,  # `Retries` decides about retries
+            redirect=False,
+            timeout=Timeout(total=timeout_s),
+        )
+        return HttpResponse(response.status, response.headers, response.data)

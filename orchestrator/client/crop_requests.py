@@ -1,4 +1,4 @@
-"""Calls of the ensemble `plate_reader` for crops of plates, and plates from its answers."""
+"""Requests to the ensemble `plate_reader` for crops of plates, and plates from its responses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from orchestrator.settings import Settings
 from orchestrator.system.optional_dependencies import needs_told
 
 
-def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> list[InferenceRequest]:
-    """Return the calls that read crops.
+def make_crop_requests(
+    crops: Iterable[Picture], parameters: Mapping[str, Plain]
+) -> list[InferenceRequest]:
+    """Return the requests that read crops.
 
     Args:
         crops: Crops in any form that `load_picture` takes. Files are decoded here.
@@ -32,10 +34,10 @@ def crop_calls(crops: Iterable[Picture], parameters: Mapping[str, Plain]) -> lis
         ExtraError: A crop is a file, and OpenCV is not installed.
     """
     check_several("crops", crops)
-    return [_crop_call(number, crop, parameters) for number, crop in enumerate(crops)]
+    return [_crop_request(number, crop, parameters) for number, crop in enumerate(crops)]
 
 
-def _crop_call(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
+def _crop_request(number: int, crop: Picture, parameters: Mapping[str, Plain]) -> InferenceRequest:
     with naming_crop(number), needs_told():
         loaded = load_picture(crop)
         bgr = _unpack(loaded) if isinstance(loaded, bytes) else loaded
@@ -54,13 +56,13 @@ def _unpack(file: bytes) -> Bgr:
     return unpack(file)
 
 
-def read_answer(arrays: Arrays, call: InferenceRequest) -> Plate:
-    """Return the plate of an answer. Its box is the whole crop.
+def read_plate(arrays: Arrays, request: InferenceRequest) -> Plate:
+    """Return the plate of a response. Its box is the whole crop.
 
     Raises:
         ModelError: An output is missing, or has a wrong type or shape.
     """
-    height, width = call.inputs[CROP].shape[:2]
+    height, width = request.inputs[CROP].shape[:2]
     whole = np.array([[0, 0, width, height]], np.float32)
     (plate,) = from_arrays({**arrays, "coordinates": whole}, ("coordinates", *OF_A_READING))
     return plate
@@ -72,4 +74,4 @@ def naming_crop(number: int) -> Iterator[None]:
     try:
         yield
     except PlateError as error:
-        raise type(error)(f"crop {number}: {error}") from error
+        raise type(error)(f"crop {number}: {error}", response=error.response) from error

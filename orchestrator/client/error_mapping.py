@@ -16,6 +16,8 @@ from urllib3.exceptions import HTTPError, ProtocolError, ReadTimeoutError, SSLEr
 
 from orchestrator.contract import CROP, ENCODED, ENCODED_CROP, PICTURE
 from orchestrator.errors import (
+    NO_RESPONSE,
+    ErrorResponse,
     ModelError,
     Overloaded,
     PictureError,
@@ -32,15 +34,15 @@ DYING = ("is not healthy", "server not ready", "no available versions", "rst_str
 """Messages of a server that lost a worker or is stopping. The last one is that of a load balancer
 that lost its server during a call. With any status they mean that another server would have
 answered."""
-NOT_IT = {"404": "not found", "405": "method not allowed"}
+OTHER_SERVER = {"404": "not found", "405": "method not allowed"}
 """Messages, by status, from a server that does not serve the inference protocol at this path or
 port."""
 UNTRUSTED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED: |(?=Hostname Verification))([^:.]+)")
 """Pattern of gRPC's message about a certificate, among its messages about connecting."""
 LATE = "StatusCode.DEADLINE_EXCEEDED"
-GIVEN_UP = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
+NO_INFERENCE = {UNREADABLE, "408", "499", "502", "504", "StatusCode.UNIMPLEMENTED"}
 """Statuses from a load balancer, or from another kind of server, in place of our server."""
-REFUSED = {
+REJECTED = {
     *("400", "401", "404", "413"),
     *("StatusCode.INVALID_ARGUMENT", "StatusCode.NOT_FOUND", "StatusCode.UNAUTHENTICATED"),
 }
@@ -53,53 +55,75 @@ TOO_LARGE = "message larger than max"
 """gRPC's message for a call that is too large for any server. Its status is that of a full
 server."""
 FULL = {"429", "503", "StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"}
+GRPC_ERRORS = (grpc.aio.BaseError, grpc.FutureTimeoutError, grpc.FutureCancelledError)
+FOREIGN = (HTTPError, HTTPException, OSError, *GRPC_ERRORS)
+"""Errors of urllib3, of Python's HTTP and sockets, and of gRPC without a status code."""
 
 
-class ErrorResponse(InferenceServerException):  # type: ignore[misc]  # it has no types
-    """An error response over HTTP.
+class RejectedError(InferenceServerException):  # type: ignore[misc]  # it has no types
+    """A response without the result that was requested.
 
     Attributes:
-        retry_after: Text of the header `Retry-After`, if there was one.
+        response: Its status and `Retry-After`.
     """
 
-    def __init__(self, message: str, status: str, retry_after: str | None = None) -> None:
+    def __init__(self, message: str, status: str, response: ErrorResponse = NO_RESPONSE) -> None:
         super().__init__(message, status=status)
-        self.retry_after = retry_after
+        self.response = response
 
 
 @contextmanager
 def translate_errors(url: str, timeout_s: float, request_id: str = "") -> Iterator[None]:
-    """Translate the errors of a call to our server.
+    """Translate the errors of a call to our server. Our own errors pass unchanged.
 
     Raises:
         PlateError: The error for the caller, with the request id at the end.
     """
-    named = f" (request {request_id})" if request_id else ""
+    suffix = _name_request(request_id)
     try:
         yield
     except InferenceServerException as error:
-        kind, message = _error_of(error, url, timeout_s)
+        kind, message = _classify(error, url, timeout_s)
         message = message.replace(f"[request id: {request_id}] ", "")  # Triton sometimes adds it
-        raise kind(f"{message}{named}") from error
-    except ModelError as error:  # in the received arrays; a proxy may be the cause
-        raise ServerError(f"{url}: {error}{named}") from error
-    except (HTTPError, HTTPException, OSError) as error:
-        raise ServerError(f"{_say(_root_of(error), url, timeout_s)}{named}") from error
+        raise kind(f"{message}{suffix}", response=_response_of(error)) from error
+    except grpc.RpcError as error:
+        response = _response_of_grpc(error)
+        message = f"{url}: wanted an answer, got {response.grpc_code or repr(error)}"
+        raise ServerError(f"{message}{suffix}", response=response) from error
+    except FOREIGN as error:
+        raise ServerError(f"{_describe(_root_of(error), url, timeout_s)}{suffix}") from error
 
 
-def _say(root: BaseException, url: str, timeout_s: float) -> str:
+@contextmanager
+def translate_output_errors(url: str, request_id: str) -> Iterator[None]:
+    """Report outputs that do not fit together. A proxy may be the cause, so the server is to blame.
+
+    Raises:
+        ServerError: The outputs are no plates.
+    """
+    try:
+        yield
+    except ModelError as error:
+        raise ServerError(f"{url}: {error}{_name_request(request_id)}") from error
+
+
+def _name_request(request_id: str) -> str:
+    """Return the end of an error message that names the request; empty without an id."""
+    return f" (request {request_id})" if request_id else ""
+
+
+def _describe(root: BaseException, url: str, timeout_s: float) -> str:
     """Return an error of the socket or of Python's HTTP as a sentence."""
     if isinstance(root, BadStatusLine) and not isinstance(root, RemoteDisconnected):
         return f"{url}: wanted an answer, got what is no HTTP; for gRPC write grpc://host:port"
     if isinstance(root, (TimeoutError, ReadTimeoutError)):  # the latter if sending took all time
         return f"{url}: wanted an answer within {timeout_s:g} s, got none"
     if isinstance(root, ssl.SSLCertVerificationError):
-        return _say_untrusted(url, root.verify_message)
-    what = root if isinstance(root, OSError) else repr(root)
-    return f"{url}: wanted an answer, got {what}"
+        return _describe_untrusted(url, root.verify_message)
+    return f"{url}: wanted an answer, got {root if isinstance(root, OSError) else repr(root)}"
 
 
-def _say_untrusted(url: str, reason: str) -> str:
+def _describe_untrusted(url: str, reason: str) -> str:
     return f"{url}: wanted a certificate that is trusted for this host, got: {reason}"
 
 
@@ -107,63 +131,67 @@ def _root_of(error: Exception) -> BaseException:
     """Return the error that urllib3 wraps: that of the socket or of Python's HTTP."""
     if isinstance(error, HTTPError) and error.__cause__ is not None:
         return error.__cause__
-    if isinstance(error, (ProtocolError, SSLError)) and isinstance(error.args[-1], Exception):
-        return error.args[-1]
+    last = error.args[-1] if error.args else None
+    if isinstance(error, (ProtocolError, SSLError)) and isinstance(last, Exception):
+        return last
     return error
 
 
-def _error_of(
+def _classify(
     error: InferenceServerException, url: str, timeout_s: float
 ) -> tuple[type[PlateError], str]:
-    status, message = str(error.status() or ""), error.message()
+    """Return the class and the message of our error for one of tritonclient."""
+    status, message = str(error.status() or ""), str(error.message() or "")
     words = message.lower()
-    is_unheard = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
+    is_unreachable = status == "StatusCode.UNAVAILABLE" and any(word in words for word in NO_ANSWER)
     is_dying = any(word in words for word in DYING)
-    is_another = NOT_IT.get(status) == words
+    is_other_server = OTHER_SERVER.get(status) == words
     if status == LATE:
         return ServerError, f"{url}: wanted an answer within {timeout_s:g} s, got {message}"
-    if is_unheard and (untrusted := UNTRUSTED.search(message)):
-        return ServerError, _say_untrusted(url, untrusted[1])
-    if is_unheard or is_dying or is_another or status in GIVEN_UP:
+    if is_unreachable and (untrusted := UNTRUSTED.search(message)):
+        return ServerError, _describe_untrusted(url, untrusted[1])
+    if is_unreachable or is_dying or is_other_server or status in NO_INFERENCE:
         return ServerError, f"{url}: wanted an answer, got {message}"
     if status in INVALID and PICTURE_FAULT.search(message):
         return PictureError, message
-    if status in REFUSED or TOO_LARGE in words:
+    if status in REJECTED or TOO_LARGE in words:
         return RequestError, message
     if status in FULL:
         return Overloaded, message
     return ModelError, f"{url}: {message}"
 
 
-def asked_pause_s(error: PlateError) -> float:
-    """Return the seconds that the server asked to wait before a retry; 0 if it did not ask.
-
-    Args:
-        error: Error that `translate_errors` raised.
-    """
-    said = error.__cause__
-    if isinstance(said, ErrorResponse):
-        return parse_retry_after(said.retry_after)
-    refused = said.__context__ if said else None  # the cause of tritonclient's error
-    if not isinstance(refused, grpc.RpcError):
-        return 0.0
-    trailers: dict[str, str] = dict(refused.trailing_metadata() or ())
-    return parse_retry_after(trailers.get("retry-after"))
+def _response_of(error: InferenceServerException) -> ErrorResponse:
+    if isinstance(error, RejectedError):
+        return error.response
+    if isinstance(error.__context__, grpc.RpcError):  # tritonclient hides the cause
+        return _response_of_grpc(error.__context__)
+    return NO_RESPONSE
 
 
-def parse_retry_after(text: str | None) -> float:
-    """Return the seconds of a `Retry-After` header; 0 if it is missing or cannot be read.
+def _response_of_grpc(error: grpc.RpcError) -> ErrorResponse:
+    if not isinstance(error, (grpc.Call, grpc.aio.AioRpcError)):  # without a code
+        return NO_RESPONSE
+    trailers: dict[str, str] = dict(error.trailing_metadata() or ())
+    return ErrorResponse(
+        grpc_code=error.code().name,
+        retry_after_s=parse_retry_after(trailers.get("retry-after")),
+    )
+
+
+def parse_retry_after(text: str | None) -> float | None:
+    """Return the seconds of a `Retry-After` header; None if it is missing or cannot be read.
 
     Source: RFC 9110, 10.2.3: whole seconds, or a date.
     """
     if text is None:
-        return 0.0
+        return None
     if text.strip().isdecimal():
         return float(text)
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:
-        return 0.0
+        return None
     if moment.tzinfo is None:  # "-0000": UTC, with unknown time zone
         moment = moment.replace(tzinfo=timezone.utc)
     return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

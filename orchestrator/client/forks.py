@@ -17,27 +17,27 @@ class ForkRecord:
     and `discard` need no lock that another thread could hold at the fork.
 
     Attributes:
-        is_torn: This process, or an ancestor of it, was forked during a call.
+        is_broken: This process, or an ancestor of it, was forked during a call.
     """
 
     def __init__(self) -> None:
-        self.is_torn = False
-        self._calling: set[object] = set()
+        self.is_broken = False
+        self._calls: set[object] = set()
 
     @contextmanager
-    def calling(self) -> Iterator[None]:
+    def record_call(self) -> Iterator[None]:
         """Record a gRPC call while it runs. A thread with asyncio may have many."""
         call = object()
-        self._calling.add(call)
+        self._calls.add(call)
         try:
             yield
         finally:
-            self._calling.discard(call)
+            self._calls.discard(call)
 
-    def look_back(self) -> None:
-        """Check, in a new child process, whether the fork was during a call."""
-        self.is_torn |= bool(self._calling)
-        self._calling.clear()
+    def note_fork(self) -> None:
+        """Note, in a new child process, whether the fork was during a call."""
+        self.is_broken |= bool(self._calls)
+        self._calls.clear()
 
     def check(self) -> None:
         """Refuse gRPC in a process where it could hang.
@@ -45,7 +45,7 @@ class ForkRecord:
         Raises:
             RequestError: The process was forked during a call. A retry does not help.
         """
-        if self.is_torn:
+        if self.is_broken:
             raise RequestError(
                 "this process was forked while a thread was calling over gRPC, which gRPC does not "
                 "survive: fork while no call is under way, or call over HTTP"
@@ -53,4 +53,4 @@ class ForkRecord:
 
 
 FORKS = ForkRecord()
-os.register_at_fork(after_in_child=FORKS.look_back)
+os.register_at_fork(after_in_child=FORKS.note_fork)

@@ -1,4 +1,4 @@
-"""One call of a model, and the codec for its request and answer, for every transport."""
+"""Requests to a model, and the codec of the inference protocol over HTTP."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import numpy as np
 import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
-from orchestrator.client.error_mapping import UNREADABLE, ErrorResponse
+from orchestrator.client.error_mapping import UNREADABLE, RejectedError, parse_retry_after
 from orchestrator.contract import ENCODED, MODEL, PICTURE, Array, Arrays
+from orchestrator.errors import NO_RESPONSE, ErrorResponse
 from orchestrator.imaging.files import Bgr
 
 HEADER = "Inference-Header-Content-Length"
-ANYBODYS = {401, 413, 429, 503}
+COMMON = {401, 413, 429, 503}
 """Statuses that a load balancer may send with its own page, with the same meaning as Triton's."""
-STUMBLES = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
+DECODING_ERRORS = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 """Errors that tritonclient raises for an invalid answer, because it trusts servers."""
 READY_PATHS = ("v2/health/ready", f"v2/models/{MODEL}/ready")
 CONFIG_PATH = f"v2/models/{MODEL}/config"
@@ -28,7 +29,7 @@ CONFIG_PATH = f"v2/models/{MODEL}/config"
 
 @dataclass(frozen=True)
 class InferenceRequest:
-    """One call of a model.
+    """A request to a model.
 
     Attributes:
         inputs: Tensors by name; bytes as arrays of objects.
@@ -36,7 +37,7 @@ class InferenceRequest:
         model: Name of the model.
         parameters: Request parameters.
         request_id: Request id; empty for none.
-        headers: HTTP headers of the call, or its gRPC metadata.
+        headers: HTTP headers of the request, or its gRPC metadata.
     """
 
     inputs: Arrays
@@ -78,6 +79,23 @@ def to_input(picture: bytes | Bgr) -> Arrays:
 
 
 @dataclass(frozen=True)
+class HttpRequest:
+    """An HTTP request.
+
+    Attributes:
+        method: HTTP method.
+        path: Path on the server.
+        body: The whole body; None for none.
+        headers: Headers by name.
+    """
+
+    method: str
+    path: str
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class HttpResponse:
     """An HTTP response.
 
@@ -92,64 +110,68 @@ class HttpResponse:
     body: bytes
 
 
-def write_http(call: InferenceRequest) -> tuple[str, bytes, dict[str, str]]:
-    """Return the path, the body and the headers of a call over HTTP."""
+def write_http(request: InferenceRequest) -> HttpRequest:
+    """Return a request to a model as an HTTP request."""
     triton = tritonclient.http
-    body, json_size = triton.InferenceServerClient.generate_request_body(**call.arguments(triton))
-    return f"v2/models/{call.model}/infer", body, {**call.headers, HEADER: str(json_size)}
+    arguments = request.arguments(triton)
+    body, json_size = triton.InferenceServerClient.generate_request_body(**arguments)
+    headers = {**request.headers, HEADER: str(json_size)}
+    return HttpRequest("POST", f"v2/models/{request.model}/infer", body, headers)
 
 
-def read_http(answer: HttpResponse, call: InferenceRequest) -> Arrays:
-    """Return the outputs that an answer over HTTP holds.
+def read_http(response: HttpResponse, request: InferenceRequest) -> Arrays:
+    """Return the outputs that an HTTP response holds.
 
     Raises:
-        InferenceServerException: The answer holds no outputs. The message is that of the server,
-            or of a proxy before it.
+        RejectedError: The response holds no outputs. The message is that of the server, or of a
+            proxy before it.
     """
-    body = _accepted(answer)
+    body = _accepted(response)
     protocol = tritonclient.http.InferenceServerClient
-    with reading(call.model):
-        length = answer.headers.get(HEADER)
-        return call.read(protocol.parse_response_body(body, header_length=length))
+    with reading(request.model, ErrorResponse(response.status)):
+        length = response.headers.get(HEADER)
+        return request.read(protocol.parse_response_body(body, header_length=length))
 
 
-def read_config(answer: HttpResponse) -> dict[str, Any]:
-    """Return the model's configuration that an answer over HTTP holds.
+def read_config(response: HttpResponse) -> dict[str, Any]:
+    """Return the model's configuration that an HTTP response holds.
 
     Raises:
-        InferenceServerException: The answer holds no configuration.
+        RejectedError: The response holds no configuration.
     """
-    body = _accepted(answer)
-    with reading(MODEL):
+    body = _accepted(response)
+    with reading(MODEL, ErrorResponse(response.status)):
         return dict(json.loads(body))
 
 
-def _accepted(answer: HttpResponse) -> bytes:
-    """Return the body of a successful answer. Raise the error of any other answer."""
-    status = answer.status
-    if status == 200 and answer.body:
-        return answer.body
+def _accepted(response: HttpResponse) -> bytes:
+    """Return the body of a successful response. Raise the error of any other response."""
+    status = response.status
+    refusal = ErrorResponse(
+        status, retry_after_s=parse_retry_after(response.headers.get("Retry-After"))
+    )
+    if status == 200 and response.body:
+        return response.body
     if status == 200:
-        raise InferenceServerException("an empty answer", status=UNREADABLE)
+        raise RejectedError("an empty answer", UNREADABLE, refusal)
     try:
-        message = json.loads(answer.body)["error"]
+        message = json.loads(response.body)["error"]
     except (LookupError, TypeError, ValueError):  # a balancer's page
         message = None
-    after = answer.headers.get("Retry-After")
     if isinstance(message, str):
-        raise ErrorResponse(message, str(status), after)
-    raise ErrorResponse(f"HTTP {status}", str(status) if status in ANYBODYS else UNREADABLE, after)
+        raise RejectedError(message, str(status), refusal)
+    raise RejectedError(f"HTTP {status}", str(status) if status in COMMON else UNREADABLE, refusal)
 
 
 @contextmanager
-def reading(model: str) -> Iterator[None]:
-    """Report an answer that cannot be read as an error.
+def reading(model: str, response: ErrorResponse = NO_RESPONSE) -> Iterator[None]:
+    """Report a response that cannot be decoded as an error.
 
     Raises:
-        InferenceServerException: The answer cannot be read.
+        RejectedError: The response cannot be decoded.
     """
     try:
         yield
-    except (*STUMBLES, InferenceServerException) as error:
+    except (*DECODING_ERRORS, InferenceServerException) as error:
         message = f"what is no answer of {model} ({type(error).__name__}: {error})"
-        raise InferenceServerException(message, status=UNREADABLE) from error
+        raise RejectedError(message, UNREADABLE, response) from error

@@ -52,7 +52,7 @@ def to_supervision(plates: Plates) -> Detections:
 
 def _columns(plates: Plates) -> dict[str, Any]:
     regions = [plate.region.code if plate.region else "" for plate in plates]
-    corners = np.array([_corners(plate) for plate in plates], np.float32)
+    corners = np.array([corners_of(plate) for plate in plates], np.float32)
     return {
         **{name: np.array([getattr(plate, name) for plate in plates], str) for name in TEXTS},
         "class_name": np.full(len(plates), CLASS_NAME),
@@ -62,6 +62,7 @@ def _columns(plates: Plates) -> dict[str, Any]:
     }
 
 
-def _corners(plate: Plate) -> tuple[tuple[float, float], ...]:
+def corners_of(plate: Plate) -> tuple[tuple[float, float], ...]:
+    """Return the corners of a plate. If it has none, they are those of its box."""
     x0, y0, x1, y1 = plate.xyxy
     return plate.corners or ((x0, y0), (x1, y0), (x1, y1), (x0, y1))

@@ -4,41 +4,44 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+import time
+from collections.abc import Collection, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from orchestrator.client.base import BaseClient
-from orchestrator.client.crop_requests import crop_calls, naming_crop, read_answer
+from orchestrator.client.channels import Channel
+from orchestrator.client.connecting import connect
+from orchestrator.client.crop_requests import make_crop_requests
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.client.ordered_results import work_in_order
 from orchestrator.client.parameters import check_in_flight, to_parameters
-from orchestrator.client.picture_encoding import Picture, check_several
-from orchestrator.client.requests import FITTING, PictureRequest, PictureResult, fit
-from orchestrator.client.transport import InferenceRequest, Transport, connect
-from orchestrator.contract import ALL_OUTPUTS, Arrays
+from orchestrator.client.picture_encoding import Picture
+from orchestrator.client.requests import PictureRequest, PictureResult
+from orchestrator.client.transport import Transport
+from orchestrator.contract import ALL_OUTPUTS
 from orchestrator.errors import PlateError
 from orchestrator.plates import Plate, Plates
 from orchestrator.settings import Settings
+from orchestrator.system.blocking import run_blocking
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from orchestrator.client.requests import RequestOptions
 
-AnswerT = TypeVar("AnswerT")
-
 
 @dataclass(frozen=True)
 class _Process:
     """The state of a client in one process. A forked child needs its own."""
 
-    transport: Transport
+    channel: Channel
     pid: int = field(default_factory=os.getpid)
     counting: threading.Lock = field(default_factory=threading.Lock)
 
 
-class PlateClient(BaseClient):
+class PlateClient(BaseClient[Transport]):
     """Calls `plate_recognition`, over HTTP or gRPC.
 
     Example:
@@ -59,8 +62,10 @@ class PlateClient(BaseClient):
         retried: Number of retries so far.
     """
 
+    _sleep = staticmethod(time.sleep)
+
     def _prepare(self) -> None:
-        self._process = _Process(connect(self._url, self._key))
+        self._process = _Process(self._custom or connect(self._url, self._key))
 
     def recognize(
         self,
@@ -101,7 +106,7 @@ class PlateClient(BaseClient):
             ModelError: The server failed.
             ServerError: The server gives no answer in time, or no valid answer.
         """
-        question = PictureRequest.of(
+        options = PictureRequest.of(
             detection_threshold=detection_threshold,
             text_threshold=text_threshold,
             max_plates=max_plates,
@@ -109,7 +114,7 @@ class PlateClient(BaseClient):
             roi=roi,
             outputs=outputs,
         )
-        return self._infer(question.about(picture, request_id), question.read)
+        return run_blocking(self._recognize(options, picture, request_id))
 
     def recognize_many(
         self,
@@ -138,19 +143,15 @@ class PlateClient(BaseClient):
             PictureError: `pictures` is a single picture.
             RequestError: The client is closed.
         """
-        question = PictureRequest.of(**wanted)
-        check_several("pictures", pictures)
-        width = None if in_flight is None else check_in_flight(in_flight)
-        self._check_open()
+        options = PictureRequest.of(**wanted)
+        at_once = self._check_many(pictures, in_flight)
 
         def recognize_one(picture: Picture) -> PictureResult:
-            try:
-                return PictureResult(picture, self._infer(question.about(picture), question.read))
-            except PlateError as error:
-                return PictureResult(picture, error)
+            return run_blocking(self._recognize_one(options, picture))
 
         def begin() -> Generator[PictureResult, None, None]:
-            yield from work_in_order(recognize_one, pictures, width or self._ask_width())
+            width = at_once or run_blocking(self._fitting_calls())
+            yield from work_in_order(recognize_one, pictures, width)
 
         return begin()
 
@@ -182,24 +183,13 @@ class PlateClient(BaseClient):
             ParameterError: A parameter cannot be sent, or `in_flight` is not a valid number.
             PlateError: A call failed, as in `recognize`. The message names the crop.
         """
-        calls = crop_calls(crops, to_parameters({"text_threshold": text_threshold}))
+        requests = make_crop_requests(crops, to_parameters({"text_threshold": text_threshold}))
         width = check_in_flight(in_flight)
-        return Plates(tuple(work_in_order(self._read_crop, enumerate(calls), width)))
 
-    def _read_crop(self, numbered: tuple[int, InferenceRequest]) -> Plate:
-        number, call = numbered
-        with naming_crop(number):
-            return self._infer(call, lambda arrays: read_answer(arrays, call))
+        def read_crop(numbered: tuple[int, InferenceRequest]) -> Plate:
+            return run_blocking(self._read_crop(numbered))
 
-    def _infer(self, call: InferenceRequest, read: Callable[[Arrays], AnswerT]) -> AnswerT:
-        """Send a call, with retries if they may help, and read its answer."""
-        with self._tracing(call) as traced:
-
-            def send() -> AnswerT:
-                with self._translating(call.request_id):
-                    return read(self._transport().infer(traced, self._timeout_s))
-
-            return self._retries.call(send, self._note_retry)
+        return Plates(tuple(work_in_order(read_crop, enumerate(requests), width)))
 
     def _note_retry(self, error: PlateError) -> None:
         with self._process.counting:
@@ -211,12 +201,7 @@ class PlateClient(BaseClient):
         Raises:
             RequestError: The client is closed.
         """
-        transport = self._transport()
-        try:
-            with self._translating():
-                return transport.is_ready(self._soon_s)
-        except PlateError:
-            return False
+        return run_blocking(self._is_ready())
 
     def server_settings(self) -> Settings:
         """Return the operator's settings. The parameters of a call override them.
@@ -226,24 +211,13 @@ class PlateClient(BaseClient):
             SettingsError: The settings are from another version of the service.
             ServerError: The server gives no answer in time, or no valid answer.
         """
-        return Settings.from_config(self._config(self._timeout_s).get("parameters", {}))
-
-    def _config(self, timeout_s: float) -> dict[str, Any]:
-        with self._translating():
-            return self._transport().config(timeout_s)
-
-    def _ask_width(self) -> int:
-        """Return how many calls at once fit the server."""
-        try:
-            return fit(self._config(self._soon_s))
-        except PlateError:  # the next call reports it
-            return FITTING
+        return run_blocking(self._server_settings())
 
     def close(self) -> None:
         """Close the connections. Later calls raise errors."""
         self._is_closed = True
         if self._process.pid == os.getpid():  # else the connections belong to the parent
-            self._process.transport.close()
+            run_blocking(self._process.channel.close())
 
     def __enter__(self) -> PlateClient:
         return self
@@ -256,15 +230,11 @@ class PlateClient(BaseClient):
     ) -> None:
         self.close()
 
-    def _transport(self) -> Transport:
-        """Return the transport of this process.
-
-        Raises:
-            RequestError: The client is closed. The server is not the cause, and no retry helps.
-        """
+    def _channel(self) -> Channel:
+        """Return the channel of this process."""
         self._check_open()
         if self._process.pid != os.getpid():
             # This is a forked child. The parent continues to use its own connections. Two threads
-            # may both come here; one of the two transports then serves only one call.
-            self._process = _Process(connect(self._url, self._key))
-        return self._process.transport
+            # may both come here; one of the two channels then serves only one call.
+            self._process = _Process(self._custom or connect(self._url, self._key))
+        return self._process.channel

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from orchestrator.client.connections import TimedTlsSocket
+from orchestrator.client.sockets import TimedTlsSocket
 from orchestrator.errors import SettingsError
 
 VARIABLE = "SSL_CERT_FILE"

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
+from orchestrator.system.blocking import run_blocking, settle
 
 AnswerT = TypeVar("AnswerT")
 
 WORTH_ANOTHER_TRY = (ServerError, Overloaded)
 """Errors after which another server, or the same one a moment later, may answer."""
-
-
-def asks_nothing(error: PlateError) -> float:
-    """Return no pause for any error."""
-    return 0.0
 
 
 @dataclass(frozen=True)
@@ -35,8 +30,7 @@ class Retries:
         longest_s: Longest pause, unless the server asks for more.
         patience_s: Longest pause that a server may ask for; if it asks for more, the call is not
             retried.
-        asked_s: Returns the pause that the server asked for in an error, in seconds; 0 for none.
-        sleep: Waits for a number of seconds.
+        sleep: Function that waits for a number of seconds. It may be a coroutine function.
 
     Source: M. Brooker, "Exponential Backoff And Jitter", 2015.
     """
@@ -45,8 +39,7 @@ class Retries:
     first_s: float = 0.1
     longest_s: float = 2.0
     patience_s: float = 60.0
-    asked_s: Callable[[PlateError], float] = asks_nothing
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], Any] = time.sleep
 
     def __post_init__(self) -> None:
         if not isinstance(self.times, int) or isinstance(self.times, bool) or self.times < 0:
@@ -59,27 +52,22 @@ class Retries:
             send: Sends the call once.
             on_retry: Called before each pause with the error that causes the retry.
         """
-        for retry in range(self.times):
-            try:
-                return send()
-            except WORTH_ANOTHER_TRY as error:
-                pause_s = self.pause_after_s(error, retry)
-                on_retry(error)
-            self.sleep(pause_s)
-        return send()
+        return run_blocking(self.call_async(send, on_retry))
 
     async def call_async(
-        self, send: Callable[[], Awaitable[AnswerT]], on_retry: Callable[[PlateError], None]
+        self,
+        send: Callable[[], Awaitable[AnswerT] | AnswerT],
+        on_retry: Callable[[PlateError], None],
     ) -> AnswerT:
-        """Do the same as `call`, but asynchronously."""
+        """Do the same as `call`. `send` and `sleep` may be coroutine functions."""
         for retry in range(self.times):
             try:
-                return await send()
+                return await settle(send())
             except WORTH_ANOTHER_TRY as error:
                 pause_s = self.pause_after_s(error, retry)
                 on_retry(error)
-            await asyncio.sleep(pause_s)
-        return await send()
+            await settle(self.sleep(pause_s))
+        return await settle(send())
 
     def pause_after_s(self, error: PlateError, retry: int) -> float:
         """Return the pause after an error, in seconds.
@@ -89,7 +77,7 @@ class Retries:
                 allowed.
             retry: Number of earlier retries.
         """
-        asked_s = self.asked_s(error)
+        asked_s = error.response.retry_after_s or 0.0
         if asked_s > self.patience_s:
             raise error
         # Clients that were asked to wait for the same second must not all retry at that moment.

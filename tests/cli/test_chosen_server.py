@@ -6,16 +6,16 @@ from orchestrator.cli.chosen_server import fitting_calls
 from orchestrator.errors import Overloaded, RequestError, ServerError
 
 
-class FakeTransport:
+class FakeChannel:
     def __init__(self, answer: dict | Exception) -> None:
         self._answer = answer
 
-    def config(self, timeout_s: float) -> dict:
+    async def config(self, timeout_s: float) -> dict:
         if isinstance(self._answer, Exception):
             raise self._answer
         return self._answer
 
-    def close(self) -> None:
+    async def close(self) -> None:
         pass
 
 
@@ -24,8 +24,8 @@ def serve(monkeypatch):
     """Let a server answer so."""
 
     def answer(answer: dict | Exception) -> None:
-        transport = "orchestrator.client.transport.connect"
-        monkeypatch.setattr(transport, lambda url, key: FakeTransport(answer))
+        connect = "orchestrator.client.connecting.connect"
+        monkeypatch.setattr(connect, lambda url, key: FakeChannel(answer))
 
     return answer
 

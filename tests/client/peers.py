@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -98,3 +99,39 @@ def answer_of(outputs: list[dict[str, object]]) -> bytes:
 
 
 NO_PLATES = answer_of(outputs())
+WITHOUT_END = struct.pack("ii", 1, 0)
+"""Value of SO_LINGER that closes a connection with a reset."""
+
+
+class CountingServer:
+    """Counts connections and requests; the nth request of a connection gets the nth answer.
+
+    Attributes:
+        answers: Answers to the first requests of a connection.
+        goes_on: True to give the last answer to all further requests.
+        listens_on: True to take one more request after the answers, before the close.
+        resets: True to close the connection with a reset.
+    """
+
+    def __init__(
+        self, *answers: bytes, goes_on: bool = True, listens_on: bool = True, resets: bool = False
+    ) -> None:
+        self.answers = answers
+        self.goes_on = goes_on
+        self.listens_on = listens_on
+        self.resets = resets
+        self.connections = 0
+        self.requests = 0
+
+    def __call__(self, connection: socket.socket) -> None:
+        self.connections += 1
+        last = self.answers[-1:] if self.goes_on else ()
+        for answer in (*self.answers, *last * 1000):
+            if not receive(connection):
+                return
+            self.requests += 1
+            connection.sendall(answer)
+        if self.listens_on and receive(connection):
+            self.requests += 1
+        if self.resets:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, WITHOUT_END)

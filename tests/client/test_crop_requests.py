@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from orchestrator.client.crop_requests import crop_calls
+from orchestrator.client.crop_requests import make_crop_requests
 from orchestrator.contract import CROP
 from orchestrator.errors import PictureError
 from tests.fuzzing.file_parts import bmp, encoded
@@ -19,7 +19,7 @@ def tiff() -> bytes:
 
 
 def test_a_file_is_unpacked() -> None:
-    (call,) = crop_calls([encoded("PNG", size_wh=(31, 17))], {})
+    (call,) = make_crop_requests([encoded("PNG", size_wh=(31, 17))], {})
     assert call.inputs[CROP].shape == (17, 31, 3)
 
 
@@ -35,4 +35,4 @@ def test_a_header_is_checked_before_a_file_is_unpacked(
 ) -> None:
     monkeypatch.setattr("cv2.imdecode", lambda *_: pytest.fail("unpacked"))
     with pytest.raises(PictureError, match=rf"crop 1: .*{reason}"):
-        crop_calls([np.zeros((2, 2, 3), np.uint8), file], {})
+        make_crop_requests([np.zeros((2, 2, 3), np.uint8), file], {})

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.connections import TimedSocket
+from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
 from tests.client.certificates import Certificate, over_tls
-from tests.client.peers import NO_PLATES, address_of, deaf, listening, receive
+from tests.client.peers import address_of, deaf, listening, receive
 
 TIMEOUT_S = 0.2
 FAR_LESS_THAN_FOR_EVER_S = 20
@@ -105,7 +105,7 @@ def test_an_http_call_ends_in_time_where_the_server(handle) -> None:
         client.recognize(LARGE)
 
 
-def test_sending_that_takes_all_of_the_time_is_told_alike(monkeypatch) -> None:
+def test_sending_that_takes_all_of_the_time_is_the_same_error(monkeypatch) -> None:
     def send_for_long(connection: TimedSocket, data: bytes, flags: int = 0) -> None:
         time.sleep(2 * TIMEOUT_S)
 
@@ -121,11 +121,8 @@ def test_sending_that_takes_all_of_the_time_is_told_alike(monkeypatch) -> None:
 @pytest.mark.parametrize(
     "handle",
     [
-        pytest.param(say_nothing, id="says-nothing"),
         pytest.param(read_nothing, id="reads-nothing"),
-        pytest.param(dribble(b"HTTP/1.1 200 O"), id="dribbles-its-first-line"),
         pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
-        pytest.param(stop_after(HEAD), id="stops-in-its-head"),
     ],
 )
 def test_an_https_call_ends_in_time_where_the_server(
@@ -134,9 +131,9 @@ def test_an_https_call_ends_in_time_where_the_server(
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
     with (
         listening(over_tls(handle, certificate)) as address,
-        PlateClient(f"https://{address}", timeout_s=2) as client,
+        PlateClient(f"https://{address}", timeout_s=1) as client,
         soon(),
-        pytest.raises(ServerError, match=r"wanted an answer within 2 s, got none \(request"),
+        pytest.raises(ServerError, match=r"wanted an answer within 1 s, got none \(request"),
     ):
         client.recognize(LARGE)
 
@@ -165,7 +162,7 @@ def test_a_grpc_call_ends_in_time_where_the_server_says_nothing_of_use(handle) -
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_connecting_ends_in_time_where_nobody_lets_in(scheme: str) -> None:
+def test_connecting_ends_in_time_if_the_address_is_silent(scheme: str) -> None:
     with (
         deaf() as address,
         PlateClient(f"{scheme}://{address}", timeout_s=TIMEOUT_S) as client,
@@ -173,29 +170,6 @@ def test_connecting_ends_in_time_where_nobody_lets_in(scheme: str) -> None:
         pytest.raises(ServerError, match=r"wanted an answer within 0.2 s, got "),
     ):
         client.recognize(b"a picture")
-
-
-def test_looking_up_a_name_ends_in_time(monkeypatch) -> None:
-    release = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: release.wait(60))
-    with PlateClient("a.host:8000", timeout_s=TIMEOUT_S) as client:
-        with soon(), pytest.raises(ServerError, match=r"within 0.2 s, got none"):
-            client.recognize(b"a picture")
-        release.set()
-
-
-def test_a_silent_address_leaves_the_next_one_its_time(monkeypatch) -> None:
-    def answer(connection: socket.socket) -> None:
-        while receive(connection):
-            connection.sendall(NO_PLATES)
-
-    with deaf() as silent, listening(answer) as good:
-        ports = [int(address.rpartition(":")[2]) for address in (silent, good)]
-        stream = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
-        found = [(*stream, ("127.0.0.1", port)) for port in ports]
-        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-        with PlateClient("two.addresses:8000", timeout_s=2) as client:
-            assert len(client.recognize(b"a picture")) == 0
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
@@ -210,7 +184,7 @@ def test_is_ready_ends_soon_whatever_the_timeout_of_calls_is(scheme: str, monkey
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])
-def test_nobody_there_is_told_at_once(scheme: str) -> None:
+def test_a_refused_connection_is_an_error_at_once(scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = address_of(listener)
     with PlateClient(f"{scheme}://{address}", timeout_s=3600) as client:

@@ -239,9 +239,29 @@ def test_tasks_are_cancelled_where_somebody_stops_early() -> None:
         async with aclosing(work_in_order_async(work, range(100), 2)) as results:
             async for _ in results:
                 break
+        assert 1 in cancelled  # here: the end of the event loop would cancel it in any case
 
     asyncio.run(run())
-    assert 1 in cancelled
+
+
+def test_a_task_starts_before_the_next_item_is_taken() -> None:
+    """A source without waits must not keep the event loop from the tasks."""
+    started: list[int] = []
+
+    def items() -> Iterator[int]:
+        for item in range(5):
+            assert started == [*range(item)]
+            yield item
+
+    async def work(item: int) -> int:
+        started.append(item)
+        await asyncio.sleep(0.001)
+        return item
+
+    async def run() -> list[int]:
+        return [result async for result in work_in_order_async(work, items(), 8)]
+
+    assert asyncio.run(run()) == [*range(5)]
 
 
 def test_a_source_may_be_asynchronous() -> None:

@@ -9,8 +9,24 @@ import grpc
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.errors import ModelError, Overloaded, PlateError, RequestError, ServerError
-from tests.client.peers import answer_of, listening, outputs, receive, said
+from orchestrator.client.testing import FakeTransport
+from orchestrator.errors import (
+    ErrorResponse,
+    ModelError,
+    Overloaded,
+    PlateError,
+    RequestError,
+    ServerError,
+)
+from tests.client.peers import (
+    NO_PLATES,
+    CountingServer,
+    answer_of,
+    listening,
+    outputs,
+    receive,
+    said,
+)
 
 PICTURE = b"a picture"
 PAGE = b"<html><body><h1>No server is available to handle this request.</h1></body></html>"
@@ -93,7 +109,7 @@ def fault_of(url: str) -> PlateError:
         ),
     ],
 )
-def test_no_answer_over_http_is_the_servers_fault(http_server, answer: bytes, message: str) -> None:
+def test_no_answer_over_http_is_a_server_error(http_server, answer: bytes, message: str) -> None:
     url = http_server(answer)
     fault = fault_of(url)
     assert type(fault) is ServerError
@@ -116,10 +132,11 @@ def test_no_answer_over_http_is_the_servers_fault(http_server, answer: bytes, me
         pytest.param(500, b'{"error": "yolo: no"}', ModelError, "yolo: no", id="failed"),
     ],
 )
-def test_answers_over_http_that_are_errors(http_server, status, body, kind, message) -> None:
+def test_error_responses_over_http(http_server, status, body, kind, message) -> None:
     fault = fault_of(http_server(said(status, body)))
     assert type(fault) is kind
     assert message in str(fault)
+    assert fault.response == ErrorResponse(status)
 
 
 def output(name: str, **changed: object) -> dict[str, object]:
@@ -150,7 +167,7 @@ def without(name: str) -> list[dict[str, object]]:
         ),
     ],
 )
-def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message: str) -> None:
+def test_an_invalid_answer_is_a_server_error(http_server, body, message: str) -> None:
     url = http_server(said(200, body) if isinstance(body, bytes) else answer_of(body))
     fault = fault_of(url)
     assert type(fault) is ServerError
@@ -202,14 +219,17 @@ def test_an_answer_that_is_none_is_the_servers_fault(http_server, body, message:
         pytest.param("INTERNAL", "yolo: no", ModelError, id="failed"),
     ],
 )  # fmt: skip
-def test_errors_over_grpc(grpc_server, code: str, message: str, kind: type[PlateError]) -> None:
+def test_error_responses_over_grpc(
+    grpc_server, code: str, message: str, kind: type[PlateError]
+) -> None:
     fault = fault_of(grpc_server(grpc.StatusCode[code], message))
     assert type(fault) is kind
     assert message in str(fault)
+    assert fault.response == ErrorResponse(grpc_code=code)
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "grpc_proxy", "https_proxy"])
-def test_no_proxy_is_asked_over_grpc(grpc_server, name: str, monkeypatch) -> None:
+def test_grpc_uses_no_proxy(grpc_server, name: str, monkeypatch) -> None:
     monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -218,7 +238,53 @@ def test_no_proxy_is_asked_over_grpc(grpc_server, name: str, monkeypatch) -> Non
     assert "not so" in str(fault)
 
 
-def test_an_answer_over_grpc_that_is_none_is_the_servers_fault(grpc_server) -> None:
+def test_an_invalid_answer_over_grpc_is_a_server_error(grpc_server) -> None:
     fault = fault_of(grpc_server(None, ""))
     assert type(fault) is ServerError
     assert "got none named coordinates" in str(fault)
+
+
+@pytest.mark.parametrize("name", ["http_proxy", "HTTP_PROXY", "ALL_PROXY"])
+def test_http_uses_no_proxy(name: str, monkeypatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with (
+        listening(CountingServer(NO_PLATES)) as url,
+        PlateClient(url, timeout_s=20) as client,
+    ):
+        assert len(client.recognize(PICTURE)) == 0
+
+
+def test_several_threads_count_their_retries() -> None:
+    transport = FakeTransport(Overloaded("full", response=ErrorResponse(503)))
+    with PlateClient(transport=transport, retries=1) as client:
+        results = list(client.recognize_many([PICTURE] * 16, in_flight=8))
+    assert all(type(result.outcome) is Overloaded for result in results)
+    assert client.retried == 16
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
+def test_a_closed_client_raises_an_error(url: str) -> None:
+    client = PlateClient(url, retries=5)
+    client.close()
+    client.close()
+    with pytest.raises(RequestError, match=f"^{url}: the client is closed$"):
+        client.recognize(PICTURE)
+    with pytest.raises(RequestError, match="the client is closed"):
+        client.is_ready()
+    assert client.retried == 0
+
+
+@pytest.mark.parametrize("scheme", ["http", "grpc"])
+def test_closing_a_client_ends_its_calls(scheme: str) -> None:
+    def close_the_client(connection: socket.socket) -> None:
+        connection.recv(65536)
+        client.close()
+
+    with (
+        listening(close_the_client) as address,
+        PlateClient(f"{scheme}://{address}", timeout_s=60) as client,
+        pytest.raises(RequestError, match=r"the client is closed$"),
+    ):
+        client.recognize(PICTURE)

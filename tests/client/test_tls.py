@@ -11,7 +11,7 @@ import grpc
 import pytest
 
 from orchestrator.client import PlateClient
-from orchestrator.client.connections import TimedSocket, start_tls
+from orchestrator.client.sockets import TimedSocket, start_tls
 from orchestrator.client.tls import make_context
 from orchestrator.errors import ServerError, SettingsError
 from tests.client.certificates import Certificate, over_tls

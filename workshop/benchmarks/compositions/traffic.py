@@ -12,14 +12,15 @@ Source: Triton Inference Server, `python_backend` of 24.10: `SaveRequestsToShare
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from orchestrator.client.transport import InferenceRequest, connect
+from orchestrator.client.connecting import connect
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.contract import Array
+from orchestrator.system.blocking import run_blocking
 from workshop.benchmarks.compositions.workloads import Form
 
 PATIENCE_S = 60.0
@@ -89,7 +90,11 @@ def ask_over_http(url: str) -> Ask:
     """Return a function that calls the models of a server."""
 
     def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
-        with closing(connect(url)) as transport:
-            return transport.infer(InferenceRequest(inputs, outputs, model), PATIENCE_S)
+        channel = connect(url)
+        try:
+            request = InferenceRequest(inputs, outputs, model)
+            return run_blocking(channel.infer(request, PATIENCE_S))
+        finally:
+            run_blocking(channel.close())
 
     return ask

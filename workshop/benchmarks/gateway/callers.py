@@ -18,7 +18,7 @@ from pathlib import Path
 
 import tritonclient.http
 
-from orchestrator.client.transport import HEADER, InferenceRequest, to_input
+from orchestrator.client.inference import HEADER, InferenceRequest, to_input
 from orchestrator.contract import MODEL
 
 HUNG_UP = 0

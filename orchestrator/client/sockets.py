@@ -1,0 +1,138 @@
+"""Sockets with one timeout for a whole call: looking up, connecting, TLS, sending, receiving."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import ssl
+import threading
+import time
+from typing import Any
+
+
+class TimedSocket(socket.socket):
+    """A socket with one timeout for all following operations together, not for each of them.
+
+    Otherwise a server that sends a byte a second would block its caller for ever.
+
+    Attributes:
+        has_received: A byte came since the flag was last reset.
+    """
+
+    has_received = False
+    _ends = float("inf")
+
+    def settimeout(self, value: float | None, /) -> None:
+        self._ends = time.monotonic() + (float("inf") if value is None else value)
+        super().settimeout(value)
+
+    def left_s(self) -> float:
+        """Return the rest of the timeout.
+
+        Raises:
+            TimeoutError: The timeout has passed.
+        """
+        return _left_s(self._ends)
+
+    def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
+        super().settimeout(self.left_s())
+        received = super().recv_into(buffer, nbytes or 0, flags)
+        self.has_received |= received > 0
+        return received
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        super().settimeout(self.left_s())
+        return super().send(data, flags)
+
+    def sendall(self, data: Any, flags: int = 0, /) -> None:
+        super().settimeout(self.left_s())
+        super().sendall(data, flags)
+
+
+class TimedTlsSocket(TimedSocket, ssl.SSLSocket):
+    """A `TimedSocket` with TLS. Its `sendall` calls `send` several times."""
+
+    def send(self, data: Any, flags: int = 0, /) -> int:
+        try:
+            return super().send(data, flags)
+        except ssl.SSLEOFError as error:  # an answer may precede the disconnect
+            raise BrokenPipeError(error.errno, "connection closed by the server") from error
+
+
+def open_socket(host: str, port: int, timeout_s: float) -> TimedSocket:
+    """Connect to the first address of a host that answers.
+
+    Returns:
+        A socket with the rest of the timeout.
+
+    Raises:
+        OSError: There is no such host, or none of its addresses answers in time.
+    """
+    ends = time.monotonic() + timeout_s
+    addresses = _addresses_of(host.strip("[]"), port, timeout_s)
+    for index, (family, kind, protocol, _, address) in enumerate(addresses):
+        # A silent address may only use its share of the time, so that the next ones have time.
+        share_s = _left_s(ends) / (len(addresses) - index)
+        opened = TimedSocket(family, kind, protocol)
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            opened.settimeout(share_s)
+            opened.connect(address)
+            opened.settimeout(_left_s(ends))
+        except OSError:
+            opened.close()
+            if index + 1 == len(addresses):
+                raise
+        else:
+            return opened
+    raise OSError(f"no address of {host}")
+
+
+def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSocket:
+    """Start TLS on a connected socket, and return the TLS socket that replaces it.
+
+    The handshake uses the rest of the timeout. The returned socket has the time that then remains.
+
+    Args:
+        opened: Connected socket. It is closed if there is an error.
+        tls: Context that makes `TimedTlsSocket`s.
+        host: Host name that the certificate must have.
+
+    Raises:
+        OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
+    """
+    ends = time.monotonic() + opened.left_s()
+    try:
+        secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
+    except BaseException:
+        opened.close()
+        raise
+    secured.settimeout(_left_s(ends))
+    return secured
+
+
+def _addresses_of(host: str, port: int, timeout_s: float) -> list[Any]:
+    """Look up a host's addresses in a thread, because the system's resolver has no timeout."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        answer = answers.get(timeout=timeout_s)
+    except queue.Empty:
+        raise TimeoutError(f"no address of {host} in time") from None
+    if isinstance(answer, Exception):
+        raise OSError(f"no address of {host} ({answer})") from answer
+    return list(answer)
+
+
+def _left_s(ends: float) -> float:
+    left_s = ends - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError("timed out")
+    return left_s

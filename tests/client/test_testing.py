@@ -1,0 +1,168 @@
+"""A caller's own transport in place of a server: the fake one, and others."""
+
+import asyncio
+import io
+
+import numpy as np
+import pytest
+
+from orchestrator import (
+    AsyncPlateClient,
+    FakeTransport,
+    InferenceRequest,
+    ModelError,
+    Overloaded,
+    Plate,
+    PlateClient,
+    Plates,
+    RequestError,
+    ServerError,
+    Settings,
+)
+from orchestrator.contract import CROP, ENCODED, Arrays, to_arrays
+
+PICTURE = b"a picture"
+PLATE = Plate((10, 20, 110, 50), text="A123BC77", text_score=0.5, detection_score=0.25)
+PLATES = Plates((PLATE,))
+CORNERS = ((10, 20), (110, 20), (110, 50), (10, 50))
+
+
+def test_the_plates_come_back() -> None:
+    with PlateClient(transport=FakeTransport(PLATES)) as client:
+        (plate,) = client.recognize(PICTURE)
+    assert (plate.xyxy, plate.text, plate.text_score) == (PLATE.xyxy, "A123BC77", 0.5)
+    assert plate.corners == CORNERS
+
+
+def test_without_results_there_are_no_plates() -> None:
+    with PlateClient(transport=FakeTransport()) as client:
+        assert client.recognize(PICTURE) == Plates()
+
+
+def test_each_request_gets_the_next_result_and_the_last_one_is_repeated() -> None:
+    with PlateClient(transport=FakeTransport(PLATES, Plates())) as client:
+        assert [len(client.recognize(PICTURE)) for _ in range(3)] == [1, 0, 0]
+
+
+def test_requests_are_recorded() -> None:
+    transport = FakeTransport()
+    with PlateClient(transport=transport) as client:
+        client.recognize(PICTURE, max_plates=3, outputs=["texts"], request_id="gate-7")
+    (request,) = transport.requests
+    assert request.inputs[ENCODED].tolist() == [PICTURE]
+    assert request.parameters == {"max_plates": 3}
+    assert (request.outputs, request.request_id) == (("coordinates", "texts"), "gate-7")
+
+
+def test_an_error_is_raised_as_it_is() -> None:
+    error = ModelError("yolo: failed")
+    with PlateClient(transport=FakeTransport(error)) as client, pytest.raises(ModelError) as raised:
+        client.recognize(PICTURE)
+    assert raised.value is error
+
+
+def test_an_error_of_the_system_is_a_server_error() -> None:
+    refused = ConnectionRefusedError("refused")
+    with (
+        PlateClient("gate:1", transport=FakeTransport(refused)) as client,
+        pytest.raises(ServerError, match=r"^gate:1: wanted an answer, got refused \(request g7\)$"),
+    ):
+        client.recognize(PICTURE, request_id="g7")
+
+
+def test_errors_are_retried_as_those_of_a_server() -> None:
+    transport = FakeTransport(Overloaded("full"), PLATES)
+    with PlateClient(transport=transport, retries=1) as client:
+        assert len(client.recognize(PICTURE)) == 1
+        assert client.retried == 1
+
+
+def test_many_pictures_have_results_of_their_own() -> None:
+    with PlateClient(transport=FakeTransport(PLATES, Overloaded("full"), Plates())) as client:
+        results = list(client.recognize_many([PICTURE] * 3, in_flight=1))
+    assert [type(result.outcome) for result in results] == [Plates, Overloaded, Plates]
+
+
+def test_threads_get_one_result_each() -> None:
+    transport = FakeTransport(*[PLATES] * 20, Plates())
+    with PlateClient(transport=transport) as client:
+        found = [len(result.plates) for result in client.recognize_many([PICTURE] * 40)]
+    assert (sum(found), len(transport.requests)) == (20, 40)
+
+
+def test_crops_are_read() -> None:
+    transport = FakeTransport(PLATES)
+    with PlateClient(transport=transport) as client:
+        (plate,) = client.read_crops([np.zeros((30, 100, 3), np.uint8)])
+    assert (plate.text, plate.xyxy) == ("A123BC77", (0, 0, 100, 30))
+    assert transport.requests[0].inputs[CROP].shape == (30, 100, 3)
+
+
+def test_an_error_about_a_crop_keeps_its_response() -> None:
+    error = Overloaded("full")
+    with (
+        PlateClient(transport=FakeTransport(error)) as client,
+        pytest.raises(Overloaded, match=r"^crop 0: full$") as raised,
+    ):
+        client.read_crops([np.zeros((30, 100, 3), np.uint8)])
+    assert raised.value.response is error.response
+
+
+def test_the_server_is_ready_and_has_default_settings() -> None:
+    with PlateClient(transport=FakeTransport()) as client:
+        assert client.is_ready()
+        assert client.server_settings() == Settings()
+
+
+def test_the_client_closes_it() -> None:
+    transport = FakeTransport()
+    client = PlateClient(transport=transport)
+    client.close()
+    assert transport.is_closed
+    with pytest.raises(RequestError, match="the client is closed"):
+        client.recognize(PICTURE)
+    assert transport.requests == []
+
+
+def test_the_asynchronous_client_takes_it() -> None:
+    transport = FakeTransport(PLATES, Overloaded("full"))
+
+    async def run() -> list[type]:
+        async with AsyncPlateClient(transport=transport) as client:
+            assert await client.is_ready()
+            pictures = [PICTURE, io.BytesIO(PICTURE)]
+            return [type(one.outcome) async for one in client.recognize_many(pictures, in_flight=1)]
+
+    assert asyncio.run(run()) == [Plates, Overloaded]
+    assert transport.is_closed
+
+
+def test_an_asynchronous_client_that_was_not_used_closes_it() -> None:
+    transport = FakeTransport()
+    asyncio.run(AsyncPlateClient(transport=transport).close())
+    assert transport.is_closed
+
+
+class Waiting:
+    """A transport for asyncio that waits before it answers."""
+
+    async def infer(self, request: InferenceRequest, timeout_s: float) -> Arrays:
+        await asyncio.sleep(0)
+        return to_arrays(Plates(), request.outputs)
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+
+
+def test_a_transport_may_be_asynchronous() -> None:
+    async def run() -> Plates:
+        async with AsyncPlateClient(transport=Waiting()) as client:
+            return await client.recognize(PICTURE)
+
+    assert asyncio.run(run()) == Plates()
+
+
+def test_the_client_for_threads_refuses_an_asynchronous_transport() -> None:
+    client = PlateClient(transport=Waiting())
+    with pytest.raises(TypeError, match="use an AsyncPlateClient"):
+        client.recognize(PICTURE)
