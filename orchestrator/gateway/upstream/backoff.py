@@ -22,13 +22,13 @@ class SharedBackoff:
         self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
         self._clock, self._sleep = clock, sleep
-        self._last_turn = 0.0  # latest time that a call was given
+        self._last_retry = 0.0  # latest time at which a call may be retried
         self._releases = 0
 
     def release(self) -> None:
         """Let all waiting calls retry within `LONGEST_S`."""
         self._releases += 1
-        self._last_turn = self._clock()
+        self._last_retry = self._clock()
 
     async def wait(self, pause_s: float, until: float) -> None:
         """Wait until a call may be retried.
@@ -38,8 +38,8 @@ class SharedBackoff:
             until: Deadline on the clock. The wait ends then at the latest.
         """
         releases = self._releases
-        turn = self._last_turn = max(self._last_turn, self._clock()) + pause_s
-        while releases == self._releases and (rest_s := min(turn, until) - self._clock()) > 0:
+        retry_at = self._last_retry = max(self._last_retry, self._clock()) + pause_s
+        while releases == self._releases and (rest_s := min(retry_at, until) - self._clock()) > 0:
             await self._sleep(min(rest_s, pause_s))
 
 

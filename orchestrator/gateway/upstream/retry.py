@@ -100,7 +100,7 @@ class RetryPolicy:
             within_s: Timeout for all tries together.
 
         Raises:
-            Harmful: The call killed as many workers as `STRIKES`.
+            HarmfulRequest: The call killed as many workers as `STRIKES`.
             PlateError: Triton refused the call, or stayed unavailable.
         """
         self._check(call)
@@ -120,7 +120,7 @@ class RetryPolicy:
                     if is_again:
                         self._pauses.release()
                     if is_suspect:
-                        self._strikes.pop(print_of(call), None)
+                        self._strikes.pop(fingerprint_of(call), None)
                     return replace(answer, id=call.id)
                 await self._pauses.wait(pause_s, tried_until)
                 if is_blamed and not is_suspect:
@@ -133,7 +133,7 @@ class RetryPolicy:
         """Wait until no other suspected call is being retried.
 
         Raises:
-            Late: Another suspected call takes longer than this call's timeout.
+            DeadlineExceeded: Another suspected call takes longer than this call's timeout.
         """
         try:
             with anyio.fail_after(within_s):
@@ -148,13 +148,13 @@ class RetryPolicy:
             return await self._send(sent, within_s)
         except (DeadlineExceeded, asyncio.CancelledError):
             if mark := mark_of(sent.id):
-                _keep(self._given_up, mark, print_of(sent))
+                _keep(self._given_up, mark, fingerprint_of(sent))
             raise
 
     def _judge(self, sent: InferenceRequest) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
         how = self._blamed.pop(mark_of(sent.id), "")
-        if how and self._strike(print_of(sent), how):
+        if how and self._strike(fingerprint_of(sent), how):
             raise _harmful(how)
         return bool(how)
 
@@ -172,11 +172,11 @@ class RetryPolicy:
     def _check(self, call: InferenceRequest) -> None:
         size = _size_of(call)
         has_such_size = any(one.size == size for one in self._harmful)  # a digest is rarely needed
-        if has_such_size and (how := self._harmful.get(print_of(call))):
+        if has_such_size and (how := self._harmful.get(fingerprint_of(call))):
             raise _harmful(how)
 
 
-def print_of(call: InferenceRequest) -> Fingerprint:
+def fingerprint_of(call: InferenceRequest) -> Fingerprint:
     """Return a call's fingerprint. It differs for other models, pictures and parameters."""
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
