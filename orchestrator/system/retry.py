@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
+from orchestrator.system.backoff import exponential_s
 
 AnswerT = TypeVar("AnswerT")
 
@@ -97,4 +98,4 @@ class Retries:
 
     def pause_s(self, retry: int) -> float:
         """Return the pause before the first retry, 0, or a later one."""
-        return min(self.longest_s, self.first_s * 2.0**retry) * random.uniform(0.5, 1)
+        return exponential_s(retry, self.first_s, self.longest_s) * random.uniform(0.5, 1)
