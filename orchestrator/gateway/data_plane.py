@@ -27,11 +27,11 @@ from orchestrator.gateway.ops.audit import Audit, Entry
 from orchestrator.gateway.ops.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.admission import Admission
-from orchestrator.gateway.policy.api_keys import KeyFile, who_calls
+from orchestrator.gateway.policy.api_keys import KeyFile, authenticate
 from orchestrator.gateway.policy.clients import Client, client_at
 from orchestrator.gateway.policy.custom_models import check_by_metadata
 from orchestrator.gateway.policy.slots import Slot
-from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.gateway.upstream.health import Canary, plate_reading
 from orchestrator.gateway.upstream.triton import Triton
 from orchestrator.protocol.gateway_events import TritonMoved
@@ -44,8 +44,8 @@ REFRESH_S = 1.0
 PROBES = 100
 """Most connections to the port of metrics and probes. Callers cannot use them up."""
 
-HELD = (ServiceFull, QuotaExceeded, Unauthenticated)
-"""Refusals that are delayed if there are many."""
+DELAYED = (ServiceFull, QuotaExceeded, Unauthenticated)
+"""Rejections that are delayed if there are many."""
 Headers = Sequence[tuple[str, str]]
 
 logger = logging.getLogger(__name__)
@@ -62,18 +62,18 @@ class ServerMetadata:
 
 @dataclass
 class AdmittedRequest:
-    """One admitted call, from its headers to its answer.
+    """One admitted call, from its headers to its response.
 
     Attributes:
         service: The service that admitted it.
-        place: Slot of the call.
+        slot: Slot of the call.
         model: Name of the model; empty before the call is parsed.
         id: Request id of the call.
-        plates: Number of plates in the answers.
+        plates: Number of plates in the responses.
     """
 
     service: DataPlane
-    place: Slot
+    slot: Slot
     model: str = ""
     id: str = ""
     plates: int = 0
@@ -82,30 +82,30 @@ class AdmittedRequest:
         """Reserve memory for a body of a size in bytes, before it is read if possible.
 
         Raises:
-            Full: There is no room.
+            ServiceFull: There is no room.
         """
-        self.service.admission.reserve(self.place, size)
+        self.service.admission.reserve(self.slot, size)
 
     def receive(self) -> AbstractContextManager[None]:
         """Let the block read the call's body, until the call is evicted."""
-        return self.service.admission.receive(self.place)
+        return self.service.admission.receive(self.slot)
 
-    async def infer(self, call: InferenceRequest) -> InferenceResponse:
-        """Check a call, wait for a slot, and forward it.
+    async def infer(self, request: InferenceRequest) -> InferenceResponse:
+        """Check a request, wait in the queue, and forward it.
 
         Raises:
-            PlateError: The call was refused, or not answered.
+            PlateError: The request was rejected, or not answered.
         """
-        self.model, self.id = call.model, call.id
-        answer = await self.service.forward(call, self.place)
-        self.plates += count_plates(answer)
-        return answer
+        self.model, self.id = request.model, request.id
+        response = await self.service.forward(request, self.slot)
+        self.plates += count_plates(response)
+        return response
 
 
-def count_plates(answer: InferenceResponse) -> int:
-    """Return the number of plates in an answer; 0 for an operator's own model."""
-    of_plates = (one for one in answer.outputs if one.name in OUTPUTS)
-    is_ours = answer.model in (MODEL, PLATE_READER)
+def count_plates(response: InferenceResponse) -> int:
+    """Return the number of plates in a response; 0 for an operator's own model."""
+    of_plates = (one for one in response.outputs if one.name in OUTPUTS)
+    is_ours = response.model in (MODEL, PLATE_READER)
     return next((one.shape[0] for one in of_plates), 0) if is_ours else 0
 
 
@@ -134,103 +134,105 @@ class DataPlane:
 
     def leave(self) -> None:
         """Reject new calls and stop retries, because the process is to end."""
-        self.triton.repeats.end()
+        self.triton.retries.end()
         for connections in (self.connections, self.probes):
             connections.is_leaving = True
 
     def _make_canary(self) -> Canary:
         if not self.options.has_plates:
-            return Canary(self.triton.greet)
+            return Canary(self.triton.ping)
         picture = read_canary(self.options.canary)
         return Canary(plate_reading(self.triton.infer, picture.file), picture.text)
 
     @asynccontextmanager
-    async def visit(
-        self, front: str, what: str, address: str, headers: Headers
+    async def admit(
+        self, protocol: str, what: str, address: str, headers: Headers
     ) -> AsyncIterator[AdmittedRequest]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
-            front: Protocol of the call, one of `metrics.FRONTS`.
+            protocol: Protocol of the call, one of `metrics.PROTOCOLS`.
             what: Kind of the request, from a small set.
             address: IP address of the caller; empty if it is not known.
             headers: Lower-case names and values of the headers.
 
         Raises:
-            PlateError: The caller or its call is refused.
+            PlateError: The caller or its call is rejected.
         """
         begun = time.monotonic()
-        visit = AdmittedRequest(self, Slot(client_at(address, self.limits)))
+        admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)))
         outcome = outcome_of(Cancelled())
         try:
-            client = self._who_calls(headers, address)
-            with self.admission.enter(client) as visit.place:
-                yield visit
+            client = self._authenticate(headers, admitted.slot.client)
+            with self.admission.enter(client) as admitted.slot:
+                yield admitted
             outcome = ANSWERED
         except Exception as error:
-            outcome = self._explain(what, error)
-            if isinstance(error, HELD) and not isinstance(error, Evicted):
-                await self.admission.hold(visit.place.client.name)
+            outcome = self._outcome_of(what, error)
+            if isinstance(error, DELAYED) and not isinstance(error, Evicted):
+                await self.admission.delay_rejection(admitted.slot.client.name)
             raise
         finally:
-            self._note(front, what, visit, outcome, time.monotonic() - begun)
+            self._note(protocol, what, admitted, outcome, time.monotonic() - begun)
 
-    def _who_calls(self, headers: Headers, address: str) -> Client:
+    def _authenticate(self, headers: Headers, address: Client) -> Client:
         keys = self._keys.keys() if self._keys else None
-        wants_keys = self.options.wants_keys
+        wants_key = self.options.wants_keys
         try:
-            return who_calls(headers, address, keys, wants_keys=wants_keys, limits=self.limits)
+            return authenticate(headers, address, keys, wants_key=wants_key, limits=self.limits)
         except Unauthenticated:
-            self.admission.charge(client_at(address, self.limits))
+            self.admission.charge(address)
             raise
 
-    def _explain(self, what: str, error: Exception) -> Outcome:
+    def _outcome_of(self, what: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
         if outcome.status == 500:  # our own fault; only this log describes it
             logger.error("%s failed", what, exc_info=error)
         return outcome
 
     def _note(
-        self, front: str, what: str, visit: AdmittedRequest, outcome: Outcome, seconds: float
+        self, protocol: str, what: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
     ) -> None:
         entry = Entry(
-            client=visit.place.client.name,
+            client=admitted.slot.client.name,
             what=what,
-            model=visit.model,
-            id=visit.id,
+            model=admitted.model,
+            id=admitted.id,
             status=outcome.status,
             reason=outcome.reason,
             ms=1e3 * seconds,
-            bytes=visit.place.size,
-            plates=visit.plates,
+            bytes=admitted.slot.size,
+            plates=admitted.plates,
         )
-        self.metrics.note(front, entry)
+        self.metrics.note(protocol, entry)
         if not self._audit.write(entry):
             self.metrics.audit_lost.inc()
 
-    async def forward(self, call: InferenceRequest, place: Slot) -> InferenceResponse:
-        """Wait for a slot, and return Triton's answer to a call.
+    async def forward(self, request: InferenceRequest, slot: Slot) -> InferenceResponse:
+        """Check a request, wait in the queue, and return Triton's response.
 
         Raises:
-            PlateError: The call is refused, or not answered.
+            PlateError: The request is rejected, or not answered.
         """
-        if call.is_probe:
-            raise RequestError(f"id: wanted any but that of health checks, got {call.id!r}")
-        call = await self._check(call)
-        async with self.admission.turn(place, call.cost):
-            return await self.triton.infer(call)
+        if request.is_probe:
+            raise RequestError(f"id: wanted any but that of health checks, got {request.id!r}")
+        checked = await self._check(request)
+        async with self.admission.queue(slot, checked.cost):
+            return await self.triton.infer(checked)
 
-    async def _check(self, call: InferenceRequest) -> InferenceRequest:
-        self.check_served(call.model, call.version)
-        if call.model not in self.options.models:
-            return check(call, self.limits)
-        return check_by_metadata(call, await self.triton.metadata_of(call.model, call.version))
+    async def _check(self, request: InferenceRequest) -> InferenceRequest:
+        self.check_served(request.model, request.version)
+        request = take_timeout(request)
+        if request.model not in self.options.models:
+            return check(request, self.limits)
+        metadata = await self.triton.metadata_of(request.model, request.version)
+        return check_by_metadata(request, metadata)
 
     def check_served(self, model: str, version: str) -> None:
         """Check that callers may reach a model.
 
         Raises:
-            NotServed: Callers may not reach it.
+            NotFound: Callers may not reach it.
         """
         check_served(model, version, self.options.served)
 
@@ -248,8 +250,8 @@ class DataPlane:
             if self._keys:
                 self._keys.look()
                 self.metrics.keys_broken.set(self._keys.is_broken)
-            self.metrics.repeated.inc(self.triton.repeats.count - repeated)
-            repeated = self.triton.repeats.count
+            self.metrics.repeated.inc(self.triton.retries.count - repeated)
+            repeated = self.triton.retries.count
             self.metrics.connections.set(len(self.connections))
             self.metrics.connections_dropped.inc(self._dropped - dropped)
             dropped = self._dropped

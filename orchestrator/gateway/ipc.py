@@ -33,19 +33,19 @@ async def listen(service: DataPlane, file: int = STDIN) -> None:
         )
         async for line in reader:
             try:
-                await heed(service, event_from_json(line.decode()))
+                await handle(service, event_from_json(line.decode()))
             except (SettingsError, UnicodeDecodeError) as error:
                 logger.error("%s", error)
 
 
-async def heed(service: DataPlane, event: Event) -> None:
+async def handle(service: DataPlane, event: Event) -> None:
     """Tell the service about one event."""
     match event:
         case TritonMoved():
             service.move(event)
         case WorkerDied():
-            service.triton.lose(event)
+            service.triton.note_death(event)
             if event.is_counted:
                 service.metrics.note_death(event.model, event.how)
         case WorkersReplaced():
-            service.triton.easing.end(event.model)
+            service.triton.throttle.end(event.model)

@@ -78,7 +78,7 @@ async def serve(options: GatewayOptions) -> None:
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
     duties = (service.watch(), service.canary.watch(), listen(service))
     failures: list[Exception] = []
-    watches = [asyncio.create_task(_keep(duty, failures, stopped)) for duty in duties]
+    watches = [asyncio.create_task(_run(duty, failures, stopped)) for duty in duties]
     await stopped.wait()
     for watch in watches:
         watch.cancel()
@@ -92,7 +92,7 @@ async def serve(options: GatewayOptions) -> None:
         raise ServerError(f"a task in the background failed: {failures[0]!r}") from failures[0]
 
 
-async def _keep(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
+async def _run(duty: Awaitable[None], failures: list[Exception], stopped: asyncio.Event) -> None:
     """Run a background task. If it fails, the process must end, and another must replace it."""
     try:
         await duty

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError, RequestError
-from orchestrator.protocol.inference import Tensor
+
+if TYPE_CHECKING:
+    from orchestrator.protocol.inference import Input
 
 PREFIX = 4
 
@@ -16,7 +19,7 @@ def encode(elements: Iterable[bytes]) -> bytes:
     return b"".join(len(one).to_bytes(PREFIX, "little") + one for one in elements)
 
 
-def decode(tensor: Tensor, error: type[PlateError] = RequestError) -> list[bytes]:
+def decode(tensor: Input, error: type[PlateError] = RequestError) -> list[bytes]:
     """Return the elements of a BYTES tensor, as many as its shape says.
 
     Args:

@@ -1,11 +1,14 @@
-"""An infer call and its answer, the same for every protocol of the gateway."""
+"""An inference request and its response, the same for every protocol of the gateway."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from orchestrator.contract import PROBE
+from orchestrator.protocol import bytes_tensors
 
 Plain = str | int | float | bool
 
@@ -28,6 +31,37 @@ class Tensor:
     shape: tuple[int, ...]
     data: bytes = field(repr=False)
 
+    @property
+    def size(self) -> int:
+        """Bytes of its data."""
+        return len(self.data)
+
+
+@dataclass(frozen=True)
+class PictureFile:
+    """A picture file as an input: a BYTES tensor of one element, encoded only for Triton.
+
+    Attributes:
+        name: Name of the tensor.
+        content: The bytes of the file.
+    """
+
+    name: str
+    content: bytes = field(repr=False)
+    datatype: ClassVar[str] = "BYTES"
+    shape: ClassVar[tuple[int, ...]] = (1,)
+
+    @property
+    def data(self) -> bytes:
+        return bytes_tensors.encode([self.content])
+
+    @property
+    def size(self) -> int:
+        return bytes_tensors.PREFIX + len(self.content)
+
+
+Input = Tensor | PictureFile
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -47,26 +81,28 @@ USUAL_COST = Cost()
 
 @dataclass(frozen=True)
 class InferenceRequest:
-    """One infer call.
+    """One inference request.
 
     Attributes:
         model: Name of the model.
-        inputs: Input tensors.
+        inputs: Input tensors, or a picture file.
         outputs: Names of the outputs that the caller wants. If empty, all.
         version: Version of the model. If empty, the server chooses.
         id: Request id; empty for none.
         parameters: Request parameters.
         trace: W3C trace headers, `traceparent` and `tracestate`, as they came.
+        timeout_s: Seconds that the caller waits; known after the call was checked.
         cost: Cost of answering the call; known after the call was checked.
     """
 
     model: str
-    inputs: tuple[Tensor, ...]
+    inputs: tuple[Input, ...]
     outputs: tuple[str, ...] = ()
     version: str = ""
     id: str = ""
     parameters: Mapping[str, Plain] = field(default_factory=dict)
     trace: Mapping[str, str] = field(default_factory=dict)
+    timeout_s: float = math.inf
     cost: Cost = field(default=USUAL_COST, compare=False)
 
     @property
@@ -74,15 +110,20 @@ class InferenceRequest:
         """True for a health check, which does not count as a picture."""
         return self.id == PROBE
 
+    @property
+    def size(self) -> int:
+        """Bytes of its inputs."""
+        return sum(one.size for one in self.inputs)
+
 
 @dataclass(frozen=True)
 class InferenceResponse:
-    """A model's answer to a call.
+    """A model's response to a request.
 
     Attributes:
         model: Name of the model.
         version: Version of the model.
-        id: Request id of the call.
+        id: Request id.
         outputs: Output tensors that the caller wanted.
     """
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from orchestrator.errors import Overloaded, PlateError, ServerError, SettingsError
+from orchestrator.system.backoff import exponential_s
 from orchestrator.system.blocking import run_blocking, settle
 
 AnswerT = TypeVar("AnswerT")
@@ -85,4 +86,4 @@ class Retries:
 
     def pause_s(self, retry: int) -> float:
         """Return the pause before the first retry, 0, or a later one."""
-        return min(self.longest_s, self.first_s * 2.0**retry) * random.uniform(0.5, 1)
+        return exponential_s(retry, self.first_s, self.longest_s) * random.uniform(0.5, 1)

@@ -21,7 +21,7 @@ from orchestrator.gateway.errors import GatewayError
 from orchestrator.gateway.grpc.server import SERVICE, Servicer
 from orchestrator.gateway.http import kserve_routes, rest_routes
 from orchestrator.gateway.options import GatewayOptions, Limits
-from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
@@ -65,8 +65,8 @@ class Service:
     error: Exception | None = None
 
     @asynccontextmanager
-    async def visit(
-        self, front: str, what: str, address: str, headers: Mapping[str, str]
+    async def admit(
+        self, protocol: str, what: str, address: str, headers: Mapping[str, str]
     ) -> AsyncIterator[Service]:
         self.error = None
         try:
@@ -85,7 +85,7 @@ class Service:
 
     async def infer(self, call: InferenceRequest) -> InferenceResponse:
         self.check_served(call.model, call.version)
-        return answer_with(check(call, self.limits), [PLATE])
+        return answer_with(check(take_timeout(call), self.limits), [PLATE])
 
     async def metadata_of(self, model: str, version: str) -> Any:
         return SERVICE
@@ -96,7 +96,10 @@ class Service:
 
 SERVICE_OF_ALL = Service()
 APP = Starlette(
-    routes=[*kserve_routes.calls(SERVICE_OF_ALL), *rest_routes.calls(SERVICE_OF_ALL)]  # type: ignore[arg-type]
+    routes=[
+        *kserve_routes.infer_routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
+        *rest_routes.infer_routes(SERVICE_OF_ALL),  # type: ignore[arg-type]
+    ]
 )
 INFER = Servicer(SERVICE_OF_ALL, LIMITS).service(
     SimpleNamespace(method=f"/{SERVICE.full_name}/ModelInfer")

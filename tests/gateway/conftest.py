@@ -8,7 +8,7 @@ import socket
 import struct
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,12 +91,19 @@ Start = Callable[..., Running]
 
 @pytest.fixture
 def begin(tmp_path: Path) -> Iterator[Start]:
-    """Starts gateways, each with its own fake Triton; they end with the test."""
+    """Starts gateways, which end with the test."""
+    with gateways(tmp_path) as start_one:
+        yield start_one
+
+
+@contextmanager
+def gateways(folder: Path) -> Iterator[Start]:
+    """Give a function that starts gateways, each with its own fake Triton, until the block ends."""
     with ExitStack() as stack:
 
         def run(limits: Limits | None = None, **options: object) -> Running:
             triton_port, http_port, grpc_port, metrics_port = free_ports(4)
-            audit = tmp_path / f"audit-{http_port}.jsonl"
+            audit = folder / f"audit-{http_port}.jsonl"
             given = GatewayOptions(
                 triton_http="127.0.0.1:1",
                 triton_grpc=f"127.0.0.1:{triton_port}",

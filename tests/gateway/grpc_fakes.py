@@ -37,16 +37,16 @@ class FakeService:
 
     error: Exception | None = None
     free: asyncio.Event | None = None
-    visits: list[Any] = field(default_factory=list)
+    admissions: list[Any] = field(default_factory=list)
     calls: list[InferenceRequest] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     seen: asyncio.Queue = field(default_factory=asyncio.Queue)
 
     @asynccontextmanager
-    async def visit(
-        self, front: str, what: str, address: str, headers: Mapping[str, str]
+    async def admit(
+        self, protocol: str, what: str, address: str, headers: Mapping[str, str]
     ) -> AsyncIterator[Any]:
-        self.visits.append((what, address, headers))
+        self.admissions.append((what, address, headers))
         try:
             yield self
         except asyncio.CancelledError:

@@ -12,7 +12,7 @@ from orchestrator.gateway.policy.rate_limit import RateLimit
 from orchestrator.gateway.policy.slots import Slot
 from orchestrator.protocol.inference import USUAL_COST, Cost
 
-NOTHING = Counts(inside=0, waiting=0, in_work=0, held=0, bytes=0)
+NOTHING = Counts(inside=0, waiting=0, in_work=0, delayed=0, bytes=0)
 LONG_S = 600.0
 
 
@@ -29,9 +29,9 @@ class Clock:
 @contextmanager
 def enter(admitting: Admission, caller: Client, size: int) -> Iterator[Slot]:
     """Come in with a body."""
-    with admitting.enter(caller) as place:
-        admitting.reserve(place, size)
-        yield place
+    with admitting.enter(caller) as slot:
+        admitting.reserve(slot, size)
+        yield slot
 
 
 class Story:
@@ -53,15 +53,15 @@ class Story:
         return task
 
     async def call(self, caller: Client, size: int, cost: Cost = USUAL_COST) -> None:
-        with enter(self.admission, caller, size) as place:
-            async with self.admission.turn(place, cost):
+        with enter(self.admission, caller, size) as slot:
+            async with self.admission.queue(slot, cost):
                 self.began.append(caller.name)
                 await self.done.wait()
         self.ended.append(caller.name)
 
     async def upload(self, caller: Client, size: int) -> None:
         """Announce a body and never send it."""
-        with enter(self.admission, caller, size) as place, self.admission.receive(place):
+        with enter(self.admission, caller, size) as slot, self.admission.receive(slot):
             await asyncio.Event().wait()
 
     async def finish(self, *tasks: asyncio.Task[None]) -> list[Any]:

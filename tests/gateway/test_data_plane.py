@@ -1,9 +1,19 @@
-"""Figures that the data plane records about a call."""
+"""Callers that the data plane admits, requests that it checks, and figures that it records."""
+
+import asyncio
+import contextlib
+from pathlib import Path
 
 import pytest
 
-from orchestrator.gateway.data_plane import count_plates
-from orchestrator.protocol.inference import InferenceResponse, Tensor
+from orchestrator.errors import ParameterError, PlateError
+from orchestrator.gateway.data_plane import DataPlane, count_plates
+from orchestrator.gateway.errors import KeysUnavailable
+from orchestrator.gateway.options import GatewayOptions, Limits
+from orchestrator.gateway.policy import api_keys
+from orchestrator.gateway.policy.api_keys import hash_of
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from tests.gateway.loops import run
 
 STAGES = Tensor("stage_seconds", "FP32", (7,), bytes(28))
 TEXTS = Tensor("texts", "BYTES", (2, 1), b"")
@@ -24,3 +34,59 @@ def test_plates_are_counted_by_their_rows(
     model: str, outputs: tuple[Tensor, ...], count: int
 ) -> None:
     assert count_plates(InferenceResponse(model, "1", "7", outputs)) == count
+
+
+async def admit(service: DataPlane, *headers: tuple[str, str]) -> str:
+    """Return how a call with these headers ends before its body."""
+    try:
+        async with service.admit("rest", "recognize", "127.0.0.1", headers):
+            return "admitted"
+    except PlateError as error:
+        return error.reason
+
+
+async def keys_broken(service: DataPlane) -> bool:
+    """Let the service look at its files once, and return what its metrics say of the keys."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait_for(service.watch(), 0.01)
+    return b"plates_gateway_keys_broken 1.0" in service.metrics.render()
+
+
+def test_no_key_is_accepted_while_the_file_of_keys_is_broken(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(api_keys, "LOOK_AGAIN_S", 0.0)
+    file, table = tmp_path / "keys.toml", f'[gate]\nsha256 = "{hash_of("plates_a-key")}"\n'
+    file.write_text(table)
+
+    async def story() -> list[object]:
+        options = GatewayOptions(
+            keys=file, wants_keys=True, audit=tmp_path / "audit", limits=Limits(calls=1)
+        )
+        service, header = DataPlane(options), ("x-api-key", "plates_a-key")
+        seen: list[object] = [await admit(service), await admit(service, header)]
+        file.unlink()
+        seen += [await keys_broken(service), await admit(service, header)]
+        file.write_text(table)
+        seen += [await keys_broken(service), await admit(service, header)]
+        await service.close()
+        return seen
+
+    assert run(story()) == [
+        "key", "admitted", True, KeysUnavailable.reason, False, "admitted"
+    ]  # fmt: skip
+
+
+def test_the_timeout_of_a_request_to_an_operators_model_is_checked(tmp_path: Path) -> None:
+    async def story() -> None:
+        options = GatewayOptions(
+            models=("digits",), audit=tmp_path / "audit", limits=Limits(calls=1)
+        )
+        service = DataPlane(options)
+        request = InferenceRequest("digits", (TEXTS,), parameters={"timeout": "soon"})
+        try:
+            async with service.admit("kserve-http", "infer", "127.0.0.1", ()) as admitted:
+                await admitted.infer(request)
+        finally:
+            await service.close()
+
+    with pytest.raises(ParameterError, match="timeout: wanted a whole number of microseconds"):
+        run(story())

@@ -63,8 +63,8 @@ def test_a_death_is_counted_once_for_all_processes() -> None:
 
 async def waits_for_another(service: DataPlane) -> bool:
     """Tell whether a call is not sent while another is with Triton."""
-    async with service.triton.easing.turn():
-        second = service.triton.easing.turn()
+    async with service.triton.throttle.acquire():
+        second = service.triton.throttle.acquire()
         try:
             await asyncio.wait_for(second.__aenter__(), 0.02)
         except asyncio.TimeoutError:

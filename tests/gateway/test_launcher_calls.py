@@ -3,7 +3,6 @@
 import hashlib
 import json
 import socket
-import threading
 from pathlib import Path
 
 import grpc
@@ -12,34 +11,8 @@ from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.options import Limits
-from tests.gateway.conftest import GREY, INFER, Start, answer_of
+from tests.gateway.conftest import INFER, Start, answer_of
 from tests.waiting import until
-
-
-def test_a_call_is_forwarded_and_answered(begin: Start) -> None:
-    gateway = begin()
-    status, headers, body = answer_of(gateway.send())
-    assert (status, headers["content-type"]) == (200, "application/json")
-    assert json.loads(body) == {
-        "model_name": "plate_recognition",
-        "model_version": "1",
-        "id": "gate-7",
-        "outputs": [{"name": "texts", "datatype": "BYTES", "shape": [0, 1], "data": []}],
-    }
-    (request,) = gateway.triton.requests
-    assert request.raw_input_contents[0].endswith(GREY)
-
-
-def test_each_call_leaves_one_line_and_no_picture(begin: Start) -> None:
-    gateway = begin()
-    answer_of(gateway.send())
-    gateway.ask("POST", INFER, b"{}")
-    lines = [json.loads(line) for line in gateway.audit.read_text().splitlines()]
-    assert [(one["client"], one["what"], one["status"], one["plates"]) for one in lines] == [
-        ("127.0.0.1", "infer", 200, 0),
-        ("127.0.0.1", "infer", 400, 0),
-    ]
-    assert lines[0]["id"] == "gate-7"
 
 
 def test_a_caller_who_hangs_up_is_cancelled_in_triton(begin: Start) -> None:
@@ -96,20 +69,6 @@ def test_a_body_that_does_not_come_is_not_waited_for(begin: Start) -> None:
         assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
 
 
-def test_headers_that_do_not_come_are_not_waited_for(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, header_s=0.2))
-    with gateway.socket() as caller:
-        caller.sendall(b"POST / HTTP/1.1\r\nX-a: ")
-        assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
-
-
-def test_endless_headers_are_cut_off(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, header_kb=8))
-    with gateway.socket() as caller:
-        caller.sendall(b"GET / HTTP/1.1\r\nX-a: " + b"a" * 9000)
-        assert caller.recv(100).startswith(b"HTTP/1.1 431 ")
-
-
 def test_what_is_no_http_is_counted(begin: Start) -> None:
     gateway = begin()
     with gateway.socket() as caller:
@@ -124,42 +83,6 @@ def test_of_too_many_connections_the_oldest_idle_one_is_closed(begin: Start) -> 
     with gateway.socket() as oldest, gateway.socket(), gateway.socket():
         assert gateway.ask("GET", "/healthz")[0] == 200
         assert oldest.recv(100) == b""
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        pytest.param("Content-Length: 99999999999", 413, id="too large"),
-        pytest.param("Transfer-Encoding: chunked", 411, id="in chunks"),
-        pytest.param("Content-Encoding: gzip\r\nContent-Length: 9", 415, id="compressed"),
-        pytest.param("X-a: b", 411, id="of no length"),
-    ],
-)
-def test_a_body_that_nobody_wants_is_not_read(begin: Start, headers: str, status: int) -> None:
-    gateway = begin()
-    with gateway.socket() as caller:
-        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n".encode())
-        answer = caller.recv(1000)
-    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
-    assert b"\r\nconnection: close\r\n" in answer
-
-
-def test_calls_in_work_are_answered_when_the_gateway_ends(begin: Start) -> None:
-    gateway = begin()
-    gateway.triton.gate.clear()
-    connection = gateway.send()
-    gateway.triton.asked.acquire(timeout=20)
-    ending = threading.Thread(target=gateway.gateway.stop)
-    ending.start()
-    until(lambda: not is_open(gateway.port), "a closed port")
-    gateway.triton.gate.set()
-    assert answer_of(connection)[0] == 200
-    ending.join()
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_several_processes_share_the_ports(begin: Start) -> None:
@@ -188,22 +111,6 @@ def test_wrong_keys_are_limited_like_calls(begin: Start) -> None:
     assert answer_of(gateway.send("127.0.0.9"))[0] == 200
 
 
-def test_no_key_is_accepted_while_the_file_of_keys_is_broken(begin: Start, tmp_path: Path) -> None:
-    key, file = "plates_a-key", tmp_path / "keys.toml"
-    table = f'[gate]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\n'
-    file.write_text(table)
-    gateway = begin(keys=file, wants_keys=True)
-    given = {"Authorization": f"Bearer {key}"}
-    assert answer_of(gateway.send(**given))[0] == 200
-    file.unlink()
-    until(lambda: b"plates_gateway_keys_broken 1.0" in gateway.metrics(), "a broken file")
-    status, _, body = answer_of(gateway.send(**given))
-    assert (status, "cannot read its file of keys" in json.loads(body)["error"]) == (503, True)
-    file.write_text(table)
-    until(lambda: b"plates_gateway_keys_broken 0.0" in gateway.metrics(), "a mended file")
-    assert answer_of(gateway.send(**given))[0] == 200
-
-
 def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(
     begin: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,24 +128,3 @@ def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(
     (entry,) = map(json.loads, gateway.audit.read_text().splitlines())
     assert (entry["client"], entry["what"], entry["status"]) == ("unknown", "other", 415)
     assert "Traceback" not in caplog.text
-
-
-def test_every_path_of_triton_but_ours_is_unknown(begin: Start) -> None:
-    gateway = begin()
-    paths = [
-        "/v2/repository/index",
-        "/v2/repository/models/yolo/unload",
-        "/v2/systemsharedmemory/region/x/register",
-        "/v2/cudasharedmemory/status",
-        "/v2/logging",
-        "/v2/trace/setting",
-        "/v2/models/yolo/infer",
-        "/v2/models/yolo",
-        "/v2/models/plate_recognition/stats",
-        "/v2/models/plate_recognition/generate",
-        "/v2/models/stats",
-    ]
-    assert {path: gateway.ask("POST", path, b"{}")[0] // 100 for path in paths} == dict.fromkeys(
-        paths, 4
-    )
-    assert not gateway.triton.requests

@@ -91,15 +91,6 @@ def test_a_call_in_work_is_answered_and_its_connection_closed(running: Running) 
     assert_ended(running)
 
 
-def test_a_slow_upload_is_sent_elsewhere(running: Running) -> None:
-    with running.socket() as connection:
-        connection.sendall(UPLOAD)
-        assert connection.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        tell_to_end(running)
-        assert connection.recv(1000).startswith(GOODBYE)
-    assert_ended(running)
-
-
 def test_a_call_in_work_over_grpc_is_answered(running: Running, stub) -> None:
     running.triton.gate.clear()
     call = stub.ModelInfer.future(infer_request())
@@ -123,15 +114,6 @@ def test_an_impatient_second_signal_changes_nothing(running: Running) -> None:
     running.triton.gate.set()
     assert answer_of(connection)[0] == 200
     assert_ended(running)
-
-
-def test_a_call_that_never_ends_is_cut_off_with_an_answer(running: Running) -> None:
-    running.triton.gate.clear()
-    connection = running.send()
-    running.triton.asked.acquire()
-    tell_to_end(running)
-    assert answer_of(connection)[0] == 503
-    assert_ended(running, within_s=18)
 
 
 def test_grpc_connections_are_bounded_and_free_again_when_closed(begin: Start) -> None:

@@ -33,7 +33,7 @@ from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
-FRONT = "kserve-grpc"
+PROTOCOL = "kserve-grpc"
 LARGEST_QUESTION = 65_536
 """Largest message other than an infer call, bytes. An infer call may have as many bytes beside
 its body."""
@@ -71,8 +71,8 @@ class ServerMetadata(Protocol):
 class DataPlane(Protocol):
     """The data plane behind every protocol. Every method may raise a PlateError."""
 
-    def visit(
-        self, front: str, what: str, address: str, headers: Sequence[tuple[str, str]]
+    def admit(
+        self, protocol: str, what: str, address: str, headers: Sequence[tuple[str, str]]
     ) -> AbstractAsyncContextManager[AdmittedRequest]:
         """Admit a client's call, and count how it ends."""
 
@@ -125,8 +125,8 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         """Return the handler of a request for information about a model."""
 
         async def ask(context: Any) -> Any:
-            async with self._visit(what, context) as visit:
-                with visit.receive():
+            async with self._admit(what, context) as admitted:
+                with admitted.receive():
                     message = await self._read(context)
                 if len(message) > LARGEST_QUESTION:
                     raise BodyTooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
@@ -135,9 +135,9 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
 
         return self._handle(ask)
 
-    def _visit(self, what: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
+    def _admit(self, what: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
         address = address_of(context.peer())
-        return self._service.visit(FRONT, what, address, _headers_of(context))
+        return self._service.admit(PROTOCOL, what, address, _headers_of(context))
 
     async def _note_unread(self, context: Any) -> bytes:
         """Count a call that gRPC itself has refused, because its message was compressed.
@@ -145,7 +145,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
         """
         with suppress(PlateError):
-            async with self._visit("other", context):
+            async with self._admit("other", context):
                 raise UnsupportedMedia("grpc-encoding: wanted none, got a compressed message")
         return b""
 
@@ -190,11 +190,11 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
 
     async def _infer(self, context: Any) -> Any:
         trace = trace_of(dict(_headers_of(context)))
-        async with self._visit("infer", context) as visit:
-            with visit.receive():
+        async with self._admit("infer", context) as admitted:
+            with admitted.receive():
                 message = await self._read(context)
-            visit.expect(len(message))  # known only now: HTTP/2 announces no size
-            return to_response(await visit.infer(to_call(parse_request(message), trace)))
+            admitted.expect(len(message))  # known only now: HTTP/2 announces no size
+            return to_response(await admitted.infer(to_call(parse_request(message), trace)))
 
     async def _server_live(self, _context: Any) -> Any:
         return pb.ServerLiveResponse(live=await self._service.is_live())

@@ -8,7 +8,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route, Router
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.errors import ServerError
@@ -26,23 +26,24 @@ from orchestrator.gateway.options import Address
 
 def make_app(service: DataPlane) -> ASGIApp:
     """Return the application for callers over HTTP."""
-    calls = kserve_routes.calls(service)
-    others = [
-        *kserve_routes.questions(service),
-        *_health(service),
-        Route("/metrics", Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)),
+    metrics = Endpoint(service, rest_routes.REST, "metrics", _metrics_of_callers)
+    routes = [
+        *kserve_routes.infer_routes(service),
+        *kserve_routes.metadata_routes(service),
+        *_health_routes(service),
+        Route("/metrics", metrics, methods=["GET"]),
     ]
     if service.options.has_plates:
-        calls += rest_routes.calls(service)
-        others += [*rest_routes.pages(service), *page_routes.routes(service.options)]
-    routes = [*calls, Mount("/", _pages(service, others))]
-    return _guarded(service, Router(routes, redirect_slashes=False))
+        routes += rest_routes.infer_routes(service)
+        routes += rest_routes.document_routes(service)
+        routes += page_routes.routes(service.options)
+    return _guarded(service, _router(service, routes))
 
 
 def make_metrics_app(service: DataPlane) -> ASGIApp:
     """Return the application for Prometheus and probes, if they have a port of their own."""
-    pages = _pages(service, [*_health(service), Route("/metrics", partial(_metrics, service))])
-    return _guarded(service, pages, service.options.metrics)
+    routes = [*_health_routes(service), Route("/metrics", partial(_metrics, service))]
+    return _guarded(service, _router(service, routes), service.options.metrics)
 
 
 def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -> ASGIApp:
@@ -55,53 +56,53 @@ def _guarded(service: DataPlane, app: ASGIApp, address: Address | None = None) -
     """
     options = service.options
     origins = Origins.at(address or options.http, options.allowed_hosts, options.cors_origins)
-    return _sending_elsewhere(service, guard(app, origins, partial(_turn_away, service)))
+    return _until_shutdown(service, guard(app, origins, partial(_reject, service)))
 
 
-def _sending_elsewhere(service: DataPlane, app: ASGIApp) -> ASGIApp:
+def _until_shutdown(service: DataPlane, app: ASGIApp) -> ASGIApp:
     """Return an application that rejects new requests once the process is to end."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if not service.connections.is_leaving:
             await app(scope, receive, send)
             return
-        response = _front_of(scope["path"]).tell(LEAVING)
+        response = _api_of(scope["path"]).render_error(LEAVING)
         response.headers.update(headers_of(LEAVING) | {"connection": "close"})
         await response(scope, receive, send)
 
     return answer
 
 
-def _pages(service: DataPlane, routes: list[BaseRoute]) -> Starlette:
-    refused = {HTTPException: partial(_refuse, service)}
-    pages = Starlette(routes=routes, exception_handlers=refused)
-    pages.router.redirect_slashes = False  # a redirect would be built from Host
-    return pages
+def _router(service: DataPlane, routes: list[Route]) -> Starlette:
+    handlers = {HTTPException: partial(_reject_route, service)}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False  # a redirect would be built from Host
+    return app
 
 
-def _health(service: DataPlane) -> list[BaseRoute]:
+def _health_routes(service: DataPlane) -> list[Route]:
     canary = service.canary
 
     async def healthz(_request: Request) -> Response:
         if canary.is_alive():
-            return _say(Alive(status="alive"))
-        return rest_routes.tell(_silent(canary.age_s))
+            return _to_json(Alive(status="alive"))
+        return rest_routes.render_error(_not_ready(canary.age_s))
 
     async def readyz(_request: Request) -> Response:
         if await service.is_ready():
-            return _say(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
-        return rest_routes.tell(_silent(canary.age_s))
+            return _to_json(Ready(status="ready", canary_age_s=round(canary.age_s, 1)))
+        return rest_routes.render_error(_not_ready(canary.age_s))
 
     return [Route("/healthz", healthz), Route("/readyz", readyz)]
 
 
-def _silent(age_s: float) -> Outcome:
-    said = f"wanted a server that reads plates, got none: the last was read {age_s:.0f} s ago"
-    return Outcome(503, "UNAVAILABLE", "not ready", said)
+def _not_ready(age_s: float) -> Outcome:
+    message = f"wanted a server that reads plates, got none: the last was read {age_s:.0f} s ago"
+    return Outcome(503, "UNAVAILABLE", "not ready", message)
 
 
-async def _metrics_of_callers(exchange: HttpRequest) -> Response:
-    return await _metrics(exchange.service, exchange.request)
+async def _metrics_of_callers(request: HttpRequest) -> Response:
+    return await _metrics(request.service, request.http)
 
 
 async def _metrics(service: DataPlane, _request: Request) -> Response:
@@ -113,37 +114,35 @@ async def _metrics(service: DataPlane, _request: Request) -> Response:
     return Response(join(service.metrics.render(), tritons), media_type=CONTENT_TYPE)
 
 
-async def _turn_away(
+async def _reject(
     service: DataPlane, scope: Scope, receive: Receive, send: Send, refusal: GatewayError
 ) -> None:
-    """Answer a request that must not reach the application, and count it like any other."""
+    """Reject a request that must not reach the application. It is counted like any other."""
 
-    async def answer(_exchange: HttpRequest) -> Response:
+    async def reject(_request: HttpRequest) -> Response:
         raise refusal
 
-    await Endpoint(service, _front_of(scope["path"]), "other", answer, scope["method"])(
-        scope, receive, send
-    )
+    await Endpoint(service, _api_of(scope["path"]), "other", reject)(scope, receive, send)
 
 
-def _front_of(path: str) -> HttpApi:
+def _api_of(path: str) -> HttpApi:
     return kserve_routes.KSERVE if path.startswith("/v2") else rest_routes.REST
 
 
-async def _refuse(service: DataPlane, request: Request, error: Exception) -> Response:
-    """Refuse an unknown path or method. The request is counted like any other."""
-    path = request.url.path
+async def _reject_route(service: DataPlane, request: Request, error: Exception) -> Response:
+    """Reject an unknown path or method. The request is counted like any other."""
+    path, headers = request.url.path, dict(getattr(error, "headers", None) or {})
 
-    async def answer(_exchange: HttpRequest) -> Response:
-        if isinstance(error, HTTPException) and error.status_code == MethodNotAllowed.status:
-            raise MethodNotAllowed(f"{path[:200]}: {request.method} is no method of it")
+    async def reject(_request: HttpRequest) -> Response:
+        if "Allow" in headers:
+            raise MethodNotAllowed(f"method: wanted {headers['Allow']}, got {request.method}")
         raise NotFound(f"no such path: {path[:200]}")
 
-    endpoint = Endpoint(service, _front_of(path), "other", answer, request.method)
-    response = await endpoint.respond(request)
-    response.headers.update(getattr(error, "headers", None) or {})
+    kind = getattr(request.scope.get("endpoint"), "kind", "other")
+    response = await Endpoint(service, _api_of(path), kind, reject).respond(request)
+    response.headers.update(headers)
     return response
 
 
-def _say(state: Model) -> Response:
+def _to_json(state: Model) -> Response:
     return Response(state.to_json(), media_type=rest_routes.JSON)

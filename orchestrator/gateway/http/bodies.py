@@ -16,7 +16,7 @@ def announced_size(headers: Mapping[str, str], most: int) -> int:
     """Return the size of the body in bytes, from the headers alone.
 
     Raises:
-        Refusal: The size is not announced or too large, or the body is compressed.
+        GatewayError: The size is not announced or too large, or the body is compressed.
     """
     encoding = headers.get("content-encoding", "identity")
     if encoding.lower() != "identity":
@@ -35,7 +35,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     """Return the body.
 
     Raises:
-        TooSlow: The body did not come in time.
+        BodyTimeout: The body did not come in time.
         Cancelled: The caller hung up.
     """
     try:

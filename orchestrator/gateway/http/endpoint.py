@@ -11,28 +11,28 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from orchestrator.gateway.data_plane import AdmittedRequest, DataPlane
-from orchestrator.gateway.errors import Evicted, MethodNotAllowed, Outcome, outcome_of
+from orchestrator.gateway.errors import Evicted, Outcome, outcome_of
 from orchestrator.gateway.http.bodies import announced_size, read_body
 from orchestrator.gateway.http.problem_details import headers_of
-from orchestrator.gateway.http.protocol import hang_up_with, stay
+from orchestrator.gateway.http.protocol import cancel_on_disconnect, keep_on_disconnect
 
 UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of an unwanted body may still come."""
-NOBODY = Response(status_code=499)
-"""Response for a caller that has closed the connection."""
+CLIENT_GONE = Response(status_code=499)
+"""Response for a client that has closed the connection."""
 
 
 @dataclass(frozen=True)
 class HttpApi:
-    """A protocol over HTTP.
+    """A protocol over HTTP, and its form of errors.
 
     Attributes:
-        name: One of `metrics.FRONTS`.
-        tell: Makes the response to a call that was refused or failed.
+        name: One of `metrics.PROTOCOLS`.
+        render_error: Makes the response to a call that was rejected or failed.
     """
 
     name: str
-    tell: Callable[[Outcome], Response]
+    render_error: Callable[[Outcome], Response]
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class HttpRequest:
     """A request whose caller was admitted.
 
     Attributes:
-        request: The HTTP request.
-        visit: The admitted call.
+        http: The HTTP request.
+        admitted: The admitted call.
         service: The service that admitted it.
     """
 
-    request: Request
-    visit: AdmittedRequest
+    http: Request
+    admitted: AdmittedRequest
     service: DataPlane
 
     async def body(self) -> bytes:
@@ -57,9 +57,9 @@ class HttpRequest:
                 was evicted.
         """
         limits = self.service.limits
-        self.visit.expect(announced_size(self.request.headers, limits.body_bytes))
-        with self.visit.receive():
-            return await read_body(self.request, limits)
+        self.admitted.expect(announced_size(self.http.headers, limits.body_bytes))
+        with self.admitted.receive():
+            return await read_body(self.http, limits)
 
 
 @dataclass(frozen=True)
@@ -68,48 +68,42 @@ class Endpoint:
 
     Attributes:
         service: Admits callers.
-        front: The protocol; it decides the form of errors.
-        what: Kind of the request, one of a small set.
-        answer: Makes the response.
-        method: The only HTTP method that is allowed.
+        api: The protocol. It decides the form of errors.
+        kind: Kind of the request, one of a small set.
+        handler: Makes the response.
     """
 
     service: DataPlane
-    front: HttpApi
-    what: str
-    answer: Callable[[HttpRequest], Awaitable[Response]]
-    method: str = "GET"
+    api: HttpApi
+    kind: str
+    handler: Callable[[HttpRequest], Awaitable[Response]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = await self.respond(Request(scope, receive))
-        stay(scope)
+        keep_on_disconnect(scope)
         await response(scope, receive, send)
 
     async def respond(self, request: Request) -> Response:
         """Return the response to a request, whatever happens."""
         task = asyncio.current_task()
         assert task is not None
-        hang_up_with(request.scope, task)
+        cancel_on_disconnect(request.scope, task)
         try:
-            return await self._visit(request)
+            return await self._admit(request)
         except asyncio.CancelledError:
-            return NOBODY
+            return CLIENT_GONE
         except Exception as error:
-            return self._refuse(outcome_of(error))
+            return self._render_error(outcome_of(error))
 
-    async def _visit(self, request: Request) -> Response:
+    async def _admit(self, request: Request) -> Response:
         headers = request.headers.items()
         address = request.client.host if request.client else ""
-        async with self.service.visit(self.front.name, self.what, address, headers) as visit:
-            if request.method != self.method:
-                raise MethodNotAllowed(f"method: wanted {self.method}, got {request.method}")
-            return await self.answer(HttpRequest(request, visit, self.service))
+        async with self.service.admit(self.api.name, self.kind, address, headers) as admitted:
+            return await self.handler(HttpRequest(request, admitted, self.service))
 
-    def _refuse(self, outcome: Outcome) -> Response:
-        response = self.front.tell(outcome)
+    def _render_error(self, outcome: Outcome) -> Response:
+        response = self.api.render_error(outcome)
         response.headers.update(headers_of(outcome))
         if outcome.status in UNREAD or outcome.reason == Evicted.reason:
             response.headers["connection"] = "close"
-        if outcome.status == MethodNotAllowed.status:
-            response.headers["allow"] = self.method
         return response

@@ -28,46 +28,47 @@ PAGES = {"metadata": "", "config": "/config"}
 """Pages of Triton about a model, and their paths."""
 
 
-def tell(outcome: Outcome) -> Response:
+def render_error(outcome: Outcome) -> Response:
     """Return an error in Triton's form."""
     content = kserve_http.error_body(outcome.message)
     return Response(content, outcome.status, media_type=JSON)
 
 
-KSERVE = HttpApi("kserve-http", tell)
+KSERVE = HttpApi("kserve-http", render_error)
 
 
-def calls(service: DataPlane) -> list[Route]:
-    """Return the routes of infer calls."""
-    infer = Endpoint(service, KSERVE, "infer", partial(_infer, Parser()), "POST")
-    return [Route(f"{path}/infer", infer) for path in MODELS]
+def infer_routes(service: DataPlane) -> list[Route]:
+    """Return the routes of inference requests."""
+    infer = Endpoint(service, KSERVE, "infer", partial(_infer, Parser()))
+    return [Route(f"{path}/infer", infer, methods=["POST"]) for path in MODELS]
 
 
-def questions(service: DataPlane) -> list[Route]:
+def metadata_routes(service: DataPlane) -> list[Route]:
     """Return the routes for information about the service and its models."""
     routes = [
-        Route("/v2", partial(_about, service)),
+        Route("/v2", partial(_server_metadata, service)),
         Route("/v2/health/live", partial(_state, service.is_live)),
         Route("/v2/health/ready", partial(_state, service.is_ready)),
     ]
     for path in MODELS:
-        for what, below in PAGES.items():
-            shown = Endpoint(service, KSERVE, what, partial(_page, below))
-            routes.append(Route(f"{path}{below}", shown))
-        routes.append(Route(f"{path}/ready", Endpoint(service, KSERVE, "ready", _model_state)))
+        for kind, below in PAGES.items():
+            page = Endpoint(service, KSERVE, kind, partial(_page, below))
+            routes.append(Route(f"{path}{below}", page, methods=["GET"]))
+        ready = Endpoint(service, KSERVE, "ready", _model_state)
+        routes.append(Route(f"{path}/ready", ready, methods=["GET"]))
     return routes
 
 
-async def _infer(parser: Parser, exchange: HttpRequest) -> Response:
-    model, version = _model_of(exchange.request)
-    exchange.service.check_served(model, version)
-    json_size = _json_size(exchange.request)
-    trace = trace_of(exchange.request.headers)
-    body = await exchange.body()
+async def _infer(parser: Parser, request: HttpRequest) -> Response:
+    model, version = _model_of(request.http)
+    request.service.check_served(model, version)
+    json_size = _json_size(request.http)
+    trace = trace_of(request.http.headers)
+    body = await request.body()
     size = len(body) if json_size is None else min(json_size, len(body))
-    asked = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
-    answer = await exchange.visit.infer(asked.call)
-    content, headers = kserve_http.render(answer, asked)
+    parsed = await parser.run(kserve_http.parse, size, model, version, body, json_size, trace)
+    response = await request.admitted.infer(parsed.call)
+    content, headers = kserve_http.render(response, parsed)
     return Response(content, headers=headers)
 
 
@@ -80,20 +81,20 @@ def _json_size(request: Request) -> int | None:
     return int(size)
 
 
-async def _page(below: str, exchange: HttpRequest) -> Response:
-    content = await exchange.service.page_of(*_model_of(exchange.request), below)
+async def _page(below: str, request: HttpRequest) -> Response:
+    content = await request.service.page_of(*_model_of(request.http), below)
     return Response(content, media_type=JSON)
 
 
-async def _model_state(exchange: HttpRequest) -> Response:
-    return _ready(await exchange.service.is_model_ready(*_model_of(exchange.request)))
+async def _model_state(request: HttpRequest) -> Response:
+    return _ready(await request.service.is_model_ready(*_model_of(request.http)))
 
 
-async def _state(question: Callable[[], Awaitable[bool]], _request: Request) -> Response:
-    return _ready(await question())
+async def _state(is_so: Callable[[], Awaitable[bool]], _request: Request) -> Response:
+    return _ready(await is_so())
 
 
-async def _about(service: DataPlane, _request: Request) -> Response:
+async def _server_metadata(service: DataPlane, _request: Request) -> Response:
     return Response(orjson.dumps(service.server_metadata()), media_type=JSON)
 
 

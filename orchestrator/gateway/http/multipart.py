@@ -29,12 +29,10 @@ class Part:
     """One field of a form.
 
     Attributes:
-        name: Name of the field.
         filename: The sender's name of the file, safe to show; empty for none.
         content: The file's bytes.
     """
 
-    name: str
     filename: str
     content: bytes = field(repr=False)
 
@@ -143,7 +141,7 @@ class _Reader:
         self._content += data[start:end]
 
     def _end(self) -> None:
-        self.parts.append(Part(FIELD, self._filename, self._content))
+        self.parts.append(Part(self._filename, self._content))
 
     def _finish(self) -> None:
         self.is_whole = True

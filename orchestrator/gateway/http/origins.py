@@ -73,7 +73,7 @@ class Origins:
         """Check that a request is for a name of this service, and not from a foreign page.
 
         Raises:
-            Refusal: The name or the page is foreign.
+            GatewayError: The name or the page is foreign.
         """
         headers = Headers(scope=scope)
         self._check_host(headers.getlist("host"), scope["http_version"])

@@ -246,11 +246,11 @@ def guarded(connections: Connections, limits: Limits) -> type[GuardedProtocol]:
     return type("Guarded", (GuardedProtocol,), {"all": connections, "limits": limits})
 
 
-def hang_up_with(scope: Any, task: asyncio.Task[Any]) -> None:
+def cancel_on_disconnect(scope: Any, task: asyncio.Task[Any]) -> None:
     """Cancel a request's task if its caller disconnects."""
     scope[GONE] = task.cancel
 
 
-def stay(scope: Any) -> None:
+def keep_on_disconnect(scope: Any) -> None:
     """Stop cancelling the task on disconnect: only the answer is left to send."""
     scope.pop(GONE, None)

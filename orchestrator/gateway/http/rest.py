@@ -1,4 +1,4 @@
-"""REST calls: pictures in a body, and their plates as JSON. It does not depend on the server."""
+"""REST requests: pictures in a body, and their plates as JSON. No web server is needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import anyio
-import numpy as np
 from pydantic import ValidationError
 
 from orchestrator.contract import (
@@ -29,7 +28,6 @@ from orchestrator.errors import (
     ModelError,
     Overloaded,
     ParameterError,
-    PictureError,
     PlateError,
     ServerError,
 )
@@ -49,13 +47,10 @@ from orchestrator.gateway.http.schemas import (
     ReadPicture,
     Recognition,
     RecognizedPicture,
-    plates_of,
-    reading_of,
 )
 from orchestrator.gateway.options import Limits
-from orchestrator.protocol.arrays import to_array, to_tensor
-from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
-from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS, check_parameters
+from orchestrator.protocol.arrays import to_array
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, PictureFile
 
 Infer = Callable[[InferenceRequest], Awaitable[InferenceResponse]]
 
@@ -63,8 +58,8 @@ FORM = "multipart/form-data"
 FILE = "application/octet-stream"
 UNSAID = ("", FILE, "application/x-www-form-urlencoded")
 """Content types that carry no information. curl sends the last one with any bytes."""
-OF_THE_SERVICE = (Overloaded, QuotaExceeded, ServerError)
-"""Errors that are not about a picture, but about the service or the quota."""
+OF_THE_CALL = (Overloaded, ParameterError, QuotaExceeded, ServerError)
+"""Errors that are not about one picture, but about the service, the quota or the query."""
 LONGEST_ID = 128
 
 A = TypeVar("A", bound=Model)
@@ -100,19 +95,17 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
 
     Raises:
         RequestError: A parameter or the form is wrong, or the only picture is.
-        Refusal: The content type is not understood, or the service has no room.
+        GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    parameters = _parameters_of(sent.query, REQUEST_PARAMETERS)
+    parameters, outputs = _parameters_of(sent.query), (*OUTPUTS, STAGE_SECONDS)
 
     async def answer(picture: Part, id: str) -> RecognizedPicture:
-        file = np.array([picture.content], np.object_)
-        inputs = (to_tensor(ENCODED, file),)
-        outputs = (*OUTPUTS, STAGE_SECONDS)
-        call = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
-        arrays = _arrays_of(await infer(call))
-        found, seconds = plates_of(from_arrays(arrays)), stages_of(arrays)
-        return _judged(RecognizedPicture, name=picture.filename, plates=found, seconds=seconds)
+        inputs = (PictureFile(ENCODED, picture.content),)
+        request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        arrays = _arrays_of(await infer(request))
+        plates, seconds = tuple(from_arrays(arrays)), stages_of(arrays)
+        return _validated(RecognizedPicture, name=picture.filename, plates=plates, seconds=seconds)
 
     return Recognition(
         pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
@@ -124,34 +117,30 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
 
     Raises:
         RequestError: A parameter or the form is wrong, or the only crop is.
-        Refusal: The content type is not understood, or the service has no room.
+        GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    parameters = _parameters_of(sent.query, READER_PARAMETERS)
+    parameters, outputs = _parameters_of(sent.query), ("coordinates", *OF_A_READING)
 
     async def answer(crop: Part, id: str) -> ReadPicture:
-        file = np.array([crop.content], np.object_)
-        inputs = (to_tensor(ENCODED_CROP, file),)
-        outputs = ("coordinates", *OF_A_READING)
-        call = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
-        plates = from_arrays(_arrays_of(await infer(call)), outputs)
+        inputs = (PictureFile(ENCODED_CROP, crop.content),)
+        request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        plates = from_arrays(_arrays_of(await infer(request)), outputs)
         if len(plates) != 1:
             raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
-        return _judged(ReadPicture, name=crop.filename, plate=reading_of(plates[0]))
+        return _validated(ReadPicture, name=crop.filename, plate=plates[0])
 
     return Readings(
         pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
     )
 
 
-def _parameters_of(query: Sequence[tuple[str, str]], known: Sequence[str]) -> dict[str, str]:
-    """Return the request parameters, checked by the rules of the model."""
+def _parameters_of(query: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return the request parameters. Their values are checked with the rest of the request."""
     for name, count in Counter(name for name, _ in query).items():
         if count > 1:
             raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
-    parameters = dict(query)
-    check_parameters(parameters, known)
-    return parameters
+    return dict(query)
 
 
 def _pictures_of(sent: RestRequest, most: int) -> list[Part]:
@@ -160,7 +149,7 @@ def _pictures_of(sent: RestRequest, most: int) -> list[Part]:
         return parse(sent.body, sent.content_type, most)
     if kind not in UNSAID and not kind.startswith("image/"):
         raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
-    return [Part("", "", sent.body)]
+    return [Part("", sent.body)]
 
 
 async def _each(
@@ -171,19 +160,19 @@ async def _each(
 ) -> tuple[A | FailedPicture, ...]:
     """Answer pictures one by one. One of several may fail alone. All share one timeout."""
     if len(pictures) == 1:
-        return (await answer(_not_empty(pictures[0]), id),)
+        return (await answer(pictures[0], id),)
     answers: list[A | FailedPicture] = []
     deadline = anyio.current_time() + within_s
     for number, picture in enumerate(pictures):
         try:
-            answers.append(await _by(deadline, answer(_not_empty(picture), f"{id}/{number}")))
+            answers.append(await _by(deadline, answer(picture, f"{id}/{number}")))
         except Cancelled:
             raise
         except PlateError as error:
-            if number == 0 and isinstance(error, OF_THE_SERVICE):
+            if number == 0 and isinstance(error, OF_THE_CALL):
                 raise
-            told = Problem.model_validate(problem(outcome_of(error)))
-            answers.append(FailedPicture(name=picture.filename, problem=told))
+            failure = Problem.model_validate(problem(outcome_of(error)))
+            answers.append(FailedPicture(name=picture.filename, problem=failure))
     return tuple(answers)
 
 
@@ -191,7 +180,7 @@ async def _by(deadline: float, answer: Awaitable[A]) -> A:
     """Return an answer that comes before a deadline on the loop's clock.
 
     Raises:
-        Late: The answer does not come before the deadline.
+        DeadlineExceeded: The answer does not come before the deadline.
     """
     with anyio.CancelScope(deadline=deadline):
         return await answer
@@ -200,17 +189,11 @@ async def _by(deadline: float, answer: Awaitable[A]) -> A:
     )
 
 
-def _not_empty(picture: Part) -> Part:
-    if not picture.content:
-        raise PictureError("picture: wanted a JPEG, PNG, WebP or BMP file, got 0 bytes")
-    return picture
+def _arrays_of(response: InferenceResponse) -> Arrays:
+    return {tensor.name: to_array(tensor) for tensor in response.outputs}
 
 
-def _arrays_of(answer: InferenceResponse) -> Arrays:
-    return {tensor.name: to_array(tensor) for tensor in answer.outputs}
-
-
-def _judged(kind: type[A], **values: Any) -> A:
+def _validated(kind: type[A], **values: Any) -> A:
     """Return an answer that was checked against the API's schema."""
     try:
         return kind.model_validate(values)

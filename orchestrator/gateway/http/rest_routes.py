@@ -24,27 +24,31 @@ from orchestrator.gateway.options import Limits
 JSON, HTML = "application/json", "text/html"
 REQUEST_ID = "x-request-id"
 
-Read = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
+Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
 
 
-def tell(outcome: Outcome) -> Response:
+def render_error(outcome: Outcome) -> Response:
     """Return an error in the form of RFC 9457."""
     return Response(orjson.dumps(problem(outcome)), outcome.status, media_type=MEDIA_TYPE)
 
 
-REST = HttpApi("rest", tell)
+REST = HttpApi("rest", render_error)
 
 
-def calls(service: DataPlane) -> list[Route]:
-    """Return the routes of calls."""
-    answers = {"recognize": rest.recognize, "read": rest.read}
+def infer_routes(service: DataPlane) -> list[Route]:
+    """Return the routes of pictures."""
+    handlers = {"recognize": rest.recognize, "read": rest.read}
     return [
-        Route(f"/v1/{what}", Endpoint(service, REST, what, partial(_answer, read), "POST"))
-        for what, read in answers.items()
+        Route(
+            f"/v1/{kind}",
+            Endpoint(service, REST, kind, partial(_answer, handle)),
+            methods=["POST"],
+        )
+        for kind, handle in handlers.items()
     ]
 
 
-def pages(service: DataPlane) -> list[Route]:
+def document_routes(service: DataPlane) -> list[Route]:
     """Return the routes of the documentation."""
     described = document(service.options.wants_keys, service.limits)
     api, html = orjson.dumps(described), page(described)
@@ -58,18 +62,14 @@ def pages(service: DataPlane) -> list[Route]:
     return [Route("/openapi.json", openapi), Route("/docs", docs)]
 
 
-async def _answer(read: Read, exchange: HttpRequest) -> Response:
-    sent = _sent(exchange.request, await exchange.body())
-    results = await read(sent, exchange.visit.infer, exchange.service.limits)
-    return Response(results.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})
-
-
-def _sent(request: Request, body: bytes) -> rest.RestRequest:
-    headers = request.headers
-    return rest.RestRequest(
-        body=body,
+async def _answer(handle: Handle, request: HttpRequest) -> Response:
+    headers = request.http.headers
+    sent = rest.RestRequest(
+        body=await request.body(),
         content_type=headers.get("content-type", ""),
-        query=request.query_params.multi_items(),
+        query=request.http.query_params.multi_items(),
         id=rest.request_id(headers.get(REQUEST_ID)),
         trace=trace_of(headers),
     )
+    answer = await handle(sent, request.admitted.infer, request.service.limits)
+    return Response(answer.to_json(), media_type=JSON, headers={REQUEST_ID: sent.id})

@@ -5,11 +5,9 @@ A picture that failed among others has a `problem` where those have what was fou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from orchestrator import plates
 from orchestrator.formats.plate_formats import MAX_LENGTH
@@ -20,9 +18,12 @@ Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels")]
 
 
 class Model(BaseModel):
-    """Base of the answers: nothing is converted, nothing is left over."""
+    """Base of the answers: no value is converted, and no unknown field is accepted.
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    An object with the fields as attributes is accepted, too, for example one of our plates.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, from_attributes=True)
 
     def to_json(self) -> bytes:
         return self.model_dump_json(exclude_defaults=True).encode()
@@ -33,6 +34,12 @@ class Candidate(Model):
 
     text: str = Field(description="Latin look-alikes", examples=["A123BC77"])
     score: Score = Field(description="Probability of the whole text, in [0, 1]", examples=[0.97])
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_pair(cls, value: Any) -> Any:
+        """Name the fields of a plate's candidate, which is a pair."""
+        return dict(zip(("text", "score"), value, strict=True)) if type(value) is tuple else value
 
 
 class Region(Model):
@@ -191,30 +198,3 @@ class Ready(Model):
     canary_age_s: float = Field(
         ge=0, description="Seconds since the canary picture was last read", examples=[3.1]
     )
-
-
-def reading_of(plate: plates.Plate) -> dict[str, Any]:
-    """Return what a plate says, as a `Reading` takes it."""
-    return {
-        "text": plate.text,
-        "text_score": plate.text_score,
-        "raw_text": plate.raw_text,
-        "character_scores": plate.character_scores,
-        "candidates": tuple({"text": text, "score": score} for text, score in plate.candidates),
-        "format": plate.format,
-        "region": asdict(plate.region) if plate.region else None,
-    }
-
-
-def plate_of(plate: plates.Plate) -> dict[str, Any]:
-    """Return a plate as a `Plate` takes it."""
-    return reading_of(plate) | {
-        "xyxy": plate.xyxy,
-        "detection_score": plate.detection_score,
-        "corners": plate.corners,
-    }
-
-
-def plates_of(found: Iterable[plates.Plate]) -> tuple[dict[str, Any], ...]:
-    """Return plates as a `RecognizedPicture` takes them."""
-    return tuple(map(plate_of, found))

@@ -38,7 +38,7 @@ from orchestrator.gateway.policy.clients import KEY_PREFIX
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "plates_gateway_"
-FRONTS = ("kserve-http", "kserve-grpc", "rest")
+PROTOCOLS = ("kserve-http", "kserve-grpc", "rest")
 MODELS = (MODEL, PLATE_READER)
 OTHER = "other"
 OUR_MODELS = (MODEL, DETECTOR, RECTIFIER, READER, PREPARE, DECODE)
@@ -51,7 +51,7 @@ NOW = {
     "inside": ("inside", "Calls that were let in."),
     "waiting": ("waiting", "Calls that wait for their turn."),
     "in_work": ("in_work", "Calls that Triton has."),
-    "held": ("held", "Refused calls that have not been told yet."),
+    "delayed": ("held", "Rejected calls whose rejection is still delayed."),
     "bytes": ("memory_bytes", "Bodies of all calls inside together."),
     "unpacked": ("picture_bytes", "Memory that the calls in work take at most."),
 }
@@ -115,30 +115,30 @@ class Metrics:
 
     def _begin(self) -> None:
         """Create the labels at the start, so that a rate includes the first call."""
-        for front in FRONTS:
-            self._seconds.labels(front)
+        for protocol in PROTOCOLS:
+            self._seconds.labels(protocol)
             for model in (*MODELS, OTHER):
                 for reason in self._reasons:
-                    self._calls.labels(front, model, reason)
+                    self._calls.labels(protocol, model, reason)
         for model in OUR_MODELS:
             for how in ENDS:
                 self._deaths.labels(model, how)
 
-    def note(self, front: str, entry: Entry) -> None:
+    def note(self, protocol: str, entry: Entry) -> None:
         """Count a call that ended.
 
         Args:
-            front: Protocol of the call, one of `FRONTS`.
+            protocol: Protocol of the call, one of `PROTOCOLS`.
             entry: The call's entry in the audit log.
         """
-        front, reason = _one_of(FRONTS, front), _one_of(self._reasons, entry.reason)
-        self._calls.labels(front, _one_of(MODELS, entry.model), reason).inc()
+        protocol, reason = _one_of(PROTOCOLS, protocol), _one_of(self._reasons, entry.reason)
+        self._calls.labels(protocol, _one_of(MODELS, entry.model), reason).inc()
         if entry.client.startswith(KEY_PREFIX):
             self._by_key.labels(self._key_of(entry.client), reason).inc()
         self._plates.inc(entry.plates)
         self._bytes.inc(entry.bytes)
         if reason == ANSWERED.reason:
-            self._seconds.labels(front).observe(entry.ms / 1000)
+            self._seconds.labels(protocol).observe(entry.ms / 1000)
 
     def note_death(self, model: str, how: str) -> None:
         """Count a worker that died, by its model and its signal, exit status or hang."""

@@ -1,4 +1,4 @@
-"""Admission of calls: quotas, queue and delayed refusals. One object for each event loop."""
+"""Admission of calls: quotas, queue and delayed rejections. One object for each event loop."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from orchestrator.gateway.policy.rate_limit import RateLimit
 from orchestrator.gateway.policy.slots import Slot, Slots, evicted
 from orchestrator.protocol.inference import USUAL_COST, Cost
 
-TOLD_AT_ONCE = 20
-"""Refusals a second that are sent without a delay."""
-HOLD_S = 1.0
-MOST_HELD, MOST_HELD_OF_ONE = 2000, 50
+SENT_AT_ONCE = 20
+"""Rejections a second that are sent without a delay."""
+DELAY_S = 1.0
+MOST_DELAYED, MOST_DELAYED_OF_ONE = 2000, 50
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Counts:
         inside: Calls that were admitted.
         waiting: Admitted calls that wait in the queue.
         in_work: Admitted calls that Triton has.
-        held: Refused calls whose refusal is still delayed.
+        delayed: Rejected calls whose rejection is still delayed.
         bytes: Bytes of the bodies of all admitted calls together.
         unpacked: Memory that the calls in work take at most, bytes.
     """
@@ -42,7 +42,7 @@ class Counts:
     inside: int
     waiting: int
     in_work: int
-    held: int
+    delayed: int
     bytes: int
     unpacked: int = 0
 
@@ -65,14 +65,14 @@ class Admission:
             raise SettingsError(f"calls: wanted 1 or more, got {limits.calls}")
         self._clock, self._sleep = clock, sleep
         self._rates = RateLimit()
-        self._places, self._turns = Slots(limits), FairQueue(limits)
-        self._held: Counter[str] = Counter()  # by the client's name
-        self._second, self._told = 0, 0
+        self._slots, self._queue = Slots(limits), FairQueue(limits)
+        self._delayed: Counter[str] = Counter()  # by the client's name
+        self._second, self._sent = 0, 0
 
     def counts(self) -> Counts:
         """Return the numbers of calls in each state now."""
-        places, turns, held = self._places, self._turns, self._held.total()
-        return Counts(len(places), turns.waiting, turns.in_work, held, places.bytes, turns.bytes)
+        slots, queue, delayed = self._slots, self._queue, self._delayed.total()
+        return Counts(len(slots), queue.waiting, queue.in_work, delayed, slots.bytes, queue.bytes)
 
     @contextmanager
     def enter(self, client: Client) -> Iterator[Slot]:
@@ -82,102 +82,100 @@ class Admission:
         priority goes first; in it, uploads go before waiting calls, and the latest call first.
 
         Raises:
-            TooMany: The client has used up its quota.
-            Full: There is no room.
+            QuotaExceeded: The client has used up its quota.
+            ServiceFull: There is no room.
         """
-        self._check_client(client)
-        place = Slot(client)
-        self._places.add(place)
+        self._slots.check_calls(client)
+        self._check_rate(client)
+        slot = Slot(client)
+        self._slots.add(slot)
         self._rates.take(client, self._clock())
         try:
-            yield place
+            yield slot
         finally:
-            self._places.remove(place)
+            self._slots.remove(slot)
 
-    def reserve(self, place: Slot, size: int) -> None:
+    def reserve(self, slot: Slot, size: int) -> None:
         """Reserve memory for the announced body of a call, in bytes, before it is read.
 
         Raises:
-            TooMany: The bodies of this client fill half of the memory.
-            Full: There is no room, or the call was evicted meanwhile.
+            QuotaExceeded: The bodies of this client fill half of the memory.
+            ServiceFull: There is no room, or the call was evicted meanwhile.
         """
-        self._check_place(place)
-        self._places.reserve(place, size)
+        self._check_slot(slot)
+        self._slots.reserve(slot, size)
 
     @contextmanager
-    def receive(self, place: Slot) -> Iterator[None]:
+    def receive(self, slot: Slot) -> Iterator[None]:
         """Let the block read the body of a call, until the call is evicted.
 
         Raises:
             Evicted: The call was evicted meanwhile.
         """
-        self._check_place(place)
+        self._check_slot(slot)
         with anyio.CancelScope() as scope:
-            place.evict, place.is_receiving = scope.cancel, True
+            slot.evict, slot.is_receiving = scope.cancel, True
             try:
                 yield
             finally:
-                place.evict, place.is_receiving = None, False
+                slot.evict, slot.is_receiving = None, False
         if scope.cancelled_caught:
             raise evicted()
-
-    def _check_client(self, client: Client) -> None:
-        self._places.check_calls(client)
-        self._check_rate(client)
 
     def _check_rate(self, client: Client) -> None:
         wait_s = self._rates.wait_s(client, self._clock())
         if wait_s:
             raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
 
-    def _check_place(self, place: Slot) -> None:
-        if place not in self._places:
+    def _check_slot(self, slot: Slot) -> None:
+        if slot not in self._slots:
             raise evicted()
 
     @asynccontextmanager
-    async def turn(self, place: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
-        """Wait for a slot at Triton, and keep it while Triton works.
+    async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
+        """Wait in the queue for Triton, and count as in work while the block runs.
 
-        Slots are given by priority. Clients of one priority take turns. A picture that costs more
-        than a usual call counts as several calls of its client.
+        Calls leave the queue by priority. Clients of one priority take turns. A picture that costs
+        more than a usual call counts as several calls of its client.
 
         Raises:
-            Full: No slot came free in time, or a call of better priority evicted this one.
+            ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        self._check_place(place)
-        self._rates.take(place.client, self._clock(), cost.calls - place.paid)
-        place.paid = 0.0
-        async with self._turns.turn(place, cost):
+        self._check_slot(slot)
+        self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
+        slot.paid = 0.0
+        async with self._queue.acquire(slot, cost):
             yield
 
     def charge(self, client: Client) -> None:
         """Count a rejected call, so that no client tries keys faster than its rate.
 
         Raises:
-            TooMany: The client has used up its rate.
+            QuotaExceeded: The client has used up its rate.
         """
         self._check_rate(client)
         self._rates.take(client, self._clock())
 
-    async def hold(self, client: str) -> None:
-        """Wait until a refusal may be sent. Repeated refusals are delayed.
+    async def delay_rejection(self, client: str) -> None:
+        """Wait until a rejection may be sent. Repeated rejections are delayed.
 
         Args:
-            client: Name of the client. One client has up to `MOST_HELD_OF_ONE` delayed refusals.
-                More are sent at once, so that one client cannot use up the shared `MOST_HELD`.
+            client: Name of the client. One client has up to `MOST_DELAYED_OF_ONE` delayed
+                rejections. More are sent at once, so that one client cannot use up the shared
+                `MOST_DELAYED`.
         """
         second = int(self._clock())
         if second != self._second:
-            self._second, self._told = second, 0
-        if self._told < TOLD_AT_ONCE:
-            self._told += 1
+            self._second, self._sent = second, 0
+        if self._sent < SENT_AT_ONCE:
+            self._sent += 1
             return
-        if self._held.total() >= MOST_HELD or self._held[client] >= MOST_HELD_OF_ONE:
+        if self._delayed.total() >= MOST_DELAYED or self._delayed[client] >= MOST_DELAYED_OF_ONE:
             return
-        self._held[client] += 1
+        self._delayed[client] += 1
         try:
-            await self._sleep(HOLD_S)
+            await self._sleep(DELAY_S)
         finally:
-            self._held[client] -= 1
-            if not self._held[client]:
-                del self._held[client]
+            self._delayed[client] -= 1
+            if not self._delayed[client]:
+                del self._delayed[client]

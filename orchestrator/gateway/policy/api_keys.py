@@ -15,7 +15,7 @@ from pathlib import Path
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.gateway.options import Limits
-from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client, client_at
+from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client
 from orchestrator.system.toml_files import build, check_range
 
 if sys.version_info >= (3, 11):
@@ -196,7 +196,7 @@ class KeyFile:
         """Return the keys of the file. The file is checked every 5 seconds at most.
 
         Raises:
-            KeysUnknown: The file cannot be read, or is not a file of keys.
+            KeysUnavailable: The file cannot be read, or is not a file of keys.
         """
         self.look()
         if self.is_broken:
@@ -228,12 +228,12 @@ def _stamp_of(file: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def who_calls(
+def authenticate(
     headers: Iterable[tuple[str, str]],
-    address: str,
+    address: Client,
     keys: Keys | None,
     *,
-    wants_keys: bool,
+    wants_key: bool,
     limits: Limits,
 ) -> Client:
     """Return the client of a call: by its key, or by its address if no key is required.
@@ -242,10 +242,10 @@ def who_calls(
 
     Args:
         headers: Headers or gRPC metadata of the call: lower-case names, and values.
-        address: IP address of the caller.
+        address: The client at the caller's IP address.
         keys: Known keys; None if there is no file of keys.
-        wants_keys: Every call needs a key.
-        limits: Quotas for addresses, and for keys whose entry names no quota.
+        wants_key: The call needs a key.
+        limits: Quotas for keys whose entry names no quota.
 
     Raises:
         Unauthenticated: The key is malformed, unknown or expired, or a required key is missing.
@@ -253,9 +253,9 @@ def who_calls(
     key = _key_of(headers)
     if key is not None:
         return (keys or Keys({})).client_of(key, limits)
-    if wants_keys:
+    if wants_key:
         raise Unauthenticated(f"this gateway wants a key: {HOW}")
-    return client_at(address, limits)
+    return address
 
 
 def _key_of(headers: Iterable[tuple[str, str]]) -> str | None:

@@ -12,7 +12,7 @@ from orchestrator.errors import RequestError
 from orchestrator.gateway.policy.costs import cost_of
 from orchestrator.protocol import bytes_tensors
 from orchestrator.protocol.arrays import BYTES, SIZES
-from orchestrator.protocol.inference import InferenceRequest, Tensor
+from orchestrator.protocol.inference import InferenceRequest, Input
 
 ANY = -1
 """A size of a shape that the model leaves open."""
@@ -35,7 +35,7 @@ def check_by_metadata(call: InferenceRequest, metadata: Any) -> InferenceRequest
     _check_known("outputs", call.outputs, {one.name: one for one in metadata.outputs})
     for tensor in call.inputs:
         _check_tensor(tensor, inputs[tensor.name])
-    return replace(call, cost=cost_of(sum(len(tensor.data) for tensor in call.inputs)))
+    return replace(call, cost=cost_of(call.size))
 
 
 def _check_known(what: str, names: list[str] | tuple[str, ...], known: Mapping[str, Any]) -> None:
@@ -46,7 +46,7 @@ def _check_known(what: str, names: list[str] | tuple[str, ...], known: Mapping[s
         )
 
 
-def _check_tensor(tensor: Tensor, wanted: Any) -> None:
+def _check_tensor(tensor: Input, wanted: Any) -> None:
     shape = tuple(wanted.shape)
     is_fitting = len(shape) == len(tensor.shape) and all(
         size in {ANY, given} for size, given in zip(shape, tensor.shape, strict=True)
@@ -60,7 +60,5 @@ def _check_tensor(tensor: Tensor, wanted: Any) -> None:
         bytes_tensors.decode(tensor)
         return
     size = SIZES[tensor.datatype] * math.prod(tensor.shape)
-    if len(tensor.data) != size:
-        raise RequestError(
-            f"{tensor.name}: wanted {size} bytes by its shape, got {len(tensor.data)}"
-        )
+    if tensor.size != size:
+        raise RequestError(f"{tensor.name}: wanted {size} bytes by its shape, got {tensor.size}")

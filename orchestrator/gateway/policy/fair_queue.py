@@ -21,19 +21,19 @@ FEWEST_TO_SWEEP = 1000
 
 @dataclass(frozen=True, order=True)
 class _Waiter:
-    """A call in the queue. Its future holds None for a slot, or the refusal."""
+    """A call in the queue. Its future holds None for a slot, or the rejection."""
 
     priority: int
     start: float
     arrival: int
     cost: Cost = field(compare=False)
-    told: asyncio.Future[ServiceFull | None] = field(compare=False)
+    decision: asyncio.Future[ServiceFull | None] = field(compare=False)
 
-    def tell(self, refusal: ServiceFull | None = None) -> bool:
+    def wake(self, refusal: ServiceFull | None = None) -> bool:
         """Wake up the call. Return False if it no longer waits."""
-        if self.told.done():
+        if self.decision.done():
             return False
-        self.told.set_result(refusal)
+        self.decision.set_result(refusal)
         return True
 
 
@@ -89,49 +89,49 @@ class FairQueue:
         return len(self._queue)
 
     @asynccontextmanager
-    async def turn(self, place: Slot, cost: Cost) -> AsyncIterator[None]:
+    async def acquire(self, slot: Slot, cost: Cost) -> AsyncIterator[None]:
         """Wait for a slot, and keep it while Triton works.
 
         Raises:
-            Full: No slot came free in time, or a call of better priority evicted this one.
+            ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        waiter = self._join(place, cost)
-        if not waiter.told.done():
-            await self._wait(waiter, place)
+        waiter = self._join(slot, cost)
+        if not waiter.decision.done():
+            await self._wait(waiter, slot)
         try:
             yield
         finally:
             self._release(cost)
 
-    def _join(self, place: Slot, cost: Cost) -> _Waiter:
+    def _join(self, slot: Slot, cost: Cost) -> _Waiter:
         self._arrivals += 1
-        priority = place.client.priority
-        start = self._orders[priority].start(place.client, cost.calls)
-        told = asyncio.get_running_loop().create_future()
-        waiter = _Waiter(priority, start, self._arrivals, cost, told)
+        priority = slot.client.priority
+        start = self._orders[priority].start(slot.client, cost.calls)
+        decision = asyncio.get_running_loop().create_future()
+        waiter = _Waiter(priority, start, self._arrivals, cost, decision)
         insort(self._queue, waiter)
         self._serve()
         return waiter
 
-    async def _wait(self, waiter: _Waiter, place: Slot) -> None:
+    async def _wait(self, waiter: _Waiter, slot: Slot) -> None:
         loop, wait_s = asyncio.get_running_loop(), self._limits.wait_s
         timer = loop.call_later(wait_s, self._refuse, waiter, _too_late(wait_s))
-        place.evict = partial(self._refuse, waiter, evicted())
+        slot.evict = partial(self._refuse, waiter, evicted())
         try:
-            refusal = await waiter.told
+            refusal = await waiter.decision
         except asyncio.CancelledError:
-            if not waiter.told.cancelled() and waiter.told.result() is None:
+            if not waiter.decision.cancelled() and waiter.decision.result() is None:
                 self._release(waiter.cost)  # the slot came together with the cancellation
             raise
         finally:
-            place.evict = None
+            slot.evict = None
             timer.cancel()
             self._leave(waiter)
         if refusal is not None:
             raise refusal
 
     def _refuse(self, waiter: _Waiter, refusal: ServiceFull) -> None:
-        waiter.tell(refusal)
+        waiter.wake(refusal)
         self._leave(waiter)
 
     def _leave(self, waiter: _Waiter) -> None:
@@ -143,7 +143,7 @@ class FairQueue:
         """Give slots to the next calls, as far as there are slots and memory."""
         while self._queue and self._fits(self._queue[0]):
             waiter = self._queue.pop(0)
-            if waiter.tell():
+            if waiter.wake():
                 self._orders[waiter.priority].move_to(waiter.start)
                 self.in_work += 1
                 self.bytes += waiter.cost.bytes

@@ -50,59 +50,59 @@ class Slots:
     def __len__(self) -> int:
         return len(self._inside)
 
-    def __contains__(self, place: Slot) -> bool:
-        return place in self._inside
+    def __contains__(self, slot: Slot) -> bool:
+        return slot in self._inside
 
-    def add(self, place: Slot) -> None:
+    def add(self, slot: Slot) -> None:
         """Admit a call.
 
         Raises:
-            Full: There is no room.
+            ServiceFull: There is no room.
         """
-        self._make_room(place, calls=1)
-        self._inside[place] = None
-        self._calls[place.client.name] += 1
+        self._make_room(slot, calls=1)
+        self._inside[slot] = None
+        self._calls[slot.client.name] += 1
 
     def check_calls(self, client: Client) -> None:
         """Check that a client may have one more call.
 
         Raises:
-            TooMany: The client already has as many calls as it may.
+            QuotaExceeded: The client already has as many calls as it may.
         """
         if self._calls[client.name] >= client.calls:
             raise QuotaExceeded(
                 f"calls at once: wanted at most {client.calls}, got one more", RETRY_AFTER_S
             )
 
-    def reserve(self, place: Slot, size: int) -> None:
+    def reserve(self, slot: Slot, size: int) -> None:
         """Reserve memory for the body of a call, in bytes.
 
         Raises:
-            TooMany: The bodies of this client fill half of the memory.
-            Full: There is no room.
+            QuotaExceeded: The bodies of this client fill half of the memory.
+            ServiceFull: There is no room.
         """
-        own = sum(one.size for one in self._inside if one.client.name == place.client.name)
+        own = sum(one.size for one in self._inside if one.client.name == slot.client.name)
         if own and own + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(
                 "bodies at once: wanted less of the memory, got half", RETRY_AFTER_S
             )
-        self._make_room(place, size=size)
-        place.size = size
+        self._make_room(slot, size=size)
+        slot.size = size
         self.bytes += size
 
-    def remove(self, place: Slot) -> None:
+    def remove(self, slot: Slot) -> None:
         """Free the slot and the memory of a call, unless it was evicted already."""
-        if place not in self._inside:
+        if slot not in self._inside:
             return
-        del self._inside[place]
-        self.bytes -= place.size
-        self._calls[place.client.name] -= 1
-        if not self._calls[place.client.name]:
-            del self._calls[place.client.name]
+        del self._inside[slot]
+        self.bytes -= slot.size
+        self._calls[slot.client.name] -= 1
+        if not self._calls[slot.client.name]:
+            del self._calls[slot.client.name]
 
-    def _make_room(self, place: Slot, calls: int = 0, size: int = 0) -> None:
+    def _make_room(self, slot: Slot, calls: int = 0, size: int = 0) -> None:
         """Evict calls of worse priority until there is room; evict none if that is not enough."""
-        limits, priority = self._limits, place.client.priority
+        limits, priority = self._limits, slot.client.priority
         memory = max(limits.body_bytes, open_to(priority, limits.memory_bytes))
         if calls:
             calls += len(self._inside) - open_to(priority, limits.calls + limits.waiting)
@@ -132,10 +132,10 @@ class Slots:
         worse.sort(key=lambda one: (one.client.priority, one.is_receiving))
         return worse[::-1]
 
-    def _evict(self, place: Slot) -> None:
-        assert place.evict is not None
-        place.evict()
-        self.remove(place)  # at once, so that the other call gets the slot
+    def _evict(self, slot: Slot) -> None:
+        assert slot.evict is not None
+        slot.evict()
+        self.remove(slot)  # at once, so that the other call gets the slot
 
 
 def evicted() -> Evicted:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
+
+from orchestrator.system.backoff import exponential_s
 
 FIRST_S, LONGEST_S = 0.02, 0.2
+"""Pauses of one call between its retries: the first one, and the limit of the growing ones."""
 
 
 class SharedBackoff:
@@ -22,30 +25,27 @@ class SharedBackoff:
         self, clock: Callable[[], float], sleep: Callable[[float], Awaitable[object]]
     ) -> None:
         self._clock, self._sleep = clock, sleep
-        self._last_turn = 0.0  # latest time that a call was given
+        self._last_retry = 0.0  # latest time at which a call may be retried
         self._releases = 0
 
     def release(self) -> None:
         """Let all waiting calls retry within `LONGEST_S`."""
         self._releases += 1
-        self._last_turn = self._clock()
+        self._last_retry = self._clock()
 
-    async def wait(self, pause_s: float, until: float) -> None:
+    def pause_s(self, retry: int) -> float:
+        """Return the pause between a retry of a call and the previous one."""
+        return exponential_s(retry, FIRST_S, LONGEST_S)
+
+    async def wait(self, retry: int, until: float) -> None:
         """Wait until a call may be retried.
 
         Args:
-            pause_s: Pause between this retry and the previous one.
+            retry: Number of earlier retries of the call.
             until: Deadline on the clock. The wait ends then at the latest.
         """
+        pause_s = self.pause_s(retry)
         releases = self._releases
-        turn = self._last_turn = max(self._last_turn, self._clock()) + pause_s
-        while releases == self._releases and (rest_s := min(turn, until) - self._clock()) > 0:
+        retry_at = self._last_retry = max(self._last_retry, self._clock()) + pause_s
+        while releases == self._releases and (rest_s := min(retry_at, until) - self._clock()) > 0:
             await self._sleep(min(rest_s, pause_s))
-
-
-def growing_s() -> Iterator[float]:
-    """Yield pauses for ever. Each is twice the previous one, up to `LONGEST_S`."""
-    pause_s = FIRST_S
-    while True:
-        yield pause_s
-        pause_s = min(2 * pause_s, LONGEST_S)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from orchestrator.contract import ENCODED, MODEL, PROBE
 from orchestrator.errors import ModelError, Overloaded, PlateError
 from orchestrator.protocol import bytes_tensors
-from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, PictureFile
 
 EVERY_S = 10.0
 SOON_S = 0.5
@@ -57,10 +57,10 @@ class Canary:
     async def watch(self) -> None:
         """Run health checks for ever."""
         while True:
-            await self.ask()
+            await self.check()
             await asyncio.sleep(EVERY_S if self.is_ready() else SOON_S)
 
-    async def ask(self) -> None:
+    async def check(self) -> None:
         """Run one health check. A full service counts as alive: a restart would make it worse."""
         try:
             texts = await self._read_texts()
@@ -85,11 +85,10 @@ def plate_reading(
     infer: Callable[[InferenceRequest], Awaitable[InferenceResponse]], file: bytes
 ) -> Callable[[], Awaitable[list[str]]]:
     """Return a function that sends a picture file through all models and returns its texts."""
-    tensor = Tensor(ENCODED, "BYTES", (1,), bytes_tensors.encode([file]))
-    call = InferenceRequest(MODEL, (tensor,), ("texts",), id=PROBE)
+    request = InferenceRequest(MODEL, (PictureFile(ENCODED, file),), ("texts",), id=PROBE)
 
     async def read() -> list[str]:
-        return _texts_of(await infer(call))
+        return _texts_of(await infer(request))
 
     return read
 

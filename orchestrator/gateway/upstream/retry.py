@@ -19,7 +19,7 @@ from orchestrator import contract
 from orchestrator.contract import mark_of
 from orchestrator.errors import ServerError
 from orchestrator.gateway.errors import DeadlineExceeded, HarmfulRequest
-from orchestrator.gateway.upstream.backoff import SharedBackoff, growing_s
+from orchestrator.gateway.upstream.backoff import SharedBackoff
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 
 STRIKES = 2
@@ -65,7 +65,7 @@ class RetryPolicy:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._send, self._away_s = send, away_s
-        self._clock, self._pauses = clock, SharedBackoff(clock, sleep)
+        self._clock, self._backoff = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
         self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker died, by a call's mark
         self._strikes: OrderedDict[Fingerprint, int] = OrderedDict()
@@ -83,14 +83,14 @@ class RetryPolicy:
             how: Cause of the worker's death: a signal, an exit status, or a hang.
         """
         for call in filter(None, map(mark_of, calls)):
-            _keep(self._blamed, call, how)
+            _store(self._blamed, call, how)
             if call in self._given_up:
                 self._strike(self._given_up.pop(call), how)
 
     def end(self) -> None:
         """Stop all retries from now on."""
         self._is_ending = True
-        self._pauses.release()
+        self._backoff.release()
 
     async def infer(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
         """Return Triton's answer to a call, with as many retries as needed.
@@ -100,40 +100,40 @@ class RetryPolicy:
             within_s: Timeout for all tries together.
 
         Raises:
-            Harmful: The call killed as many workers as `STRIKES`.
+            HarmfulRequest: The call killed as many workers as `STRIKES`.
             PlateError: Triton refused the call, or stayed unavailable.
         """
         self._check(call)
-        begun, pauses = self._clock(), growing_s()
-        is_again = is_suspect = False
-        tried_until = begun + min(within_s, self._away_s)
+        begun, retries, is_suspect = self._clock(), 0, False
+        deadline, retry_until = begun + within_s, begun + min(within_s, self._away_s)
         async with AsyncExitStack() as alone:
             while True:
                 sent = call if call.is_probe else replace(call, id=self._mark(call.id))
                 try:
-                    answer = await self._try(sent, begun + within_s - self._clock())
+                    response = await self._try(sent, deadline - self._clock())
                 except ServerError:
-                    is_blamed, pause_s = self._judge(sent), next(pauses)
-                    if self._is_ending or self._clock() + pause_s > tried_until:
+                    is_blamed = self._take_blame(sent)
+                    retry_at = self._clock() + self._backoff.pause_s(retries)
+                    if self._is_ending or retry_at > retry_until:
                         raise
                 else:
-                    if is_again:
-                        self._pauses.release()
+                    if retries:
+                        self._backoff.release()
                     if is_suspect:
-                        self._strikes.pop(print_of(call), None)
-                    return replace(answer, id=call.id)
-                await self._pauses.wait(pause_s, tried_until)
+                        self._strikes.pop(fingerprint_of(call), None)
+                    return replace(response, id=call.id)
+                await self._backoff.wait(retries, retry_until)
                 if is_blamed and not is_suspect:
                     is_suspect = True
-                    await self._enter_alone(alone, begun + within_s - self._clock())
-                is_again = True
+                    await self._enter_alone(alone, deadline - self._clock())
+                retries += 1
                 self.count += 1
 
     async def _enter_alone(self, alone: AsyncExitStack, within_s: float) -> None:
         """Wait until no other suspected call is being retried.
 
         Raises:
-            Late: Another suspected call takes longer than this call's timeout.
+            DeadlineExceeded: Another suspected call takes longer than this call's timeout.
         """
         try:
             with anyio.fail_after(within_s):
@@ -148,13 +148,13 @@ class RetryPolicy:
             return await self._send(sent, within_s)
         except (DeadlineExceeded, asyncio.CancelledError):
             if mark := mark_of(sent.id):
-                _keep(self._given_up, mark, print_of(sent))
+                _store(self._given_up, mark, fingerprint_of(sent))
             raise
 
-    def _judge(self, sent: InferenceRequest) -> bool:
+    def _take_blame(self, sent: InferenceRequest) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
         how = self._blamed.pop(mark_of(sent.id), "")
-        if how and self._strike(print_of(sent), how):
+        if how and self._strike(fingerprint_of(sent), how):
             raise _harmful(how)
         return bool(how)
 
@@ -164,29 +164,25 @@ class RetryPolicy:
     def _strike(self, culprit: Fingerprint, how: str) -> bool:
         """Count a worker that died with a call. Tell whether there were too many."""
         strikes = self._strikes.get(culprit, 0) + 1
-        _keep(self._strikes, culprit, strikes)
+        _store(self._strikes, culprit, strikes)
         if strikes >= STRIKES:
-            _keep(self._harmful, culprit, how)
+            _store(self._harmful, culprit, how)
         return strikes >= STRIKES
 
     def _check(self, call: InferenceRequest) -> None:
-        size = _size_of(call)
-        has_such_size = any(one.size == size for one in self._harmful)  # a digest is rarely needed
-        if has_such_size and (how := self._harmful.get(print_of(call))):
+        size = call.size
+        has_such_size = any(one.size == size for one in self._harmful)  # a hash is rarely needed
+        if has_such_size and (how := self._harmful.get(fingerprint_of(call))):
             raise _harmful(how)
 
 
-def print_of(call: InferenceRequest) -> Fingerprint:
+def fingerprint_of(call: InferenceRequest) -> Fingerprint:
     """Return a call's fingerprint. It differs for other models, pictures and parameters."""
     digest = blake2b(repr((call.model, sorted(call.parameters.items()))).encode(), digest_size=16)
     for tensor in call.inputs:
         digest.update(repr((tensor.name, tensor.datatype, tensor.shape)).encode())
         digest.update(tensor.data)
-    return Fingerprint(_size_of(call), digest.digest())
-
-
-def _size_of(call: InferenceRequest) -> int:
-    return sum(len(tensor.data) for tensor in call.inputs)
+    return Fingerprint(call.size, digest.digest())
 
 
 def _harmful(how: str) -> HarmfulRequest:
@@ -196,7 +192,7 @@ def _harmful(how: str) -> HarmfulRequest:
     )
 
 
-def _keep(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
+def _store(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     """Store an entry. Drop the oldest entry if there are too many."""
     kept[key] = value
     kept.move_to_end(key)

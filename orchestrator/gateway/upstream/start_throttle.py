@@ -54,17 +54,17 @@ class StartThrottle:
             self.end(model)
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def acquire(self) -> AsyncIterator[None]:
         """Wait for a slot while any worker starts."""
-        turns = self._turns()
-        has_turn = turns and await _wait(turns)
+        slots = self._slots()
+        has_slot = slots and await _wait(slots)
         try:
             yield
         finally:
-            if turns and has_turn:
-                turns.release()
+            if slots and has_slot:
+                slots.release()
 
-    def _turns(self) -> asyncio.Semaphore | None:
+    def _slots(self) -> asyncio.Semaphore | None:
         for model, until in [*self._starting.items()]:
             if self._clock() > until:
                 self.end(model)
@@ -73,9 +73,9 @@ class StartThrottle:
         return self._few if self._starting else None
 
 
-async def _wait(turns: asyncio.Semaphore) -> bool:
+async def _wait(slots: asyncio.Semaphore) -> bool:
     try:
-        await asyncio.wait_for(turns.acquire(), WAIT_S)
+        await asyncio.wait_for(slots.acquire(), WAIT_S)
     except asyncio.TimeoutError:
         return False
     return True

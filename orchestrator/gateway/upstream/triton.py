@@ -18,7 +18,6 @@ from tritonclient.grpc import service_pb2_grpc
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.errors import FAILED, DeadlineExceeded, NotFound, ServiceFull
 from orchestrator.gateway.options import GatewayOptions
-from orchestrator.gateway.policy.validation import OF_TRITON, TIMEOUT
 from orchestrator.gateway.upstream.retry import RetryPolicy
 from orchestrator.gateway.upstream.start_throttle import StartThrottle
 from orchestrator.gateway.upstream.timed_cache import TimedCache
@@ -41,10 +40,10 @@ DEAD = ("is not healthy", "server not ready", "no available versions", "shared m
 AWAY = "the service is away for a moment; try again"
 logger = logging.getLogger(__name__)
 
-QUESTION_S = 5.0
-KEPT_S, SOON_S = 10.0, 0.5
+METADATA_TIMEOUT_S = 5.0
+METADATA_TTL_S, READY_TTL_S = 10.0, 0.5
 """Lifetimes in the cache, seconds: of information about a model, and of its readiness."""
-MOST_KEPT = 200
+MOST_CACHED = 200
 
 
 class Triton:
@@ -54,26 +53,26 @@ class Triton:
         self._options = options
         self._headers = tuple(options.triton_headers.items())
         self._connect(TritonMoved(options.triton_http, options.triton_grpc, options.triton_metrics))
-        self.easing = StartThrottle(options.limits.calls)
-        self.repeats = RetryPolicy(self._send, options.limits.away_s)
+        self.throttle = StartThrottle(options.limits.calls)
+        self.retries = RetryPolicy(self._send, options.limits.away_s)
 
     def _connect(self, addresses: TritonMoved) -> None:
         self._addresses = addresses
         self._channel = grpc.aio.insecure_channel(addresses.triton_grpc, options=CHANNEL)
         self._stub: Any = service_pb2_grpc.GRPCInferenceServiceStub(self._channel)
-        self._answers = TimedCache(MOST_KEPT)
+        self._answers = TimedCache(MOST_CACHED)
 
     async def move(self, addresses: TritonMoved) -> None:
         """Send the next calls to another Triton. Return when the old one answered its calls."""
         before = self._channel
         self._connect(addresses)
-        self.easing.end_all()
+        self.throttle.end_all()
         await before.close(self._options.limits.call_s)
 
-    def lose(self, death: WorkerDied) -> None:
+    def note_death(self, death: WorkerDied) -> None:
         """Note that a worker died, and that its model gets a new one."""
-        self.repeats.blame(death.calls, death.how)
-        self.easing.begin(death.model, is_last=death.is_last)
+        self.retries.blame(death.calls, death.how)
+        self.throttle.begin(death.model, is_last=death.is_last)
 
     async def infer(self, call: InferenceRequest) -> InferenceResponse:
         """Forward a checked call, with retries if a worker dies.
@@ -81,35 +80,34 @@ class Triton:
         Raises:
             PlateError: The call was not answered.
         """
-        asked_s = float(call.parameters.get(TIMEOUT, 1e12)) / 1e6
-        return await self.repeats.infer(call, min(self._options.limits.call_s, asked_s))
+        return await self.retries.infer(call, min(self._options.limits.call_s, call.timeout_s))
 
     async def _send(self, call: InferenceRequest, timeout_s: float) -> InferenceResponse:
         metadata = (*call.trace.items(), *self._headers)
         ends = time.monotonic() + timeout_s
         try:
-            async with self.easing.turn():
+            async with self.throttle.acquire():
                 response = await self._stub.ModelInfer(
                     to_request(call), timeout=ends - time.monotonic(), metadata=metadata
                 )
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, timeout_s) from error
-        return to_answer(response)
+        return to_response(response)
 
-    async def greet(self) -> tuple[str, ...]:
+    async def ping(self) -> tuple[str, ...]:
         """Ask Triton whether it is live, and return an empty tuple.
 
         Raises:
             ServerError: Triton is not available.
         """
-        await self._question("ServerLive", pb.ServerLiveRequest())
+        await self._request("ServerLive", pb.ServerLiveRequest())
         return ()
 
     async def is_model_ready(self, model: str, version: str) -> bool:
         """Tell whether a model is ready. The answer may be half a second old."""
         request = pb.ModelReadyRequest(name=model, version=version)
         try:
-            response = await self._ask("ModelReady", request, SOON_S)
+            response = await self._cached("ModelReady", request, READY_TTL_S)
         except PlateError:
             return False
         return bool(response.ready)
@@ -117,19 +115,19 @@ class Triton:
     async def metadata_of(self, model: str, version: str) -> Any:
         """Return a model's inputs and outputs, as Triton sends them over gRPC."""
         request = pb.ModelMetadataRequest(name=model, version=version)
-        return await self._ask("ModelMetadata", request, KEPT_S)
+        return await self._cached("ModelMetadata", request, METADATA_TTL_S)
 
     async def config_of(self, model: str, version: str) -> Any:
         """Return a model's configuration, as Triton sends it over gRPC."""
         request = pb.ModelConfigRequest(name=model, version=version)
-        return await self._ask("ModelConfig", request, KEPT_S)
+        return await self._cached("ModelConfig", request, METADATA_TTL_S)
 
     async def page(self, path: str) -> bytes:
         """Return Triton's JSON at a checked path, over HTTP."""
         url = f"http://{self._addresses.triton_http}{path}"
         request = Request(url, headers=dict(self._headers))
         content: bytes = await self._answers.get(
-            path, lambda: asyncio.to_thread(_fetch, request), KEPT_S
+            path, lambda: asyncio.to_thread(_fetch, request), METADATA_TTL_S
         )
         return content
 
@@ -144,17 +142,17 @@ class Triton:
     async def close(self) -> None:
         await self._channel.close()
 
-    async def _ask(self, method: str, request: Any, ttl_s: float) -> Any:
-        """Ask Triton about a model, unless a recent answer is in the cache."""
+    async def _cached(self, method: str, request: Any, ttl_s: float) -> Any:
+        """Return a recent answer from the cache, or ask Triton about a model."""
         key = (method, request.name, request.version)
-        return await self._answers.get(key, lambda: self._question(method, request), ttl_s)
+        return await self._answers.get(key, lambda: self._request(method, request), ttl_s)
 
-    async def _question(self, method: str, request: Any) -> Any:
+    async def _request(self, method: str, request: Any) -> Any:
         try:
-            ask = getattr(self._stub, method)
-            return await ask(request, timeout=QUESTION_S, metadata=self._headers)
+            send = getattr(self._stub, method)
+            return await send(request, timeout=METADATA_TIMEOUT_S, metadata=self._headers)
         except grpc.aio.AioRpcError as error:
-            raise fault_of(error, QUESTION_S) from error
+            raise fault_of(error, METADATA_TIMEOUT_S) from error
 
 
 def to_request(call: InferenceRequest) -> Any:
@@ -179,12 +177,11 @@ def to_request(call: InferenceRequest) -> Any:
 def _set_parameters(target: Any, parameters: Mapping[str, Plain]) -> None:
     kinds = {bool: "bool_param", int: "int64_param", float: "double_param", str: "string_param"}
     for name, value in parameters.items():
-        if name not in OF_TRITON:  # the call has a deadline of its own; streams are not served
-            setattr(target[name], kinds[type(value)], value)
+        setattr(target[name], kinds[type(value)], value)
 
 
-def to_answer(response: Any) -> InferenceResponse:
-    """Convert Triton's gRPC response to an answer.
+def to_response(response: Any) -> InferenceResponse:
+    """Return Triton's gRPC response as ours.
 
     Raises:
         ModelError: An output came without its bytes.
@@ -203,27 +200,27 @@ def to_answer(response: Any) -> InferenceResponse:
 
 def fault_of(error: grpc.aio.AioRpcError, timeout_s: float) -> PlateError:
     """Return Triton's gRPC error as one of our errors, without Triton's internal messages."""
-    words = error.details() or ""
-    if any(said in words for said in DEAD):
+    message = error.details() or ""
+    if any(known in message for known in DEAD):
         return ServerError(AWAY)
     match error.code():
         case grpc.StatusCode.INVALID_ARGUMENT:
-            return RequestError(words)
+            return RequestError(message)
         case grpc.StatusCode.NOT_FOUND:
-            return NotFound(words)
+            return NotFound(message)
         case grpc.StatusCode.DEADLINE_EXCEEDED:
             return DeadlineExceeded(f"wanted an answer within {round(timeout_s, 2):g} s, got none")
         case grpc.StatusCode.CANCELLED:
             return Cancelled("the caller has cancelled the call")
         case grpc.StatusCode.UNAVAILABLE | grpc.StatusCode.RESOURCE_EXHAUSTED:
-            return ServiceFull(words, retry_after_s=1.0) if FULL in words else ServerError(AWAY)
-    logger.error("Triton failed: %s %s", error.code(), words)
+            return ServiceFull(message, retry_after_s=1.0) if FULL in message else ServerError(AWAY)
+    logger.error("Triton failed: %s %s", error.code(), message)
     return ModelError(FAILED)  # Triton's own message may describe this machine
 
 
 def _fetch(request: Request | str) -> bytes:
     try:
-        with open_url(request, timeout_s=QUESTION_S) as answer:
+        with open_url(request, timeout_s=METADATA_TIMEOUT_S) as answer:
             return bytes(answer.read())
     except HTTPError as error:
         raise NotFound(f"no such model or version ({error.code})") from error

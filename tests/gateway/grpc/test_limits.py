@@ -74,13 +74,13 @@ class TestLimits:
         async def conversation(channel: grpc.aio.Channel) -> Any:
             service.free = asyncio.Event()
             call = GRPCInferenceServiceStub(channel).ModelInfer
-            held = [asyncio.ensure_future(call(request())) for _ in range(2)]
+            delayed = [asyncio.ensure_future(call(request())) for _ in range(2)]
             await service.seen.get()
             await service.seen.get()
             with pytest.raises(grpc.RpcError) as raised:
                 await call(request())
             service.free.set()
-            answers = await asyncio.gather(*held)
+            answers = await asyncio.gather(*delayed)
             return raised.value.code().name, len(answers)
 
         service = FakeService()

@@ -55,7 +55,7 @@ class TestTritonclient:
     def test_a_visit_knows_who_comes_with_how_much(self) -> None:
         service = FakeService()
         ask(service, lambda client: client.infer(MODEL, [picture()], headers={"x-key": "1"}))
-        ((what, address, headers),) = service.visits
+        ((what, address, headers),) = service.admissions
         assert (what, address, dict(headers)["x-key"]) == ("infer", "127.0.0.1", "1")
         assert 18 < service.size < 100
 
@@ -139,7 +139,7 @@ class TestRefusals:
 
         service = FakeService()
         assert refusal(service, conversation).code().name == "INVALID_ARGUMENT"
-        assert (len(service.visits), service.calls) == (1, [])
+        assert (len(service.admissions), service.calls) == (1, [])
 
     @pytest.mark.parametrize(
         ("message", "code"), [(b"\xff\xff", "INVALID_ARGUMENT"), (bytes(MIB), "RESOURCE_EXHAUSTED")]

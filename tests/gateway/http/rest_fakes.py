@@ -14,6 +14,8 @@ from orchestrator.contract import (
     STAGE_SECONDS,
     to_arrays,
 )
+from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.validation import check
 from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.protocol.arrays import to_tensor
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
@@ -73,14 +75,17 @@ def answer_with(call: InferenceRequest, plates: Sequence[Plate]) -> InferenceRes
 
 @dataclass
 class FakeInfer:
-    """Answers each call with the next entry, the last one for good; raises one that is an error."""
+    """Checks each request and answers it with the next entry, or raises the entry.
+
+    The last entry is used again.
+    """
 
     entries: Sequence[Sequence[Plate] | Exception] = ((PLATE,),)
     calls: list[InferenceRequest] = field(default_factory=list)
 
     async def __call__(self, call: InferenceRequest) -> InferenceResponse:
         entry = self.entries[min(len(self.calls), len(self.entries) - 1)]
-        self.calls.append(call)
+        self.calls.append(check(call, Limits()))
         if isinstance(entry, Exception):
             raise entry
         return answer_with(call, entry)

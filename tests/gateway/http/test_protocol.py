@@ -1,17 +1,13 @@
 """One HTTP connection of a real gateway: what its peer may send, and how long it may take."""
 
-import re
 import socket
 import time
-import urllib.error
-import urllib.request
 from contextlib import suppress
 
 import psutil
-import pytest
 
 from orchestrator.gateway.options import Limits
-from tests.gateway.conftest import INFER, Running, Start
+from tests.gateway.conftest import Running, Start
 from tests.waiting import until
 
 MIB = 1024 * 1024
@@ -44,21 +40,6 @@ def is_closed(caller: socket.socket) -> bool:
         return True
 
 
-def test_requests_behind_one_another_are_answered_in_order(begin: Start) -> None:
-    with begin().socket() as caller:
-        caller.sendall(HEALTH + NO_PICTURE + LAST)
-        answers = read_all(caller)
-    assert re.findall(rb"HTTP/1\.1 (\d+)", answers) == [b"200", b"400", b"200"]
-
-
-def test_requests_in_small_pieces_are_answered(begin: Start) -> None:
-    with begin().socket() as caller:
-        for byte in NO_PICTURE + LAST:
-            caller.sendall(bytes([byte]))
-        answers = read_all(caller)
-    assert answers.count(b"HTTP/1.1 ") == 2
-
-
 def test_requests_without_end_take_no_memory(begin: Start) -> None:
     running = begin()
     running.ask("GET", "/healthz")
@@ -85,39 +66,6 @@ def test_a_second_request_hides_no_hang_up(begin: Start) -> None:
     connection.sock.sendall(HEALTH)
     connection.close()
     assert running.triton.cancelled.wait(20)
-
-
-def test_headers_that_come_at_once_are_bounded_too(begin: Start) -> None:
-    with begin(Limits(calls=4, header_kb=8)).socket() as caller:
-        header = b"X-a: " + b"a" * 900 + b"\r\n"
-        caller.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + header * 10 + b"\r\n")
-        assert caller.recv(100).startswith(b"HTTP/1.1 431 ")
-
-
-def test_the_limit_of_headers_holds_for_the_second_request(begin: Start) -> None:
-    with begin(Limits(calls=4, header_kb=8)).socket() as caller:
-        caller.sendall(HEALTH + b"GET / HTTP/1.1\r\nX-a: " + b"a" * 9000)
-        assert b"HTTP/1.1 431 " in read_all(caller)
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        pytest.param({"Content-Length": str(40 * MIB)}, 413, id="too large"),
-        pytest.param({"Transfer-Encoding": "chunked"}, 411, id="in chunks"),
-        pytest.param({"Content-Encoding": "gzip"}, 415, id="compressed"),
-    ],
-)
-def test_a_refusal_reaches_who_still_sends(
-    begin: Start, headers: dict[str, str], status: int
-) -> None:
-    url = f"http://127.0.0.1:{begin().port}{INFER}"
-    body = bytes(40 * MIB) if status != 411 else iter([bytes(MIB)] * 40)
-    request = urllib.request.Request(url, body, headers)
-    with pytest.raises(urllib.error.HTTPError) as raised:
-        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30)
-    with raised.value as answer:
-        assert answer.code == status
 
 
 def test_who_does_not_read_an_answer_is_cut_off(begin: Start) -> None:

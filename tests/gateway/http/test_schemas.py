@@ -14,8 +14,6 @@ from orchestrator.gateway.http.schemas import (
     Recognition,
     RecognizedPicture,
     Seconds,
-    plates_of,
-    reading_of,
 )
 from tests.gateway.http.rest_fakes import PLATE, PLATE_AS_JSON, SECONDS_AS_JSON
 
@@ -42,7 +40,7 @@ def test_a_reading_says_nothing_of_where_the_plate_is() -> None:
 
 
 def test_a_plate_as_json_is_what_it_was() -> None:
-    picture = RecognizedPicture(name="car.jpg", plates=plates_of([PLATE]), seconds=SECONDS_AS_JSON)
+    picture = RecognizedPicture(name="car.jpg", plates=(PLATE,), seconds=SECONDS_AS_JSON)
     assert json.loads(picture.to_json()) == {
         "name": "car.jpg",
         "plates": [PLATE_AS_JSON],
@@ -77,7 +75,7 @@ def test_a_failed_picture_stands_among_the_others() -> None:
     ],
 )
 def test_a_reading_takes_nothing_else(changes: dict) -> None:
-    values = reading_of(PLATE)
+    values = Reading.model_validate(PLATE).model_dump()
     Reading(**values)
     with pytest.raises(ValidationError):
         Reading(**values | changes)
@@ -92,6 +90,7 @@ def test_a_reading_takes_nothing_else(changes: dict) -> None:
     ],
 )
 def test_a_plate_lies_somewhere(changes: dict) -> None:
-    (values,) = plates_of([PLATE])
+    values = Plate.model_validate(PLATE).model_dump()
+    Plate(**values)
     with pytest.raises(ValidationError):
         Plate(**values | changes)

@@ -11,11 +11,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.gateway.errors import QuotaExceeded, outcome_of
 from orchestrator.gateway.ops.audit import Entry
-from orchestrator.gateway.ops.metrics import CONTENT_TYPE, FRONTS, Metrics, join
+from orchestrator.gateway.ops.metrics import CONTENT_TYPE, PROTOCOLS, Metrics, join
 from orchestrator.gateway.policy.admission import Counts
 from tests.samples import PROJECT
 
-COUNTS = Counts(inside=5, waiting=3, in_work=2, held=7, bytes=1024)
+COUNTS = Counts(inside=5, waiting=3, in_work=2, delayed=7, bytes=1024)
 
 
 def make(counts: Counts = COUNTS) -> Metrics:
@@ -32,9 +32,9 @@ def samples_of(page: bytes) -> dict[str, float]:
     }
 
 
-def note_all(metrics: Metrics, front: str, entries: Iterable[Entry]) -> None:
+def note_all(metrics: Metrics, protocol: str, entries: Iterable[Entry]) -> None:
     for entry in entries:
-        metrics.note(front, entry)
+        metrics.note(protocol, entry)
 
 
 def test_without_a_call_nothing_is_counted() -> None:
@@ -129,7 +129,7 @@ def test_two_gateways_in_one_process_share_nothing() -> None:
 
 def test_the_page_says_what_it_is() -> None:
     assert CONTENT_TYPE == "text/plain; version=0.0.4; charset=utf-8"
-    assert FRONTS == ("kserve-http", "kserve-grpc", "rest")
+    assert PROTOCOLS == ("kserve-http", "kserve-grpc", "rest")
 
 
 TRITONS = b"""# HELP nv_inference_count Number of inferences

@@ -32,7 +32,7 @@ def test_calls_at_once_have_to_be_known() -> None:
 def test_a_call_counts_until_its_end() -> None:
     admitting = admission()
     with enter(admitting, client(), 7):
-        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, held=0, bytes=7)
+        assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=7)
     assert admitting.counts() == NOTHING
 
 

@@ -31,7 +31,7 @@ def test_turns_come_by_priority_and_arrival() -> None:
             ]
         ]  # fmt: skip
         assert story.began == ["first"]
-        assert story.admission.counts() == Counts(5, waiting=4, in_work=1, held=0, bytes=0)
+        assert story.admission.counts() == Counts(5, waiting=4, in_work=1, delayed=0, bytes=0)
         await story.finish(*tasks)
         assert story.began == ["first", "gate", "a", "b", "archive"]
         assert story.admission.counts() == NOTHING
@@ -57,7 +57,7 @@ def test_nobody_waits_for_ever() -> None:
         with pytest.raises(ServiceFull, match=r"turn did not come within 0\.001 s") as refused:
             await late
         assert refused.value.retry_after_s == 1.0
-        assert story.admission.counts() == Counts(1, waiting=0, in_work=1, held=0, bytes=0)
+        assert story.admission.counts() == Counts(1, waiting=0, in_work=1, delayed=0, bytes=0)
         assert await story.finish(first) == [None]
 
     play(told())
@@ -73,7 +73,7 @@ def test_a_gate_takes_the_place_of_the_latest_of_the_worst() -> None:
         gate = await story.start("gate", GATE)
         with pytest.raises(Evicted, match="a call of better priority took the place"):
             await waiting[1]
-        assert story.admission.counts() == Counts(4, waiting=3, in_work=1, held=0, bytes=0)
+        assert story.admission.counts() == Counts(4, waiting=3, in_work=1, delayed=0, bytes=0)
         await story.finish(work, gate, waiting[0], waiting[2])
         assert story.ended == ["work", "gate", "z", "x"]
 
@@ -137,7 +137,7 @@ def test_a_gate_takes_as_many_places_as_its_body_needs() -> None:
         gate = await story.start("gate", GATE, MIB - 10)
         refused = await asyncio.gather(*large, return_exceptions=True)
         assert [type(one) for one in refused] == [Evicted, Evicted]
-        assert story.admission.counts() == Counts(3, waiting=2, in_work=1, held=0, bytes=MIB)
+        assert story.admission.counts() == Counts(3, waiting=2, in_work=1, delayed=0, bytes=MIB)
         assert await story.finish(work, small, gate) == [None, None, None]
 
     play(told())
@@ -156,16 +156,16 @@ def test_nobody_loses_a_place_in_vain() -> None:
 
 
 def test_a_lost_place_has_no_further_turn() -> None:
-    async def turns(admitting: Admission, place: Slot) -> None:
-        async with admitting.turn(place):
+    async def turns(admitting: Admission, slot: Slot) -> None:
+        async with admitting.queue(slot):
             pytest.fail("a call without a place has a turn")
 
     async def told() -> None:
         admitting = admission()
-        with enter(admitting, client(), 0) as place:
+        with enter(admitting, client(), 0) as slot:
             pass
         with pytest.raises(ServiceFull, match="took the place"):
-            await turns(admitting, place)
+            await turns(admitting, slot)
         assert admitting.counts() == NOTHING
 
     play(told())
@@ -201,8 +201,8 @@ async def step(times: int) -> None:
 def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
     async def told() -> None:
         story = Story()
-        with enter(story.admission, client("work"), 0) as place:
-            async with story.admission.turn(place):
+        with enter(story.admission, client("work"), 0) as slot:
+            async with story.admission.queue(slot):
                 both = await story.start("both"), await story.start("next")
             both[0].cancel()  # it was given the slot and does not know yet
         await settle()
@@ -218,8 +218,8 @@ def test_a_slot_that_comes_with_the_cancellation_goes_to_the_next() -> None:
 def test_a_slot_passes_over_a_call_that_is_being_cancelled() -> None:
     async def told() -> None:
         story = Story()
-        with enter(story.admission, client("work"), 0) as place:
-            async with story.admission.turn(place):
+        with enter(story.admission, client("work"), 0) as slot:
+            async with story.admission.queue(slot):
                 both = await story.start("both"), await story.start("next")
                 both[0].cancel()  # before the slot is free
         await settle()
@@ -257,7 +257,9 @@ class Sleeper:
 
 
 async def refuse(admitting: Admission, times: int, clients: int = 1) -> list[asyncio.Task[None]]:
-    tasks = [asyncio.create_task(admitting.hold(f"c{i % clients}")) for i in range(times)]
+    tasks = [
+        asyncio.create_task(admitting.delay_rejection(f"c{i % clients}")) for i in range(times)
+    ]
     await settle()
     return tasks
 
@@ -268,7 +270,7 @@ def test_the_first_refusals_of_a_second_are_told_at_once() -> None:
         admitting = Admission(Limits(calls=1), clock, sleeper)
         tasks = await refuse(admitting, 22)
         assert [task.done() for task in tasks] == [True] * 20 + [False] * 2
-        assert (sleeper.asked, admitting.counts().held) == ([1.0, 1.0], 2)
+        assert (sleeper.asked, admitting.counts().delayed) == ([1.0, 1.0], 2)
         clock.now += 1
         assert [task.done() for task in await refuse(admitting, 20)] == [True] * 20
         sleeper.wake.set()
@@ -294,7 +296,7 @@ def test_one_client_has_at_most_50_refusals_held() -> None:
         admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
         greedy = await refuse(admitting, 20 + 50 + 3)
         assert [task.done() for task in greedy] == [True] * 20 + [False] * 50 + [True] * 3
-        other = asyncio.create_task(admitting.hold("other"))
+        other = asyncio.create_task(admitting.delay_rejection("other"))
         await settle()
         assert not other.done()
         sleeper.wake.set()
@@ -310,6 +312,6 @@ def test_a_held_caller_who_hangs_up_is_held_no_more() -> None:
         tasks = await refuse(admitting, 21)
         tasks[-1].cancel()
         await settle()
-        assert admitting.counts().held == 0
+        assert admitting.counts().delayed == 0
 
     play(told())

@@ -71,8 +71,8 @@ def test_clients_without_calls_are_forgotten() -> None:
 
 def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
     async def turn(calls: float) -> None:
-        with enter(admitting, client(rate=10.0), 0) as place:
-            async with admitting.turn(place, Cost(calls=calls)):
+        with enter(admitting, client(rate=10.0), 0) as slot:
+            async with admitting.queue(slot, Cost(calls=calls)):
                 pass
 
     async def told() -> None:
@@ -90,9 +90,9 @@ def test_a_picture_counts_as_the_calls_that_it_costs() -> None:
 def test_each_picture_of_a_form_counts_as_a_call() -> None:
     async def told() -> None:
         admitting = admission()
-        with enter(admitting, client(rate=4.0), 0) as place:
+        with enter(admitting, client(rate=4.0), 0) as slot:
             for _ in range(4):
-                async with admitting.turn(place):
+                async with admitting.queue(slot):
                     pass
         with (
             pytest.raises(QuotaExceeded, match="calls a second"),
@@ -242,7 +242,7 @@ def test_whoever_hangs_up_while_sending_leaves_nothing_behind() -> None:
 
 def test_a_call_that_lost_its_place_receives_nothing() -> None:
     admitting = admission()
-    with enter(admitting, client(), 0) as place:
+    with enter(admitting, client(), 0) as slot:
         pass
-    with pytest.raises(Evicted), admitting.receive(place):
+    with pytest.raises(Evicted), admitting.receive(slot):
         pytest.fail("a call without a place receives")

@@ -15,13 +15,14 @@ from orchestrator.gateway.policy.api_keys import (
     Key,
     KeyFile,
     Keys,
+    authenticate,
     parse_keys,
     read_keys,
-    who_calls,
 )
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL, Client, client_at
 
 LIMITS = Limits(client_calls=5, client_rate=7.0)
+ADDRESS = client_at("192.0.2.1", LIMITS)
 NEW_YEAR = 1798761600.0  # 2027-01-01T00:00:00Z
 SECRET = "plates_MOST-secret.4711"
 
@@ -34,11 +35,9 @@ def table(name: str, key: str, more: str = "") -> str:
     return f'[{name}]\nsha256 = "{sha256(key.encode()).hexdigest()}"\n{more}\n'
 
 
-def caller(
-    headers: dict[str, str], keys: Keys | None = None, *, wants_keys: bool = False
-) -> Client:
+def caller(headers: dict[str, str], keys: Keys | None = None, *, wants_key: bool = False) -> Client:
     sent = [*headers.items()]
-    return who_calls(sent, "192.0.2.1", keys, wants_keys=wants_keys, limits=LIMITS)
+    return authenticate(sent, ADDRESS, keys, wants_key=wants_key, limits=LIMITS)
 
 
 KEYS = parse_keys(table("north", SECRET, 'priority = "gate"\ncalls = 8\nrate = 20'))
@@ -216,7 +215,7 @@ def test_without_a_key_the_address_calls() -> None:
 @pytest.mark.parametrize("keys", [KEYS, None])
 def test_a_key_that_is_wanted_and_missing_is_asked_for(keys: Keys | None) -> None:
     with pytest.raises(Unauthenticated, match="wants a key: send a key as `Authorization: Bearer"):
-        caller({"host": "x"}, keys, wants_keys=True)
+        caller({"host": "x"}, keys, wants_key=True)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +227,7 @@ def test_a_key_that_is_wanted_and_missing_is_asked_for(keys: Keys | None) -> Non
     ],
 )
 def test_a_key_comes_in_either_header(headers: dict[str, str]) -> None:
-    client = caller(headers, KEYS, wants_keys=True)
+    client = caller(headers, KEYS, wants_key=True)
     assert client.name == "key:north"
 
 
@@ -248,12 +247,12 @@ def test_a_key_comes_in_either_header(headers: dict[str, str]) -> None:
         pytest.param({"x-api-key": SECRET + "x"}, "the key is not known", id="unknown"),
     ],
 )
-@pytest.mark.parametrize("wants_keys", [True, False])
+@pytest.mark.parametrize("wants_key", [True, False])
 def test_a_wrong_key_is_refused_and_not_told(
-    headers: dict[str, str], said: str, *, wants_keys: bool
+    headers: dict[str, str], said: str, *, wants_key: bool
 ) -> None:
     with pytest.raises(Unauthenticated, match=said) as refused:
-        caller(headers, KEYS, wants_keys=wants_keys)
+        caller(headers, KEYS, wants_key=wants_key)
     assert "secret" not in str(refused.value)
 
 
@@ -261,7 +260,7 @@ def test_a_wrong_key_is_refused_and_not_told(
 def test_a_header_that_comes_twice_is_refused(name: str) -> None:
     sent = [(name, f"Bearer {SECRET}"), (name, f"Bearer {SECRET}x")]
     with pytest.raises(Unauthenticated, match="wanted one key, got 2"):
-        who_calls(sent, "192.0.2.1", KEYS, wants_keys=True, limits=LIMITS)
+        authenticate(sent, ADDRESS, KEYS, wants_key=True, limits=LIMITS)
 
 
 def test_a_key_where_there_is_no_file_of_keys_is_not_known() -> None:

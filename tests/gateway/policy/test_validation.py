@@ -10,11 +10,11 @@ from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy.costs import cost_of
-from orchestrator.gateway.policy.validation import check, check_served
+from orchestrator.gateway.policy.validation import check, check_served, take_timeout
 from orchestrator.imaging.headers import check_file
 from orchestrator.protocol.bounds import check_bounds
 from orchestrator.protocol.bytes_tensors import encode
-from orchestrator.protocol.inference import InferenceRequest, Tensor
+from orchestrator.protocol.inference import InferenceRequest, PictureFile, Tensor
 from tests.samples import STREET
 
 LIMITS = Limits(pixels=1280 * 960, crop_pixels=6)
@@ -72,7 +72,7 @@ class TestPictures:
 
     def test_base64_becomes_the_file(self) -> None:
         call = InferenceRequest(MODEL, (file(base64.b64encode(STREET.read_bytes())),))
-        assert check(call, LIMITS).inputs == (file(STREET.read_bytes()),)
+        assert check(call, LIMITS).inputs == (PictureFile("encoded_image", STREET.read_bytes()),)
 
     @pytest.mark.parametrize(
         ("tensor", "message"),
@@ -94,6 +94,7 @@ class TestPictures:
                          id="too many bytes"),
             pytest.param(file(b"junk"), "wanted a JPEG, PNG, WebP or BMP file, got 4", id="junk"),
             pytest.param(file(b""), "wanted a JPEG, PNG, WebP or BMP file, got 0", id="no bytes"),
+            pytest.param(PictureFile("encoded_image", b""), "got 0 bytes", id="empty file"),
             pytest.param(file(b"/9j/*"), "wanted the base64 text", id="damaged base64"),
             pytest.param(file(animation()), "got an animation", id="animation"),
             pytest.param(file(b"", (2,)), r"wanted BYTES \[1\], got BYTES \[2\]", id="two files"),
@@ -186,10 +187,16 @@ def test_an_output_of_another_model_is_refused(call: InferenceRequest, output: s
 
 
 def test_parameters_are_handed_on() -> None:
-    parameters = {"max_plates": 1000, "roi": "0,0,9,9", "text_threshold": "0.5", "timeout": 1,
-                  "triton_enable_empty_final_response": True}  # fmt: skip
+    parameters = {"max_plates": 1000, "roi": "0,0,9,9", "text_threshold": "0.5"}
     assert check(replace(CALL, parameters=parameters), LIMITS).parameters == parameters
-    assert check(replace(CROP, parameters={"text_threshold": 0.2, "timeout": 5}), LIMITS)
+    assert check(replace(CROP, parameters={"text_threshold": 0.2}), LIMITS)
+
+
+def test_the_timeout_of_a_request_and_a_flag_of_triton_are_no_parameters_of_the_model() -> None:
+    parameters = {"a": 1, "timeout": 2_500_000, "triton_enable_empty_final_response": True}
+    call = take_timeout(replace(CALL, parameters=parameters))
+    assert (call.parameters, call.timeout_s) == ({"a": 1}, 2.5)
+    assert take_timeout(CALL) == CALL
 
 
 @pytest.mark.parametrize(
@@ -197,22 +204,29 @@ def test_parameters_are_handed_on() -> None:
     [
         pytest.param(CALL, {"priority": 1}, "got priority", id="unknown"),
         pytest.param(CALL, {"max_plates": 1001}, "wanted 1 to 1000, got 1001", id="range"),
-        pytest.param(
-            CALL,
-            {"triton_enable_empty_final_response": 1},
-            "wanted true or false, got 1",
-            id="of a stream",
-        ),
-        pytest.param(CALL, {"timeout": 0}, "microseconds above 0, got 0", id="no time"),
-        pytest.param(CALL, {"timeout": True}, "microseconds above 0, got True", id="boolean"),
-        pytest.param(CALL, {"timeout": "9"}, "microseconds above 0, got '9'", id="text"),
-        pytest.param(CALL, {"timeout": 1.5}, "microseconds above 0, got 1.5", id="fraction"),
         pytest.param(CROP, {"roi": "0,0,9,9"}, "some of text_threshold, got roi", id="reader"),
     ],
 )
 def test_a_wrong_parameter_is_refused(call: InferenceRequest, parameters, message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         check(replace(call, parameters=parameters), LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        pytest.param(
+            {"triton_enable_empty_final_response": 1}, "true or false, got 1", id="of a stream"
+        ),
+        pytest.param({"timeout": 0}, "microseconds above 0, got 0", id="no time"),
+        pytest.param({"timeout": True}, "microseconds above 0, got True", id="boolean"),
+        pytest.param({"timeout": "9"}, "microseconds above 0, got '9'", id="text"),
+        pytest.param({"timeout": 1.5}, "microseconds above 0, got 1.5", id="fraction"),
+    ],
+)
+def test_a_wrong_timeout_is_refused(parameters, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        take_timeout(replace(CALL, parameters=parameters))
 
 
 class TestBounds:

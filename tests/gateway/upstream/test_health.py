@@ -37,7 +37,7 @@ class Asked:
 
 def ask(canary: Canary, times: int = 1) -> None:
     for _ in range(times):
-        asyncio.run(canary.ask())
+        asyncio.run(canary.check())
 
 
 def test_a_service_that_was_never_asked_is_alive_and_not_ready() -> None:

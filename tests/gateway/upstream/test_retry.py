@@ -11,7 +11,7 @@ from orchestrator.contract import PROBE, unmark
 from orchestrator.errors import ModelError, RequestError, ServerError
 from orchestrator.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.gateway.upstream.backoff import LONGEST_S
-from orchestrator.gateway.upstream.retry import RetryPolicy, print_of
+from orchestrator.gateway.upstream.retry import RetryPolicy, fingerprint_of
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from tests.gateway.stories import settle
 
@@ -32,13 +32,13 @@ class Triton:
         self.within_s: list[float] = []
         self.now = 0.0
         self.pauses: list[float] = []
-        self.repeats = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
+        self.retries = RetryPolicy(self.send, 30.0, lambda: self.now, self.sleep)
 
     async def send(self, call: InferenceRequest, within_s: float) -> InferenceResponse:
         self.sent.append(call.id)
         self.within_s.append(within_s)
         if call.inputs[0].data == b"bad":
-            self.repeats.blame([call.id], "hung for 2.5 s")
+            self.retries.blame([call.id], "hung for 2.5 s")
             raise AWAY
         if self.outcomes:
             raise self.outcomes.pop(0)
@@ -49,7 +49,7 @@ class Triton:
         self.now += seconds
 
     def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
-        return asyncio.run(self.repeats.infer(asked, within_s))
+        return asyncio.run(self.retries.infer(asked, within_s))
 
 
 class Time:
@@ -79,7 +79,7 @@ def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
     triton = Triton()
     assert triton.ask(call()).id == "gate-7"
     assert [unmark(one) for one in triton.sent] == ["gate-7"]
-    assert triton.repeats.count == 0
+    assert triton.retries.count == 0
 
 
 def test_no_two_calls_have_one_id_where_triton_sees_them() -> None:
@@ -100,7 +100,7 @@ def test_a_call_that_met_no_triton_is_sent_again_after_growing_pauses() -> None:
     assert triton.ask(call()).id == "gate-7"
     assert triton.pauses == pytest.approx([0.02, 0.04, 0.08, 0.16, 0.2, 0.2])
     assert len({*triton.sent}) == 7
-    assert triton.repeats.count == 6
+    assert triton.retries.count == 6
     assert triton.within_s == pytest.approx([60, 59.98, 59.94, 59.86, 59.7, 59.5, 59.3])
 
 
@@ -114,10 +114,10 @@ def test_calls_that_fail_together_leave_the_cores_alone_and_then_go_on_together(
             raise AWAY
         return InferenceResponse(asked.model, "1", asked.id, ())
 
-    repeats = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
 
     async def ask() -> None:
-        await repeats.infer(call(), 60.0)
+        await retries.infer(call(), 60.0)
         answered_at.append(time.now)
 
     asyncio.run(time.pass_for(*(ask() for _ in range(callers))))
@@ -148,7 +148,7 @@ def test_a_call_is_given_up_within_its_time(within_s: float, longest_s: float) -
 
 def test_at_the_end_of_the_gateway_nothing_is_sent_again() -> None:
     triton = Triton(AWAY)
-    triton.repeats.end()
+    triton.retries.end()
     with pytest.raises(ServerError):
         triton.ask(call())
     assert len(triton.sent) == 1
@@ -170,18 +170,18 @@ def test_a_long_id_does_not_hide_the_call_that_ends_workers() -> None:
 
     async def blame_and_send(asked: InferenceRequest, within_s: float) -> InferenceResponse:
         if triton.outcomes:
-            triton.repeats.blame([asked.id[-160:]], "SIGSEGV")  # what a heartbeat keeps of it
+            triton.retries.blame([asked.id[-160:]], "SIGSEGV")  # what a heartbeat keeps of it
         return await triton.send(asked, within_s)
 
-    triton.repeats = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    triton.retries = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
     with pytest.raises(HarmfulRequest):
         triton.ask(call(id="x" * 500))
 
 
 def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() -> None:
     triton = Triton(AWAY, AWAY)
-    triton.repeats.blame(["a caller of Triton itself", ""], "SIGSEGV")
-    triton.repeats.blame([""], "SIGSEGV")
+    triton.retries.blame(["a caller of Triton itself", ""], "SIGSEGV")
+    triton.retries.blame([""], "SIGSEGV")
     assert triton.ask(call(id=PROBE)).id == PROBE
 
 
@@ -189,20 +189,20 @@ def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
     async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
         if asked.inputs[0].data not in seen:
             seen.add(asked.inputs[0].data)
-            repeats.blame([asked.id], "SIGSEGV")
+            retries.blame([asked.id], "SIGSEGV")
             raise AWAY
         await asyncio.Event().wait()  # the first suspect never comes back
         raise AssertionError
 
     async def told() -> None:
-        first = asyncio.create_task(repeats.infer(call(b"a"), 60))
+        first = asyncio.create_task(retries.infer(call(b"a"), 60))
         await settle()
         with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
-            await repeats.infer(call(b"b"), 0.2)
+            await retries.infer(call(b"b"), 0.2)
         first.cancel()
 
     seen: set[bytes] = set()
-    repeats = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
+    retries = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
     asyncio.run(told())
 
 
@@ -211,10 +211,10 @@ def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it()
 
     async def blame_and_send(asked: InferenceRequest, within_s: float) -> InferenceResponse:
         if triton.outcomes:
-            triton.repeats.blame([asked.id], "SIGSEGV")
+            triton.retries.blame([asked.id], "SIGSEGV")
         return await triton.send(asked, within_s)
 
-    triton.repeats = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
+    triton.retries = RetryPolicy(blame_and_send, 30.0, lambda: triton.now, triton.sleep)
     assert triton.ask(call()).id == "gate-7"
     triton.outcomes = [AWAY]
     assert triton.ask(call()).id == "gate-7"  # a second strike, had the first not been forgotten
@@ -226,7 +226,7 @@ def test_a_call_whose_caller_did_not_wait_for_the_worker_s_end_is_blamed_too() -
     for _ in range(2):
         with pytest.raises(DeadlineExceeded):
             triton.ask(call(), 1.0)
-        triton.repeats.blame([triton.sent[-1]], "hung for 2.5 s")
+        triton.retries.blame([triton.sent[-1]], "hung for 2.5 s")
     with pytest.raises(HarmfulRequest):
         triton.ask(call(), 1.0)
     with pytest.raises(DeadlineExceeded):
@@ -242,7 +242,7 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
         picture = asked.inputs[0].data
         if picture not in seen:
             seen.add(picture)
-            repeats.blame([asked.id], "SIGSEGV")
+            retries.blame([asked.id], "SIGSEGV")
             raise AWAY
         under_way.add(asked.id)
         at_once.append(len(under_way))
@@ -251,10 +251,10 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
         return InferenceResponse(asked.model, "1", asked.id, ())
 
     time = Time()
-    repeats = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
+    retries = RetryPolicy(send, 30.0, lambda: time.now, time.sleep)
 
     async def ask(picture: bytes) -> None:
-        await repeats.infer(call(picture), 60)
+        await retries.infer(call(picture), 60)
 
     asyncio.run(time.pass_for(*(ask(one) for one in (b"a", b"b", b"c"))))
     assert at_once == [1, 1, 1]
@@ -273,4 +273,4 @@ def test_suspected_calls_are_sent_one_at_a_time() -> None:
 def test_a_fingerprint_is_that_of_picture_and_parameters(
     change: Callable[[], InferenceRequest], is_same: bool
 ) -> None:
-    assert (print_of(change()) == print_of(call())) is is_same
+    assert (fingerprint_of(change()) == fingerprint_of(call())) is is_same

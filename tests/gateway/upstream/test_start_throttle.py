@@ -16,12 +16,12 @@ class Story:
 
     def __init__(self, calls: int = CALLS) -> None:
         self.clock = Clock()
-        self.easing = StartThrottle(calls, self.clock)
+        self.throttle = StartThrottle(calls, self.clock)
         self.at_once = 0
         self._go = asyncio.Event()
 
     async def call(self) -> None:
-        async with self.easing.turn():
+        async with self.throttle.acquire():
             self.at_once += 1
             await self._go.wait()
             self.at_once -= 1
@@ -42,13 +42,13 @@ def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
     async def story() -> list[int]:
         one = Story()
         seen = [await one.most()]
-        one.easing.begin("yolo", is_last=False)
+        one.throttle.begin("yolo", is_last=False)
         seen.append(await one.most())
-        one.easing.begin("stn", is_last=True)
+        one.throttle.begin("stn", is_last=True)
         seen.append(await one.most())
-        one.easing.end("stn")
+        one.throttle.end("stn")
         seen.append(await one.most())
-        one.easing.end("yolo")
+        one.throttle.end("yolo")
         return [*seen, await one.most()]
 
     assert asyncio.run(story()) == [2 * CALLS, CALLS // 4, CALLS // 8, CALLS // 4, 2 * CALLS]
@@ -58,9 +58,9 @@ def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
 def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
     async def story() -> list[int]:
         one = Story(calls)
-        one.easing.begin("yolo", is_last=False)
+        one.throttle.begin("yolo", is_last=False)
         seen = [await one.most()]
-        one.easing.begin("yolo", is_last=True)
+        one.throttle.begin("yolo", is_last=True)
         return [*seen, await one.most()]
 
     assert asyncio.run(story()) == [few, fewest]
@@ -69,9 +69,9 @@ def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> No
 def test_another_triton_has_all_its_workers() -> None:
     async def story() -> int:
         one = Story()
-        one.easing.begin("yolo", is_last=False)
-        one.easing.begin("stn", is_last=True)
-        one.easing.end_all()
+        one.throttle.begin("yolo", is_last=False)
+        one.throttle.begin("stn", is_last=True)
+        one.throttle.end_all()
         return await one.most()
 
     assert asyncio.run(story()) == 2 * CALLS
@@ -80,7 +80,7 @@ def test_another_triton_has_all_its_workers() -> None:
 def test_a_start_that_nobody_tells_the_end_of_holds_calls_back_for_a_while() -> None:
     async def story() -> int:
         one = Story()
-        one.easing.begin("stn", is_last=True)
+        one.throttle.begin("stn", is_last=True)
         one.clock.now += LONGEST_S + 1
         return await one.most()
 
@@ -92,10 +92,10 @@ def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 
     async def story() -> None:
         one = Story()
-        one.easing.begin("stn", is_last=True)
+        one.throttle.begin("stn", is_last=True)
         hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
         await settle()
-        async with one.easing.turn():
+        async with one.throttle.acquire():
             assert one.at_once == len(hung)
         assert await one.most() == len(hung)
         await asyncio.gather(*hung)
@@ -106,7 +106,7 @@ def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyP
 def test_a_caller_who_leaves_takes_no_turn_along() -> None:
     async def story() -> None:
         one = Story()
-        one.easing.begin("stn", is_last=True)
+        one.throttle.begin("stn", is_last=True)
         callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
         await settle()
         for caller in callers:

@@ -6,8 +6,8 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.errors import Cancelled, ModelError, PlateError, RequestError, ServerError
 from orchestrator.gateway.errors import DeadlineExceeded, NotFound, ServiceFull
-from orchestrator.gateway.upstream.triton import fault_of, to_answer, to_request
-from orchestrator.protocol.inference import InferenceRequest, Tensor
+from orchestrator.gateway.upstream.triton import fault_of, to_request, to_response
+from orchestrator.protocol.inference import InferenceRequest, PictureFile, Tensor
 
 PIXEL = Tensor("input__0", "UINT8", (1, 1, 3), b"\1\2\3")
 
@@ -36,17 +36,19 @@ def test_a_call_becomes_a_request() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["timeout", "triton_enable_empty_final_response"])
-def test_what_triton_takes_for_itself_is_no_parameter_of_the_model(name: str) -> None:
-    assert not to_request(InferenceRequest("m", (PIXEL,), parameters={name: True})).parameters
+def test_a_picture_file_is_sent_as_a_tensor_of_one_element() -> None:
+    request = to_request(InferenceRequest("m", (PictureFile("encoded_image", b"abc"),)))
+    (tensor,) = request.inputs
+    assert (tensor.name, tensor.datatype, [*tensor.shape]) == ("encoded_image", "BYTES", [1])
+    assert [*request.raw_input_contents] == [b"\3\0\0\0abc"]
 
 
-def test_a_response_becomes_an_answer() -> None:
+def test_a_response_of_triton_becomes_ours() -> None:
     output = pb.ModelInferResponse.InferOutputTensor(name="texts", datatype="BYTES", shape=[0, 1])
     response = pb.ModelInferResponse(
         model_name="m", model_version="1", id="7", outputs=[output], raw_output_contents=[b""]
     )
-    answer = to_answer(response)
+    answer = to_response(response)
     assert answer.outputs == (Tensor("texts", "BYTES", (0, 1), b""),)
     assert (answer.model, answer.version, answer.id) == ("m", "1", "7")
 
@@ -54,7 +56,7 @@ def test_a_response_becomes_an_answer() -> None:
 def test_an_output_without_its_bytes_is_refused() -> None:
     output = pb.ModelInferResponse.InferOutputTensor(name="texts")
     with pytest.raises(ModelError, match="wanted 1 outputs, got 0"):
-        to_answer(pb.ModelInferResponse(outputs=[output]))
+        to_response(pb.ModelInferResponse(outputs=[output]))
 
 
 def failure(code: grpc.StatusCode, words: str) -> grpc.aio.AioRpcError:
