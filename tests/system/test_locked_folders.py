@@ -15,8 +15,8 @@ from tests.waiting import until
 
 KILLED = """
 import os, signal, subprocess, sys
-from orchestrator.system.locked_folders import OwnedFolder
-made = OwnedFolder.make()
+from orchestrator.system.locked_folders import LockedFolder
+made = LockedFolder.make()
 (made.folder / "models" / "1").mkdir(parents=True)
 (made.folder / "models" / "1" / "model.bin").write_text("x")
 (made.folder / "link").symlink_to("/nowhere")
