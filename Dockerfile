@@ -52,7 +52,7 @@ COPY --from=cpu-models /opt/plates/model_repository /opt/plates/model_repository
 RUN python3 -m compileall -q --invalidation-mode unchecked-hash /opt/plates/orchestrator
 # Docker mounts /tmp so that no program can be run from it: Triton gets its workers' program where it lies.
 WORKDIR /opt/plates
-RUN .venv/bin/python -c "from orchestrator.supervisor import distribution as d; d.place_stub(d.find_distribution())"
+RUN .venv/bin/python -c "from orchestrator.supervisor import installation as i; i.place_stub(i.find_installation())"
 # The rest of the server's environment `plates serve` sets itself. HOME is for libraries that look for one.
 ENV PATH=/opt/plates/.venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

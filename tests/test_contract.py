@@ -13,7 +13,7 @@ from orchestrator.errors import ModelError, ParameterError
 from orchestrator.formats.plate_formats import russian
 from orchestrator.plates import Plate, PlateRegion, Plates
 from orchestrator.settings import Settings
-from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.supervisor.plate_models import REPOSITORY
 
 PLATE = Plate(
     xyxy=(1.0, 2.0, 3.0, 4.0),

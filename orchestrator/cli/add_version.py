@@ -31,6 +31,6 @@ def add(
     with show_errors(verbose=verbose):
         check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS
-        from orchestrator.supervisor.versions import NewVersion, add_version
+        from orchestrator.supervisor.new_version import NewVersion, add_version
 
         typer.echo(add_version(to, NewVersion(network, weights or WEIGHTS, engine)))

@@ -42,8 +42,8 @@ def export(
     with show_errors(verbose=verbose):
         from orchestrator.cli.workshop import draw_canary
         from orchestrator.supervisor.export_cache import export_networks
-        from orchestrator.supervisor.layout import lay_out
         from orchestrator.supervisor.options import ServerOptions
+        from orchestrator.supervisor.repository_writer import lay_out
 
         options = ServerOptions.given(
             repository=model_repository,

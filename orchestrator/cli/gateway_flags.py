@@ -13,7 +13,6 @@ from orchestrator.errors import SettingsError
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.policy.api_keys import read_keys
 from orchestrator.gateway.policy.memory_limits import fit
-from orchestrator.supervisor.rolling_restart import moved_to
 from orchestrator.system.loopback import is_own
 from orchestrator.system.memory import usable_memory
 
@@ -131,14 +130,15 @@ class GatewayFlags:
             SettingsError: An option or a file is invalid, or other machines are served without any
                 setting for keys.
         """
-        from orchestrator.supervisor.repository import holds_plates
+        from orchestrator.supervisor.plate_models import holds_plates
+        from orchestrator.supervisor.triton_service import locate
 
         http, grpc, metrics = self._find_addresses(triton)
         self._check_keys(http)
         self._check_origins()
         self._check_files()
         return GatewayOptions(
-            **asdict(moved_to(triton)),
+            **asdict(locate(triton)),
             triton_headers=triton.caller_headers,
             has_plates=holds_plates(triton.repository),
             models=self.models,
@@ -159,7 +159,7 @@ class GatewayFlags:
     def _fit_limits(self, triton: ServerOptions) -> Limits:
         """Return the limits of requests, as far as this machine's cores and memory allow them."""
         from orchestrator.supervisor.capacity import Capacity
-        from orchestrator.supervisor.repository import count_ours
+        from orchestrator.supervisor.plate_models import count_ours
 
         capacity = triton.capacity() or Capacity(1, 1, PICTURES_ON_A_GPU)
         limits = Limits().updated(self.limits)

@@ -41,7 +41,6 @@ from orchestrator.cli.gateway_flags import (
     ProcessesOption,
 )
 from orchestrator.cli.standard_streams import open_closed_streams
-from orchestrator.cli.startup import run_services
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
 
@@ -126,6 +125,7 @@ def serve(
     """Start Triton and the gateway and keep them running until Ctrl-C."""
     open_closed_streams()
     with show_errors(verbose=verbose):
+        from orchestrator.cli.startup import run_services
         from orchestrator.supervisor.options import ServerOptions
 
         bare = {"host": host, "http_port": http_port, "grpc_port": grpc_port}

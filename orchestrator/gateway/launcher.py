@@ -25,8 +25,8 @@ from orchestrator.system.memory import keep_freed, usable_memory
 from orchestrator.system.subprocesses import (
     STATE,
     STOPPED,
-    begin_child,
     ignore_stops,
+    prepare_child,
     read_stat,
     reap_group,
     without_secrets,
@@ -127,7 +127,7 @@ class Gateway:
     workers: list[Worker]
     counts: LockedFolder
 
-    def tend(self) -> bool:
+    def monitor(self) -> bool:
         """Tell whether all processes run. If not, the gateway must be restarted."""
         return all(worker.is_well() for worker in self.workers)
 
@@ -221,7 +221,7 @@ def _run(
             encoding="utf-8",
             errors="replace",
             start_new_session=True,  # Ctrl-C is ours to handle
-            preexec_fn=begin_child,
+            preexec_fn=prepare_child,
         )
     except OSError as error:
         raise ServerError(f"gateway: {command[0]} cannot be run: {error.strerror}") from error

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from orchestrator.contract import MODEL
 from orchestrator.supervisor.capacity import usable_cores
-from orchestrator.supervisor.distribution import OUR_BACKENDS, Distribution
+from orchestrator.supervisor.installation import OUR_BACKENDS, Installation
 from orchestrator.supervisor.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
-from orchestrator.supervisor.repository import MODELS, holds_plates
-from orchestrator.supervisor.runtime import Runtime
+from orchestrator.supervisor.plate_models import MODELS, holds_plates
+from orchestrator.supervisor.server_folder import ServerFolder
 from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.system.loopback import is_loopback, without_proxy
 from orchestrator.system.memory import keep_freed, usable_memory
@@ -38,7 +38,7 @@ UNLESS_SET = {
 
 def command(
     options: ServerOptions,
-    distribution: Distribution,
+    installation: Installation,
     repositories: Sequence[Path],
     backends: Path,
     shm_prefix: str,
@@ -49,7 +49,7 @@ def command(
 
     Args:
         options: Options of the server.
-        distribution: The installation that has the program.
+        installation: The installation that has the program.
         repositories: The model repositories to serve.
         backends: Folder of its backends.
         shm_prefix: Prefix of the names of its regions in shared memory.
@@ -57,7 +57,7 @@ def command(
             Triton drops a worker that is silent for one second, and dies of that. Workers that
             all start at once also wait for each other.
     """
-    is_native = distribution.is_native(options.choose_engine())
+    is_native = installation.is_native(options.choose_engine())
     is_ipv6 = ":" in options.host
     http = f"ipv6:{options.host}" if is_ipv6 else options.host
     flags = {
@@ -74,7 +74,7 @@ def command(
         "exit-timeout-secs": 10,
     }
     return [
-        str(distribution.program),
+        str(installation.program),
         "--disable-auto-complete-config",
         *(f"--{name}={value}" for name, value in flags.items()),
         *(("--model-load-thread-count=1",) if one_by_one else ()),
@@ -128,13 +128,13 @@ def _workers(is_native: bool, prefix: str, patience_s: float) -> Iterator[str]:
 
 
 def environment(
-    options: ServerOptions, distribution: Distribution, runtime: Runtime
+    options: ServerOptions, installation: Installation, folder: ServerFolder
 ) -> dict[str, str]:
     """Return the environment of the server and its workers."""
     given = without_secrets()
-    libraries = [str(runtime.plain(folder)) for folder in distribution.libraries if folder.is_dir()]
+    libraries = [str(folder.plain(one)) for one in installation.libraries if one.is_dir()]
     searched = [*libraries, *filter(None, [given.get("LD_LIBRARY_PATH")])]
-    programs = runtime.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
+    programs = folder.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
     capacity = options.capacity()
     threads = capacity.threads if capacity else usable_cores()
     return {
@@ -145,6 +145,6 @@ def environment(
         **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
         "PATH": os.pathsep.join([str(programs), given.get("PATH", "")]),
         "OMP_NUM_THREADS": str(threads),
-        HEARTBEATS: runtime.heartbeats,
+        HEARTBEATS: folder.heartbeats,
         **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
     }

@@ -7,7 +7,7 @@ import resource
 from contextlib import suppress
 from pathlib import Path
 
-from orchestrator.system.subprocesses import begin_child
+from orchestrator.system.subprocesses import prepare_child
 
 LOW, USUAL = 5, 0
 """Niceness of a starting and of a serving server. The starting one gets a quarter of the cores that
@@ -16,7 +16,7 @@ CAP_SYS_NICE = 23
 STATUS = Path("/proc/self/status")
 
 
-def begin_slowly() -> None:
+def prepare_slow_child() -> None:
     """Prepare a process that will become a child and must leave the cores to others.
 
     It gets no niceness that nobody could take back later. Some kernels share the cores among
@@ -26,13 +26,13 @@ def begin_slowly() -> None:
     Source: Linux, "capabilities(7)", CAP_SYS_NICE; "getrlimit(2)", RLIMIT_NICE; "sched(7)", the
     autogroup feature.
     """
-    begin_child()
+    prepare_child()
     _set_session("self", LOW)
-    if can_hurry():
+    if can_restore_priority():
         os.setpriority(os.PRIO_PROCESS, 0, LOW)
 
 
-def hurry(group: int) -> None:
+def restore_priority(group: int) -> None:
     """Give all processes of a group, which is also a session, the usual share of the cores."""
     _set_session(group, USUAL)
     with suppress(OSError):
@@ -44,7 +44,7 @@ def _set_session(process: int | str, niceness: int) -> None:
         Path(f"/proc/{process}/autogroup").write_text(str(niceness))
 
 
-def can_hurry() -> bool:
+def can_restore_priority() -> bool:
     """Tell whether this process may raise a priority that it lowered."""
     if resource.getrlimit(resource.RLIMIT_NICE)[0] >= 20 - USUAL:
         return True

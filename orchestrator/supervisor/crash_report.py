@@ -18,42 +18,29 @@ short."""
 
 
 @dataclass(frozen=True)
-class ModelReloaded:
-    """A model got new workers after one died.
-
-    Attributes:
-        model: Its name.
-    """
-
-    model: str
-
-
-@dataclass(frozen=True)
-class WorkerDeath:
-    """A worker that died or was killed because it hung.
+class CrashReport:
+    """The report of a worker that died or was killed because it hung.
 
     Attributes:
         model: The model that the worker served.
         pid: The worker's process id.
-        how: A signal, an exit status, or how it hung.
+        reason: A signal, an exit status, or the time for which it hung.
         beat: Its last heartbeat.
         stack: Python's stack trace of its end, or of the place where it hung; may be empty.
         lines: The last lines that the server and its workers wrote, without Triton's own log.
-        is_last: The model has no other worker that answers.
     """
 
     model: str
     pid: int
-    how: str
+    reason: str
     beat: Beat
     stack: str = ""
     lines: Sequence[str] = ()
-    is_last: bool = False
 
     @property
-    def blamed(self) -> tuple[str, ...]:
-        """Request ids that may be to blame: those the worker was processing when it ended."""
-        is_its_own = self.beat.state is State.WORKING and self.how not in OUTSIDE
+    def suspects(self) -> tuple[str, ...]:
+        """Ids of the requests that may be the cause: the worker was processing them."""
+        is_its_own = self.beat.state is State.WORKING and self.reason not in OUTSIDE
         return self.beat.calls if is_its_own else ()
 
     def to_json(self) -> str:
@@ -64,7 +51,7 @@ class WorkerDeath:
             "event": "worker died",
             "model": self.model,
             "pid": self.pid,
-            "how": self.how,
+            "how": self.reason,
             "doing": self.beat.state.name.lower(),
             "request_ids": [] if is_idle else [unmark(call) for call in self.beat.calls],
             "picture": "" if is_idle else self.beat.picture,

@@ -20,7 +20,7 @@ from orchestrator.formats.plate_formats import Formats, read_formats
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import EXPORTED, choose_engine
 from orchestrator.networks.weights import WEIGHTS, check_listed, choose_formats, sha256
-from orchestrator.supervisor.repository import REPOSITORY, check_models
+from orchestrator.supervisor.plate_models import REPOSITORY, check_models
 
 DIGITS = 16
 """Hex digits of the hash in a file's name: enough that two hashes never collide by chance."""

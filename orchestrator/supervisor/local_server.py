@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.supervisor.export_cache import export_networks
-from orchestrator.supervisor.layout import lay_out
 from orchestrator.supervisor.options import ServerOptions, fill_ports
 from orchestrator.supervisor.preflight import check
-from orchestrator.supervisor.runtime import writing
-from orchestrator.supervisor.triton_server import run_server
+from orchestrator.supervisor.repository_writer import lay_out
+from orchestrator.supervisor.server_folder import writing
+from orchestrator.supervisor.triton_start import start
 from orchestrator.system.locked_folders import LockedFolder
 
 
@@ -66,10 +66,12 @@ def own_server(options: ServerOptions) -> Iterator[ServerOptions]:
     """Run a server on free ports for the length of a `with` block; gives its options.
 
     Raises:
-        PlateError: It cannot be started; the message says why.
+        PlateError: It cannot be started; the message gives the reason.
     """
-    check(on_free_ports(options))  # before an export, which takes long
+    options = check(on_free_ports(options))  # before an export, which takes long
     with keep_models(options) as models:
-        options = on_free_ports(options)
-        with run_server(options, lambda *_: models) as server:
+        server = start(on_free_ports(options), lambda *_: models)
+        try:
             yield server.options
+        finally:
+            server.stop()

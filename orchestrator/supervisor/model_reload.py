@@ -15,7 +15,7 @@ from orchestrator.errors import ServerError
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.system.loopback import open_url
 
-AT_ONCE = 8  # models that are loaded at the same time
+MOST_AT_ONCE = 8  # models that are loaded at the same time
 
 
 class ModelReload:
@@ -28,36 +28,36 @@ class ModelReload:
 
     def __init__(self, options: ServerOptions, ours: Path | None) -> None:
         self._options, self._ours = options, ours
-        self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="replacing")
-        self._under_way: dict[str, Future[None]] = {}
+        self._pool = ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="reload")
+        self._loading: dict[str, Future[None]] = {}
 
-    def begin(self, model: str, *, has_others: bool) -> None:
-        """Start to replace a model's workers, which must not be in replacement already.
+    def start(self, model: str, *, has_others: bool) -> None:
+        """Start to load a model again; it must not be loading already.
 
         Args:
             model: Its name.
             has_others: Some of its workers live, and answer until the new ones do.
         """
-        self._under_way[model] = self._pool.submit(self._replace, model, has_others)
+        self._loading[model] = self._pool.submit(self._load_again, model, has_others)
 
     def finish(self) -> list[str]:
-        """Return the models that were replaced since the last call.
+        """Return the models that were loaded since the last call.
 
         Raises:
-            ServerError: A model could not be replaced.
+            ServerError: A model could not be loaded.
         """
-        done = [model for model, future in self._under_way.items() if future.done()]
+        done = [model for model, future in self._loading.items() if future.done()]
         for model in done:
-            self._under_way.pop(model).result()
+            self._loading.pop(model).result()
         return done
 
-    def is_under_way(self, model: str) -> bool:
-        return model in self._under_way
+    def is_loading(self, model: str) -> bool:
+        return model in self._loading
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _replace(self, model: str, has_others: bool) -> None:
+    def _load_again(self, model: str, has_others: bool) -> None:
         """Load a model again. It is unchanged, so Triton needs a reason.
 
         Newer files are a reason, and then the old workers answer until the new ones do. If none

@@ -12,10 +12,10 @@ from typing import Any
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.capacity import Capacity, fitting
-from orchestrator.supervisor.distribution import find_distribution
 from orchestrator.supervisor.export_cache import ModelSource
+from orchestrator.supervisor.installation import find_installation
+from orchestrator.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
 from orchestrator.supervisor.ports import ListenAddress, free_ports
-from orchestrator.supervisor.repository import REPOSITORY, holds_plates, is_laid_out
 from orchestrator.system.loopback import is_own, to_literal
 
 PORTS = ("http_port", "grpc_port", "metrics_port")
@@ -97,7 +97,7 @@ class ServerOptions:
         Raises:
             ServerError: The installed Triton is not there.
         """
-        own = self.tritonserver and find_distribution(self.tritonserver)
+        own = self.tritonserver and find_installation(self.tritonserver)
         if self.engine is Engine.AUTO and own and own.is_native(Engine.TORCHSCRIPT):
             return Engine.TORCHSCRIPT
         return choose(self.engine, on_gpu=self.on_gpu())

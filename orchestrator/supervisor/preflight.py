@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.supervisor.models import check_distinct, count_workers
+from orchestrator.supervisor.model_repository import check_distinct, count_workers
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import address_of, check_listening
-from orchestrator.supervisor.repository import REPOSITORY, count_ours, holds_plates
-from orchestrator.supervisor.runtime import remove_leftovers
+from orchestrator.supervisor.plate_models import REPOSITORY, count_ours, holds_plates
+from orchestrator.supervisor.ports import ListenAddress, address_of, check_listening
+from orchestrator.supervisor.server_folder import remove_leftovers
 from orchestrator.system.loopback import reach
 from orchestrator.system.memory import MIB, least_bytes, usable_memory
 
@@ -25,10 +26,14 @@ picture of two megapixels."""
 DEVICES = ("auto", "cpu", "gpu")
 
 
-def check(options: ServerOptions) -> ServerOptions:
+def check(options: ServerOptions, others: Sequence[ListenAddress] = ()) -> ServerOptions:
     """Check that this machine can serve so; return the options with the host as an address.
 
-    First it removes what killed services left behind, such as processes that still hold ports.
+    This also removes what killed services left behind, such as processes that still hold ports.
+
+    Args:
+        options: Options of the server.
+        others: Addresses and ports of the other services that start with it.
 
     Raises:
         ServerError: The machine cannot; the message gives the reason.
@@ -47,7 +52,7 @@ def check(options: ServerOptions) -> ServerOptions:
     check_network(options)
     check_localhost(options)
     remove_leftovers()  # which hold ports and memory
-    check_ports(options)
+    check_listening([*others, *options.listening])
     check_memory(options, usable_memory())
     check_shared_memory(options)
     return options
@@ -97,16 +102,6 @@ def check_localhost(options: ServerOptions) -> None:
             f"{host}:{options.http_port}: this machine does not know the name ({error.strerror}); "
             "add the line 127.0.0.1 localhost to /etc/hosts"
         ) from error
-
-
-def check_ports(options: ServerOptions) -> None:
-    """Check that the three ports are free.
-
-    Raises:
-        ServerError: One of them is no valid port, is the same as another, is in use, or is not
-            allowed.
-    """
-    check_listening(options.listening)
 
 
 def check_memory(options: ServerOptions, memory_bytes: int) -> None:

@@ -1,4 +1,4 @@
-"""The supervisor of services: replaces those that cannot be repaired, and restarts on request."""
+"""Supervises services: restarts those that died, and those that should be replaced."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from orchestrator.supervisor.backoff import Backoff
 from orchestrator.system.retry import Retries
 from orchestrator.system.subprocesses import ignore_stops
 
-AGAIN = Retries(times=5, first_s=1.0, longest_s=30.0)
+START_RETRIES = Retries(times=5, first_s=1.0, longest_s=30.0)
 """Retries of a start. It may lack memory or a port that the dead service has not yet released."""
-PAUSES_S = (1.0, 60.0)
-"""First and longest pause before a service is restarted after an unexpected error."""
-RENEWALS_S = (60.0, 3600.0)
-"""First and longest pause after a failed renewal of a worn service: two services need much
-memory."""
-EVERY_S = 0.2
+ERROR_PAUSES_S = (1.0, 60.0)
+"""First and longest pause before a service is started again after an unexpected error."""
+RESTART_PAUSES_S = (60.0, 3600.0)
+"""First and longest pause after a failed restart of a service that needs one; two services need
+much memory."""
+CHECK_EVERY_S = 0.2
 TERMINAL = Path("/dev/tty")
 
 logger = logging.getLogger(__name__)
@@ -34,83 +34,96 @@ logger = logging.getLogger(__name__)
 class Service(Protocol):
     """A service that can run and die."""
 
-    def tend(self) -> bool:
-        """Repair what can be repaired while it runs; return False when it must be restarted."""
+    def monitor(self) -> bool:
+        """Repair what can be repaired while it runs; return False when it must be started again."""
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """Stop it; calls in progress get this much time."""
 
 
 @dataclass(frozen=True)
-class KeptService:
-    """A service to keep running, and how to start it.
+class ServiceSpec:
+    """A service to keep running, and the functions that start and restart it.
 
     Attributes:
         name: The name of the service in messages.
         start: Starts it, or its successor, and waits until it is ready.
-        renew: Starts a successor, hands over to it, and stops the service. Returns the successor,
-            or the service itself if there can be no successor. Calls its argument again and again,
-            which looks after the other services. Without this function the service is not renewed.
-        is_worn: Tells whether the service should be renewed.
+        restart: Starts a successor, hands over to it, and stops the service. Returns the
+            successor, or the service itself if there can be no successor. Calls its argument again
+            and again, which monitors the other services. None means that it cannot do this.
+        needs_restart: Tells whether the service should be restarted while it still runs.
     """
 
     name: str
     start: Callable[[], Any]
-    renew: Callable[[Any, Callable[[], None]], Any] | None = None
-    is_worn: Callable[[Any], bool] = lambda _service: False
+    restart: Callable[[Any, Callable[[], None]], Any] | None = None
+    needs_restart: Callable[[Any], bool] = lambda _service: False
 
 
-def keep_running(kept: Sequence[KeptService], tell: Callable[[], None] = lambda: None) -> None:
-    """Start services and restart each one that dies, until interrupted; the others are not touched.
+def supervise(
+    specs: Sequence[ServiceSpec],
+    on_ready: Callable[[], None] = lambda: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Start services and start each one that dies again, until interrupted.
 
-    An unexpected error of one service is logged, and only that service is restarted after a pause.
-    On SIGHUP, every service that can be renewed is renewed: clients do not notice this restart.
+    An unexpected error of one service is logged, and only that service is started again after a
+    pause. On SIGHUP, each service that can be is restarted: clients do not notice this.
 
     Args:
-        kept: The services in the order of their start; they are always stopped in reverse order.
-        tell: Called when all have started; a reader of its message may interrupt at once.
+        specs: The services in the order of their start; they are always stopped in reverse order.
+        on_ready: Called when all have started; a reader of its message may interrupt at once.
+        sleep: Waits for a number of seconds.
 
     Raises:
-        ServerError: A service cannot be started, or cannot be restarted.
+        ServerError: A service cannot be started, or cannot be started again.
     """
-    everybody = [_Watched(one) for one in kept]
+    services = [_SupervisedService(spec) for spec in specs]
     try:
-        for one in everybody:
-            one.start()
-        with hear_restarts() as is_asked:
-            tell()
+        for service in services:
+            service.start()
+        with restart_requests() as is_requested:
+            on_ready()
             while True:
-                time.sleep(EVERY_S)
-                must_renew = is_asked()
-                for one in everybody:
-                    others = [other for other in everybody if other is not one]
-                    one.renew(partial(_tend, others), is_asked=must_renew)
-                _tend(everybody)
+                sleep(CHECK_EVERY_S)
+                _check(services, is_restart=is_requested())
     finally:
         with ignore_stops():
-            for one in reversed(everybody):
-                one.stop()
+            for service in reversed(services):
+                service.stop()
+
+
+def _check(services: Sequence[_SupervisedService], *, is_restart: bool) -> None:
+    for service in services:
+        others = [other for other in services if other is not service]
+        service.restart(partial(_monitor, others), is_requested=is_restart)
+    _monitor(services)
+
+
+def _monitor(services: Sequence[_SupervisedService]) -> None:
+    for service in services:
+        service.monitor()
 
 
 @contextmanager
-def hear_restarts() -> Iterator[Callable[[], bool]]:
+def restart_requests() -> Iterator[Callable[[], bool]]:
     """Handle SIGHUP for the length of a `with` block; gives a function that tells whether it came.
 
     A process with a terminal gets SIGHUP when the terminal is closed: then it ends, as any other.
     """
-    asked = threading.Event()
+    requested = threading.Event()
     if threading.current_thread() is not threading.main_thread() or _has_terminal():
-        yield asked.is_set
+        yield requested.is_set
         return
 
-    def is_asked() -> bool:
-        was_set = asked.is_set()
-        asked.clear()
+    def is_requested() -> bool:
+        was_set = requested.is_set()
+        requested.clear()
         return was_set
 
-    before = signal.signal(signal.SIGHUP, lambda *_: asked.set())
+    before = signal.signal(signal.SIGHUP, lambda *_: requested.set())
     try:
-        yield is_asked
+        yield is_requested
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -123,64 +136,58 @@ def _has_terminal() -> bool:
     return True
 
 
-def _tend(everybody: Sequence[_Watched]) -> None:
-    for one in everybody:
-        one.tend()
-
-
-class _Watched:
+class _SupervisedService:
     """A service that is kept running."""
 
-    def __init__(self, kept: KeptService) -> None:
-        self._kept = kept
+    def __init__(self, spec: ServiceSpec) -> None:
+        self._spec = spec
         self._service: Service | None = None  # None before its start, and while its start fails
-        self._pause = Backoff(*PAUSES_S)
-        self._renewals = Backoff(*RENEWALS_S)
+        self._errors = Backoff(*ERROR_PAUSES_S)
+        self._failed_restarts = Backoff(*RESTART_PAUSES_S)
 
     def start(self) -> None:
-        self._service = self._kept.start()
+        self._service = self._spec.start()
 
-    def tend(self) -> None:
-        """Look after the service, and restart it if it died.
+    def monitor(self) -> None:
+        """Monitor the service, and start it again if it died.
 
         Raises:
-            ServerError: It cannot be restarted.
+            ServerError: It cannot be started again.
         """
-        if self._is_well() or not self._pause.is_over():
+        if self._is_well() or not self._errors.is_over():
             return
         self.stop(timeout_s=1)
         try:
-            self._service = AGAIN.call(self._kept.start, on_retry=_note_failed_start)
+            self._service = START_RETRIES.call(self._spec.start, on_retry=_log_failed_start)
         except PlateError:
             raise
         except Exception:
-            self._note_error("could not be started")
+            self._log_error("could not be started")
         else:
-            logger.warning("%s is ready again", self._kept.name)
+            logger.warning("%s is ready again", self._spec.name)
 
-    def renew(self, others: Callable[[], None], *, is_asked: bool) -> None:
-        """Replace the service by a successor if it is worn, or if that was asked for.
+    def restart(self, monitor_others: Callable[[], None], *, is_requested: bool) -> None:
+        """Replace the service by a successor if it needs that, or if it was requested.
 
-        After a failed renewal, a worn service is renewed only after a pause, unless asked for.
+        After a failure, the next restart that is not requested comes after a pause.
 
         Args:
-            others: Looks after the other services.
-            is_asked: The renewal was asked for.
+            monitor_others: Monitors the other services.
+            is_requested: The restart was requested.
         """
-        kept, service = self._kept, self._service
-        if service is None or not kept.renew:
+        spec, service = self._spec, self._service
+        if service is None or not spec.restart:
             return
         try:
-            if is_asked or (self._renewals.is_over() and kept.is_worn(service)):
-                self._service = kept.renew(service, others)
-            else:
+            if not is_requested and not self._needs_restart(service):
                 return
-        except Exception:  # the next `tend` finds out whether the service still runs
-            logger.exception("%s could not be renewed", kept.name)
+            self._service = spec.restart(service, monitor_others)
+        except Exception:  # the next `monitor` finds out whether the service still runs
+            logger.exception("%s could not be restarted", spec.name)
         if self._service is service:
-            pause_s = self._renewals.fail()
-            message = "%s was not renewed; the next try is in %.0f s, or at the next SIGHUP"
-            logger.error(message, kept.name, pause_s)
+            pause_s = self._failed_restarts.fail()
+            message = "%s was not restarted; the next try is in %.0f s, or at the next SIGHUP"
+            logger.error(message, spec.name, pause_s)
 
     def stop(self, timeout_s: float = 20.0) -> None:
         """Stop it, if it runs; its error does not keep the others from being stopped."""
@@ -189,25 +196,28 @@ class _Watched:
             if service:
                 service.stop(timeout_s=timeout_s)
         except Exception:
-            logger.exception("%s could not be stopped", self._kept.name)
+            logger.exception("%s could not be stopped", self._spec.name)
+
+    def _needs_restart(self, service: Service) -> bool:
+        return self._failed_restarts.is_over() and self._spec.needs_restart(service)
 
     def _is_well(self) -> bool:
         if self._service is None:
             return False
         try:
-            is_well = self._service.tend()
+            is_well = self._service.monitor()
         except Exception:
-            self._note_error("failed unexpectedly")
+            self._log_error("failed unexpectedly")
             self.stop(timeout_s=1)
             return False
         if not is_well:
-            logger.error("%s died; starting again", self._kept.name)
+            logger.error("%s died; starting again", self._spec.name)
         return is_well
 
-    def _note_error(self, what: str) -> None:
-        pause_s = self._pause.fail()
-        logger.exception("%s %s; starting again in %.0f s", self._kept.name, what, pause_s)
+    def _log_error(self, event: str) -> None:
+        pause_s = self._errors.fail()
+        logger.exception("%s %s; starting again in %.0f s", self._spec.name, event, pause_s)
 
 
-def _note_failed_start(error: PlateError) -> None:
+def _log_failed_start(error: PlateError) -> None:
     logger.error("%s; trying once more", error)

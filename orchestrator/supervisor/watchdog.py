@@ -46,7 +46,7 @@ class Watchdog:
         self._steps: dict[int, _Step] = {}
 
     def find(self, workers: Iterable[Worker]) -> list[tuple[Worker, Beat, str]]:
-        """Return the hung workers, each with its heartbeat and the manner in words."""
+        """Return the hung workers, each with its heartbeat and the reason."""
         now = self._clock()
         passed_s = min(now - self._looked, LONGEST_LOOK_S)
         self._looked = now
@@ -54,7 +54,9 @@ class Watchdog:
         self._steps = steps
         found = ((worker, steps[worker.pid]) for worker in workers)
         return [
-            (worker, step.beat, how) for worker, step in found if (how := _manner(worker, step))
+            (worker, step.beat, reason)
+            for worker, step in found
+            if (reason := _hang_reason(worker, step))
         ]
 
     def _follow(self, worker: Worker, passed_s: float) -> _Step:
@@ -66,8 +68,8 @@ class Watchdog:
         return step
 
 
-def _manner(worker: Worker, step: _Step) -> str:
-    """Say how a worker hangs; return an empty text when it does not."""
+def _hang_reason(worker: Worker, step: _Step) -> str:
+    """Return why a worker counts as hung; empty when it does not."""
     if worker.is_stopped:
         return "stopped" if step.seconds >= STOPPED_S else ""
     limit_s = step.beat.limit_s

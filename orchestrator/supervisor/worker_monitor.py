@@ -1,4 +1,4 @@
-"""The watchdog of a server's workers: finds dead and hung workers, and replaces them."""
+"""Monitors the workers of a server: finds dead and hung ones, reports and replaces them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
+from orchestrator.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
+from orchestrator.supervisor.crash_report import CrashReport
 from orchestrator.supervisor.model_reload import ModelReload
 from orchestrator.supervisor.server_log import ServerLog
 from orchestrator.supervisor.watchdog import Watchdog
 from orchestrator.supervisor.workers import SERVER, Worker, Workers
-from orchestrator.system.heartbeat import ASK, Beat, State, is_told, read, read_stack
+from orchestrator.system.heartbeat import ASK, Beat, Heartbeats, State
 
 ANSWER_S = 0.05
 """Time that a worker gets to write down its Python stack."""
@@ -30,43 +30,55 @@ its model in Triton, and in shared memory, until Triton ends."""
 logger = logging.getLogger(__name__)
 
 
+def send_signal(pid: int, number: int) -> None:
+    """Send a signal to a process, if it still exists."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 class WorkerMonitor:
-    """The watchdog of one server.
+    """Monitors the workers of one server.
 
     Args:
         workers: The workers of the server.
-        replacing: Replaces a model's workers.
-        prefix: Prefix of the paths of the workers' heartbeats, see `orchestrator.system.heartbeat`.
+        reload: Replaces a model's workers.
+        heartbeats: The workers' heartbeats.
         log: The output of the server and its workers.
-        tell: Called for each death, before the worker's calls fail, and for each model that has new
-            workers.
+        notify: Called for each death, before the worker's calls fail, and for each model that has
+            new workers.
+        clock: Returns the time in seconds.
+        send: Sends a signal to a process.
     """
 
     def __init__(
         self,
         workers: Workers,
-        replacing: ModelReload,
+        reload: ModelReload,
         *,
-        prefix: str,
+        heartbeats: Heartbeats,
         log: ServerLog,
-        tell: Callable[[WorkerDeath | ModelReloaded], None],
+        notify: Callable[[Event], None],
+        clock: Callable[[], float] = time.monotonic,
+        send: Callable[[int, int], None] = send_signal,
     ) -> None:
-        self._workers, self._replacing, self._prefix = workers, replacing, prefix
-        self._log, self._tell = log, tell
-        self._hangs = Watchdog(partial(read, prefix), time.monotonic)
+        self._workers, self._reload, self._heartbeats = workers, reload, heartbeats
+        self._log, self._notify, self._clock, self._send = log, notify, clock, send
+        self._watchdog = Watchdog(heartbeats.read, clock)
         self._old: dict[str, set[int]] = {}  # workers that are being replaced, by model
         self._again: set[str] = set()  # models that lost a new worker in the meantime
         self._retired: dict[int, float] = {}  # replaced workers; each idle since when
         self._deaths = 0
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Check all workers once; return False when the server itself must be restarted."""
         try:
             for worker in self._workers.dead():
-                self._lose(worker, worker.end, read(self._prefix, worker.pid))
+                beat = self._heartbeats.read(worker.pid)
+                self._replace_lost(worker, worker.exit_reason, beat)
             everybody = [*self._workers.alive(), *self._workers.itself()]
-            for worker, beat, how in self._hangs.find([*filter(self._workers.is_known, everybody)]):
-                self._lose(worker, how, beat)
+            known = [*filter(self._workers.is_known, everybody)]
+            for worker, beat, reason in self._watchdog.find(known):
+                self._replace_lost(worker, reason, beat)
             self._end_retired()
             self._finish()
         except ServerError as error:
@@ -74,50 +86,54 @@ class WorkerMonitor:
             return False
         return True
 
-    def is_worn(self) -> bool:
+    def needs_restart(self) -> bool:
         """Tell whether the server should be restarted as soon as that interrupts no request."""
         return self._deaths >= MOST_DEATHS and not self._old
 
     def is_idle(self) -> bool:
         """Tell whether no worker has a call; a worker without a heartbeat may have one."""
         pids = [worker.pid for worker in self._workers.alive()]
-        return all(is_told(self._prefix, pid) for pid in pids) and all(
-            read(self._prefix, pid).state is State.IDLE for pid in pids
-        )
+        return all(map(self._heartbeats.exists, pids)) and all(map(self._has_no_call, pids))
 
     def close(self) -> None:
-        self._replacing.close()
+        self._reload.close()
 
-    def _lose(self, worker: Worker, how: str, beat: Beat) -> None:
+    def _has_no_call(self, pid: int) -> bool:
+        return self._heartbeats.read(pid).state is State.IDLE
+
+    def _replace_lost(self, worker: Worker, reason: str, beat: Beat) -> None:
         """Report a lost worker, kill it if it still lives, and replace it.
 
         Raises:
             ServerError: The process is the server itself, or a worker whose model is unknown.
         """
         self._workers.forget(worker)
-        if self._retired.pop(worker.pid, None) and worker.end:
+        if self._retired.pop(worker.pid, None) is not None and worker.exit_reason:
             return
-        if not worker.end and not worker.is_stopped:
-            _send(worker.pid, ASK)
-            time.sleep(ANSWER_S)
-        stack, lines = read_stack(self._prefix, worker.pid), self._log.theirs()
-        is_last = not self._is_served(worker.model)
-        death = WorkerDeath(worker.model, worker.pid, how, beat, stack, lines, is_last)
-        logger.error("%s", death.to_json())
-        self._tell(death)
+        self._report(worker, reason, beat)
         self._deaths += 1
-        if not worker.end:
-            _send(worker.pid, signal.SIGKILL)
+        if not worker.exit_reason:
+            self._send(worker.pid, signal.SIGKILL)
         if worker.model in {"", SERVER}:
             raise ServerError(f"process {worker.pid} cannot be replaced alone")
-        if not self._replacing.is_under_way(worker.model):
+        if not self._reload.is_loading(worker.model):
             self._replace(worker.model)
         elif worker.pid not in self._old[worker.model]:  # old workers are being replaced already
             self._again.add(worker.model)
 
+    def _report(self, worker: Worker, reason: str, beat: Beat) -> None:
+        if not worker.exit_reason and not worker.is_stopped:
+            self._send(worker.pid, ASK)
+            time.sleep(ANSWER_S)
+        stack = self._heartbeats.read_stack(worker.pid)
+        report = CrashReport(worker.model, worker.pid, reason, beat, stack, self._log.theirs())
+        is_last = not self._is_served(worker.model)
+        logger.error("%s", report.to_json())
+        self._notify(WorkerDied(worker.model, reason, report.suspects, is_last))
+
     def _replace(self, model: str) -> None:
         self._old[model] = {one.pid for one in self._workers.alive() if one.model == model}
-        self._replacing.begin(model, has_others=self._is_served(model))
+        self._reload.start(model, has_others=self._is_served(model))
 
     def _is_served(self, model: str) -> bool:
         """Tell whether at least one worker of the model answers."""
@@ -125,28 +141,23 @@ class WorkerMonitor:
         return any(self._workers.is_known(one) and not one.is_stopped for one in others)
 
     def _finish(self) -> None:
-        for model in self._replacing.finish():
+        for model in self._reload.finish():
             logger.warning("%s has new workers", model)
-            self._retired |= dict.fromkeys(self._old.pop(model), time.monotonic())
+            self._retired |= dict.fromkeys(self._old.pop(model), self._clock())
             if model in self._again:
                 self._again.remove(model)
                 self._replace(model)
             else:
-                self._tell(ModelReloaded(model))
+                self._notify(WorkersReplaced(model))
 
     def _end_retired(self) -> None:
         here = [worker for worker in self._workers.alive() if worker.pid in self._retired]
         self._retired = {worker.pid: self._retired[worker.pid] for worker in here}
-        now = time.monotonic()
+        now = self._clock()
         for worker in here:
-            if read(self._prefix, worker.pid).state is not State.IDLE:
+            if not self._has_no_call(worker.pid):
                 self._retired[worker.pid] = now
             elif now - self._retired[worker.pid] > RETIRED_S:
                 del self._retired[worker.pid]
                 self._workers.forget(worker)
-                _send(worker.pid, signal.SIGKILL)
-
-
-def _send(pid: int, number: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, number)
+                self._send(worker.pid, signal.SIGKILL)

@@ -33,14 +33,14 @@ class Worker:
         model: The model that it serves or served; empty if it was never seen alive.
         state: The kernel's letter for its state.
         cpu_s: CPU time that it has used.
-        end: How it died; empty while it lives.
+        exit_reason: A signal or an exit status; empty while it lives.
     """
 
     pid: int
     model: str
     state: str
     cpu_s: float
-    end: str = ""
+    exit_reason: str = ""
 
     @property
     def is_stopped(self) -> bool:
@@ -114,8 +114,10 @@ class Workers:
     def _worker(pid: int, fields: list[str], model: str) -> Worker:
         state = fields[STATE]
         cpu_s = (int(fields[USER_TIME]) + int(fields[SYSTEM_TIME])) / TICKS
-        end = manner(os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))) if state == DEAD else ""
-        return Worker(pid, model, state, cpu_s, end)
+        if state != DEAD:
+            return Worker(pid, model, state, cpu_s)
+        exit_code = os.waitstatus_to_exitcode(int(fields[EXIT_CODE]))
+        return Worker(pid, model, state, cpu_s, describe_exit(exit_code))
 
 
 def _program(pid: int) -> str:
@@ -132,8 +134,8 @@ def _children(process: int) -> Iterator[int]:
             yield from map(int, children.read_text().split())
 
 
-def manner(exit_code: int) -> str:
-    """Say how a process ended; a negative code is the number of a signal."""
+def describe_exit(exit_code: int) -> str:
+    """Return a process's exit reason; a negative code is the number of a signal."""
     if exit_code >= 0:
         return f"exit status {exit_code}"
     try:

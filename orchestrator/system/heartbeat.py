@@ -92,7 +92,7 @@ class Heartbeat:
         prefix = os.environ.get(VARIABLE)
         if prefix:
             raise_score()
-            _tell_faults(Path(f"{prefix}{os.getpid()}{STACK}"))
+            _write_faults(Path(f"{prefix}{os.getpid()}{STACK}"))
         return cls(float(value), prefix)
 
     @contextmanager
@@ -142,19 +142,32 @@ def read(prefix: str, pid: int) -> Beat:
     return Beat()
 
 
-def is_told(prefix: str, pid: int) -> bool:
-    """Tell whether a worker writes heartbeats."""
-    return Path(f"{prefix}{pid}").exists()
+@dataclass(frozen=True)
+class Heartbeats:
+    """The heartbeats of a server's workers, for their supervisor.
+
+    Attributes:
+        prefix: Prefix of the files' paths.
+    """
+
+    prefix: str
+
+    def read(self, pid: int) -> Beat:
+        """Return the last heartbeat of a worker; an idle one if it has never written any."""
+        return read(self.prefix, pid)
+
+    def exists(self, pid: int) -> bool:
+        """Tell whether a worker writes heartbeats."""
+        return Path(f"{self.prefix}{pid}").exists()
+
+    def read_stack(self, pid: int) -> str:
+        """Return the stack trace that a worker wrote at its end or on request; may be empty."""
+        with suppress(OSError):
+            return Path(f"{self.prefix}{pid}{STACK}").read_text(errors="replace")
+        return ""
 
 
-def read_stack(prefix: str, pid: int) -> str:
-    """Return the stack trace that a worker wrote at its end or on request; may be empty."""
-    with suppress(OSError):
-        return Path(f"{prefix}{pid}{STACK}").read_text(errors="replace")
-    return ""
-
-
-def _tell_faults(path: Path) -> None:
+def _write_faults(path: Path) -> None:
     with suppress(OSError):  # no space
         file = path.open("w")  # stays open as long as the worker lives
         faulthandler.enable(file)

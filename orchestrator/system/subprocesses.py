@@ -23,7 +23,7 @@ REAP_EVERY_S = 0.01
 _LIBC = ctypes.CDLL(None)
 
 
-def begin_child() -> None:
+def prepare_child() -> None:
     """Prepare a process that will become a child: a `preexec_fn`.
 
     The kernel ends the child when the thread that started it ends. The kernel also writes no core

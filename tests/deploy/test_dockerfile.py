@@ -15,7 +15,7 @@ import yaml
 
 from deploy.check_docker import TIGHT
 from orchestrator.supervisor.capacity import fitting
-from orchestrator.supervisor.repository import count_ours
+from orchestrator.supervisor.plate_models import count_ours
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.system.memory import least_bytes
 from tests.samples import PROJECT

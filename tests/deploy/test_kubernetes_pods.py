@@ -9,7 +9,7 @@ from orchestrator.contract import MODEL
 from orchestrator.gateway.options import Limits
 from orchestrator.supervisor.capacity import Capacity, fitting
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository import REPOSITORY, count_ours
+from orchestrator.supervisor.plate_models import REPOSITORY, count_ours
 from orchestrator.supervisor.triton_server import Server
 from tests.deploy.manifests import CPU, GPU, OVERLAYS, one, pod, quantity, server
 from tests.samples import PROJECT

@@ -70,7 +70,7 @@ def exit_codes(gateway: Gateway) -> list[int | None]:
 
 
 def test_as_many_run_as_were_asked_for(gateway: Gateway, tmp_path: Path) -> None:
-    assert gateway.tend()
+    assert gateway.monitor()
     until(lambda: len(list(tmp_path.iterdir())) == 2, "both to listen")
     assert {int(file.name) for file in tmp_path.iterdir()} == {
         worker.process.pid for worker in gateway.workers
@@ -90,20 +90,20 @@ def test_a_process_has_no_secrets_no_core_dumps_and_a_session(gateway, tmp_path:
 
 def test_a_gateway_ends_when_it_is_stopped(gateway: Gateway) -> None:
     gateway.stop()
-    assert not gateway.tend()
+    assert not gateway.monitor()
     assert exit_codes(gateway) == [-signal.SIGTERM] * 2
     gateway.stop()  # as often as one likes
 
 
 def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway) -> None:
     gateway.workers[1].process.kill()
-    until(lambda: not gateway.tend(), "a dead process to be seen")
+    until(lambda: not gateway.monitor(), "a dead process to be seen")
 
 
 def test_a_gateway_that_somebody_stopped_is_not_whole(gateway: Gateway) -> None:
-    assert gateway.tend()
+    assert gateway.monitor()
     gateway.workers[0].process.send_signal(signal.SIGSTOP)
-    until(lambda: not gateway.tend(), "a stopped process to be seen")
+    until(lambda: not gateway.monitor(), "a stopped process to be seen")
 
 
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:

@@ -17,7 +17,7 @@ from orchestrator.gateway.options import Address, GatewayOptions, Limits, to_jso
 from orchestrator.gateway.server import serve
 from orchestrator.gateway.upstream.health import Canary
 from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.service_loop import KeptService, keep_running
+from orchestrator.supervisor.service_loop import ServiceSpec, supervise
 from tests.gateway.conftest import Running, Start
 from tests.gateway.loops import run
 from tests.waiting import until
@@ -60,7 +60,7 @@ def test_without_a_free_descriptor_it_waits_for_clients_to_go(begin: Start, fron
         _ = [flood.enter_context(connect()) for _ in range(50)]
         until(lambda: not is_answered(running), "a gateway that has none left")
     until(lambda: is_answered(running), "answers again")
-    assert running.gateway.tend()
+    assert running.gateway.monitor()
 
 
 def is_answered(running: Running) -> bool:
@@ -108,7 +108,7 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
-        keep_running([KeptService("the gateway", begin)], tell=order.touch)
+        supervise([ServiceSpec("the gateway", begin)], on_ready=order.touch)
     (dead,), (second,) = (gateway.workers for gateway in gateways)
     assert dead.process.returncode == 1
     assert dead.reason() == "a task in the background failed: ValueError('not a number')"

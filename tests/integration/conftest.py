@@ -14,7 +14,8 @@ from orchestrator.networks.weights import WEIGHTS
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 
 GREY = np.full((300, 400, 3), 128, np.uint8)
 

@@ -11,8 +11,9 @@ from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.contract import DETECTOR, MODEL
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository import CONFIG
-from orchestrator.supervisor.triton_server import Server, lay_out_ours
+from orchestrator.supervisor.plate_models import CONFIG
+from orchestrator.supervisor.repository_writer import lay_out_ours
+from orchestrator.supervisor.triton_server import Server
 
 GATED = {
     DETECTOR: Path(__file__).with_name("gated_detector.py"),

@@ -22,7 +22,7 @@ from orchestrator.pipeline import recognize
 from orchestrator.supervisor.export_cache import ModelSource
 from orchestrator.supervisor.local_server import keep_models, on_free_ports, own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import run_server
+from orchestrator.supervisor.triton_start import run_server
 from orchestrator.system.canary import read_canary
 from orchestrator.system.loopback import open_url
 from tests.integration.serving import Serving, serve

@@ -18,7 +18,8 @@ from orchestrator.contract import MODEL
 from orchestrator.errors import ServerError
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import STREET
 from tests.waiting import until
@@ -107,7 +108,7 @@ def test_calls_cancelled_over_grpc_are_not_carried_on(one_at_a_time, gate) -> No
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 3, CANCELLED: 1, DROPPED: 1}
-    assert one_at_a_time.tend()
+    assert one_at_a_time.monitor()
 
 
 def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
@@ -121,7 +122,7 @@ def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
     gate.open()
     assert answered(one_at_a_time) == ["TO05577"] * 2
     assert counted(one_at_a_time) - before == {REACHED: 4}
-    assert one_at_a_time.tend()
+    assert one_at_a_time.monitor()
 
 
 def test_who_waits_too_long_over_grpc_has_given_up(one_at_a_time, gate) -> None:

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.__main__ import app
 from workshop.benchmarks.compositions.answers import differ, inputs_of
 from workshop.benchmarks.compositions.figures import CompositionsReport

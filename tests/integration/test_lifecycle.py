@@ -19,11 +19,12 @@ from orchestrator import PlateClient
 from orchestrator.contract import SHM
 from orchestrator.errors import PlateError
 from orchestrator.networks.weights import WEIGHTS, list_sums
-from orchestrator.supervisor.layout import lay_out
 from orchestrator.supervisor.local_server import on_free_ports, prepare
+from orchestrator.supervisor.new_version import NewVersion, add_version
 from orchestrator.supervisor.options import ADMIN_HEADER, ADMIN_METADATA, ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
-from orchestrator.supervisor.versions import NewVersion, add_version
+from orchestrator.supervisor.repository_writer import lay_out
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from tests.integration.load import Load
 from tests.samples import STREET
 from workshop.benchmarks.processes import find_workers
@@ -89,7 +90,7 @@ def test_versions_are_switched_without_a_failed_call(operated, mute_weights) -> 
         load.wait_for("TO05577")
     assert load.errors == []
     assert set(load.texts) == {"", "TO05577"}
-    assert operated.tend()
+    assert operated.monitor()
 
 
 def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
@@ -97,7 +98,7 @@ def test_an_unloaded_model_is_told_and_can_be_loaded_again(operated) -> None:
         assert post(operated, "stn/unload") == 200
         with pytest.raises(PlateError, match="stn"):
             client.recognize(STREET)
-        assert operated.tend()
+        assert operated.monitor()
         assert post(operated, "stn/load") == 200
         assert client.recognize(STREET).texts[0] == "TO05577"
 
@@ -133,7 +134,7 @@ def read(file: Path) -> bytes:
 
 
 def test_nobody_else_reads_shared_memory(operated) -> None:
-    assert operated.tend()  # as its supervisor asks
+    assert operated.monitor()  # as its supervisor asks
     regions = [*SHM.glob(f"{operated.shm_prefix}*")]
     assert regions
     assert {region.stat().st_mode & 0o777 for region in regions} == {0o600}

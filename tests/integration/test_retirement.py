@@ -12,7 +12,8 @@ from orchestrator import PlateClient
 from orchestrator.contract import MODEL
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import IDLE_S, run_server, start
+from orchestrator.supervisor.shutdown import IDLE_S
+from orchestrator.supervisor.triton_start import run_server, start
 from tests.integration.gate import Gate, gated
 from tests.samples import STREET
 from tests.waiting import until
@@ -29,7 +30,7 @@ def test_it_is_not_told_to_end_before_a_call_in_work_is_answered(tmp_path: Path)
         called = pool.submit(client.recognize, STREET)
         until(lambda: gate.waiting() == 1, "a call in work")
         looks: list[float] = []  # at others
-        retired = pool.submit(server.retire, 60, lambda: looks.append(time.monotonic()))
+        retired = pool.submit(server.drain, 60, lambda: looks.append(time.monotonic()))
         time.sleep(2 * IDLE_S)
         assert client.is_ready()  # nobody has told it to end yet
         opened = time.monotonic()
@@ -48,6 +49,6 @@ def test_what_others_raise_comes_after_its_end(tmp_path: Path) -> None:
     options = replace(on_free_ports(prepare(ServerOptions(device="cpu"))), pictures=1)
     server = start(options)
     with pytest.raises(ValueError, match="not a number"):
-        server.retire(meanwhile=fail)
+        server.drain(on_wait=fail)
     assert not server.is_running()
-    assert not server.runtime.folder.exists()
+    assert not server.folder.path.exists()

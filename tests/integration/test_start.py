@@ -18,11 +18,13 @@ import pytest
 from orchestrator import PlateClient
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor import triton_server
+from orchestrator.supervisor import triton_start
+from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_server import LayOut, lay_out_ours, run_server, start
+from orchestrator.supervisor.repository_writer import RepositoryWriter, lay_out_ours
+from orchestrator.supervisor.triton_start import run_server, start
 from orchestrator.system.loopback import open_url
 from tests.integration.collector import collecting
 from tests.samples import PLATES, PROJECT, STREET, TEXTS, copy_of
@@ -34,7 +36,7 @@ def options() -> ServerOptions:
     return on_free_ports(prepare(ServerOptions()))
 
 
-def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> LayOut:
+def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> RepositoryWriter:
     """Lay our models out with one file changed."""
 
     def models(options: ServerOptions, target: Path) -> Path:
@@ -46,7 +48,7 @@ def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> LayOut
     return models
 
 
-def refused(options: ServerOptions, models: LayOut | None = None) -> str:
+def refused(options: ServerOptions, models: RepositoryWriter | None = None) -> str:
     """Return why a start failed: on one line, long before its time was up, with nothing left."""
     before, begin = left_behind(), time.monotonic()
     with pytest.raises(ServerError) as raised:
@@ -91,9 +93,9 @@ def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
 
 
 def test_a_worker_without_a_library_is_told_in_the_linkers_words(options, monkeypatch) -> None:
-    found = triton_server.find_distribution()
+    found = find_installation()
     bare = replace(found, libraries=found.libraries[:1])
-    monkeypatch.setattr(triton_server, "find_distribution", lambda tritonserver: bare)
+    monkeypatch.setattr(triton_start, "find_installation", lambda tritonserver: bare)
     why = refused(options)
     assert "died while starting (exit status 127): error while loading shared libraries: lib" in why
 
@@ -116,8 +118,7 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
     os.kill(found.pop(), signal.SIGKILL)
 
 
-def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options, monkeypatch) -> None:
-    monkeypatch.setattr(triton_server, "check", lambda options: options)
+def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options) -> None:
     with socket.create_server(("127.0.0.1", options.http_port)):
         why = refused(options)
     socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
@@ -195,7 +196,7 @@ def test_a_checkout_serves_whatever_its_path(
 
 def test_a_repository_whose_path_is_not_ascii_is_served_as_it_lies(tmp_path, monkeypatch) -> None:
     own = prepare(ServerOptions())
-    triton_server.lay_out(own.source(), tmp_path / "модели", own.capacity())
+    lay_out_ours(own, tmp_path / "модели")
     monkeypatch.chdir(tmp_path)
     options = on_free_ports(prepare(ServerOptions(Path("модели"), explicit=True)))
     with run_server(options), PlateClient(options.http_url) as client:
@@ -236,7 +237,7 @@ def test_triton_listens_to_ipv6(options, host: str) -> None:
 
 
 def test_the_embedded_server_can_be_named_by_its_path(options) -> None:
-    program = triton_server.find_distribution().program
+    program = find_installation().program
     with (
         run_server(replace(options, tritonserver=program)) as server,
         PlateClient(server.options.http_url) as client,
@@ -263,7 +264,7 @@ def may_mount() -> bool:
 def test_a_server_starts_where_no_temporary_folder_runs_programs(tmp_path: Path) -> None:
     prepare(ServerOptions())
     (tmp_path / "tmp").mkdir()
-    backend = triton_server.find_distribution().backends / "python"
+    backend = find_installation().backends / "python"
     done = subprocess.run(
         ["unshare", "--mount", "sh", "-c", AS_DOCKER_MOUNTS, "sh", PLATES, "recognize", STREET],
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp"), "COPY": str(tmp_path / "python"),

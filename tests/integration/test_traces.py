@@ -24,7 +24,7 @@ from orchestrator.gateway.options import GatewayOptions
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
-from orchestrator.supervisor.triton_server import run_server
+from orchestrator.supervisor.triton_start import run_server
 from tests.integration.collector import Collector, Span, collecting
 from tests.samples import STREET
 

@@ -1,20 +1,20 @@
-"""Log lines about a dead worker, and the calls that may be to blame."""
+"""Log lines about a dead worker, and the requests that may be the cause."""
 
 import json
 
 import pytest
 
-from orchestrator.supervisor.crash_report import WorkerDeath
+from orchestrator.supervisor.crash_report import CrashReport
 from orchestrator.system.heartbeat import Beat, State
 
 WORKING = Beat(State.WORKING, 1.0, 2.5, ("gate-7#1f-2",), "640x480")
 
 
 def test_the_line_says_which_worker_how_and_with_what() -> None:
-    death = WorkerDeath(
+    report = CrashReport(
         "stn", 7, "SIGSEGV", WORKING, "Fatal Python error", [str(n) for n in range(20)]
     )
-    line = json.loads(death.to_json())
+    line = json.loads(report.to_json())
     assert line.pop("time").startswith("20")
     assert line == {
         "event": "worker died",
@@ -30,12 +30,12 @@ def test_the_line_says_which_worker_how_and_with_what() -> None:
 
 
 def test_an_idle_worker_had_no_call() -> None:
-    line = json.loads(WorkerDeath("stn", 7, "SIGKILL", Beat(State.IDLE, calls=("old",))).to_json())
+    line = json.loads(CrashReport("stn", 7, "SIGKILL", Beat(State.IDLE, calls=("old",))).to_json())
     assert (line["doing"], line["request_ids"], line["picture"]) == ("idle", [], "")
 
 
 @pytest.mark.parametrize(
-    ("how", "state", "blamed"),
+    ("reason", "state", "is_suspect"),
     [
         pytest.param("SIGSEGV", State.WORKING, True, id="crash"),
         pytest.param("hung for 2.5 s", State.WORKING, True, id="hang"),
@@ -46,6 +46,8 @@ def test_an_idle_worker_had_no_call() -> None:
         pytest.param("stopped", State.WORKING, False, id="stopped"),
     ],
 )
-def test_a_call_is_blamed_for_what_calls_can_do(how: str, state: State, blamed: bool) -> None:
-    death = WorkerDeath("stn", 7, how, Beat(state, calls=("a#1-1",)))
-    assert death.blamed == (("a#1-1",) if blamed else ())
+def test_a_request_is_a_suspect_of_what_requests_can_cause(
+    reason: str, state: State, is_suspect: bool
+) -> None:
+    report = CrashReport("stn", 7, reason, Beat(state, calls=("a#1-1",)))
+    assert report.suspects == (("a#1-1",) if is_suspect else ())

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor import options as asked
-from orchestrator.supervisor.distribution import Distribution
+from orchestrator.supervisor.installation import Installation
 from orchestrator.supervisor.options import ServerOptions
 
 
@@ -51,8 +51,8 @@ def test_programs_reach_the_server_by_an_address(host: str, reached: str) -> Non
 
 
 def test_an_installed_tritons_own_pytorch_backend_is_taken(tmp_path: Path, monkeypatch) -> None:
-    found = Distribution(tmp_path, tmp_path / "stub")
-    monkeypatch.setattr(asked, "find_distribution", lambda tritonserver: found)
+    found = Installation(tmp_path, tmp_path / "stub")
+    monkeypatch.setattr(asked, "find_installation", lambda tritonserver: found)
     options = ServerOptions(tritonserver=tmp_path / "bin" / "tritonserver", device="cpu")
     assert options.choose_engine().is_openvino
     (tmp_path / "backends" / "pytorch").mkdir(parents=True)

@@ -1,5 +1,6 @@
 """Free ports and addresses of this machine."""
 
+import errno
 import socket
 
 import pytest
@@ -66,6 +67,50 @@ def test_a_host_becomes_its_address(host: str, expected: str) -> None:
 
 def test_nothing_to_listen_at_passes() -> None:
     check_listening([])
+
+
+def test_a_free_port_passes() -> None:
+    check_listening([ListenAddress("grpc_port", "127.0.0.1", *free_ports(1))])
+
+
+def test_a_port_in_use_is_named_with_its_flag() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
+        wanted = ListenAddress("metrics_port", "127.0.0.1", taken.getsockname()[1])
+        with pytest.raises(ServerError, match=r"^metrics_port: wanted a free port.*metrics-port$"):
+            check_listening([wanted])
+
+
+@pytest.mark.parametrize("port", [0, 99999])
+def test_a_number_that_is_no_port_is_refused(port: int) -> None:
+    with pytest.raises(ServerError, match=f"^grpc_port: wanted 1 to 65535, got {port}$"):
+        check_listening([ListenAddress("grpc_port", "127.0.0.1", port)])
+
+
+@pytest.mark.parametrize(
+    ("host", "both", "reason"),
+    [
+        pytest.param("::1", False, r"\(in use at ::1.*--grpc-port$", id="IPv6"),
+        pytest.param("::", True, r"\(Addr", id="both families"),
+    ],
+)
+def test_a_port_that_callers_of_localhost_reach_elsewhere_is_refused(
+    host: str, both: bool, reason: str
+) -> None:
+    (port,) = free_ports(1)
+    with (
+        socket.create_server((host, port), family=socket.AF_INET6, dualstack_ipv6=both),
+        pytest.raises(ServerError, match=rf"^grpc_port: wanted a free port, got {port} {reason}"),
+    ):
+        check_listening([ListenAddress("grpc_port", "127.0.0.1", port)])
+
+
+def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
+    def refuse(self: socket.socket, address: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")  # what the kernel tells a user
+
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(ServerError, match=r"^http_port: wanted a port that this user may open, g"):
+        check_listening([ListenAddress("http_port", "127.0.0.1", 80)])
 
 
 def test_two_that_want_one_port_are_refused() -> None:

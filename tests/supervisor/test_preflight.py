@@ -1,6 +1,5 @@
 """Checks before a start."""
 
-import errno
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -10,56 +9,8 @@ import pytest
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.supervisor import preflight
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.ports import free_ports
+from orchestrator.supervisor.ports import ListenAddress, free_ports
 from orchestrator.system.memory import MIB
-
-
-@pytest.mark.parametrize("name", ["http_port", "grpc_port", "metrics_port"])
-def test_a_port_in_use_is_named_with_its_flag(name: str) -> None:
-    ports = dict(zip(("http_port", "grpc_port", "metrics_port"), free_ports(3), strict=True))
-    with socket.create_server(("127.0.0.1", 0)) as taken:  # a port of the kernel's choice
-        ports[name] = taken.getsockname()[1]
-        flag = name.replace("_", "-")
-        with pytest.raises(ServerError, match=f"{name}: wanted a free port, .*--{flag}"):
-            preflight.check_ports(ServerOptions(**ports))
-
-
-def test_free_ports_pass() -> None:
-    http, grpc, metrics = free_ports(3)
-    preflight.check_ports(ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics))
-
-
-@pytest.mark.parametrize("port", [0, 99999])
-def test_a_number_that_is_no_port_is_refused(port: int) -> None:
-    with pytest.raises(ServerError, match=f"^grpc_port: wanted 1 to 65535, got {port}$"):
-        preflight.check_ports(ServerOptions(grpc_port=port))
-
-
-def test_equal_ports_are_refused() -> None:
-    message = "^metrics_port: wanted another port than http_port, got 7000 for both$"
-    with pytest.raises(ServerError, match=message):
-        preflight.check_ports(ServerOptions(http_port=7000, grpc_port=7001, metrics_port=7000))
-
-
-def test_a_port_that_somebody_has_on_ipv6_is_refused() -> None:
-    http, grpc, metrics = free_ports(3)
-    with socket.create_server(("::1", grpc), family=socket.AF_INET6):
-        message = rf"grpc_port: wanted a free port, got {grpc} \(in use at ::1.*--grpc-port$"
-        with pytest.raises(ServerError, match=message):
-            preflight.check_ports(
-                ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
-            )
-
-
-def test_a_port_that_somebody_has_on_both_families_is_refused() -> None:
-    http, grpc, metrics = free_ports(3)
-    options = ServerOptions(http_port=http, grpc_port=grpc, metrics_port=metrics)
-    message = rf"http_port: wanted a free port, got {http} \(Addr"
-    with (
-        socket.create_server(("::", http), family=socket.AF_INET6, dualstack_ipv6=True),
-        pytest.raises(ServerError, match=message),
-    ):
-        preflight.check_ports(options)
 
 
 def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
@@ -69,20 +20,6 @@ def test_a_machine_that_does_not_know_localhost_is_told_so(monkeypatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with pytest.raises(ServerError, match=r"^localhost:8000: this machine does not know the name"):
         preflight.check_localhost(ServerOptions())
-
-
-def test_an_address_of_another_machine_is_refused() -> None:
-    with pytest.raises(ServerError, match=r"^host: wanted an address of this machine, got 192\."):
-        preflight.check_ports(ServerOptions(host="192.0.2.7"))  # RFC 5737: nobody's
-
-
-def test_a_port_without_the_right_to_open_it_is_refused(monkeypatch) -> None:
-    def refuse(self: socket.socket, address: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")  # what the kernel tells a user
-
-    monkeypatch.setattr(socket.socket, "bind", refuse)
-    with pytest.raises(ServerError, match=r"^http_port: wanted a port that this user may open, g"):
-        preflight.check_ports(ServerOptions(http_port=80))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "::"])
@@ -131,6 +68,14 @@ def test_fewer_pictures_at_once_need_less_memory() -> None:
 
 def test_the_memory_of_other_models_is_not_known(tmp_path) -> None:
     preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
+
+
+def test_a_port_that_the_gateway_wants_too_is_refused() -> None:
+    (port,) = free_ports(1)
+    gateway = ListenAddress("http_port", "127.0.0.1", port)
+    message = f"^grpc_port: wanted another port than http_port, got {port} for both$"
+    with pytest.raises(ServerError, match=message):
+        preflight.check(ServerOptions(device="cpu", grpc_port=port), [gateway])
 
 
 def test_a_start_asks_for_the_memory_of_this_machine(monkeypatch) -> None:

@@ -1,7 +1,10 @@
 """A worker hangs when it neither gets on with a step nor is merely short of a core."""
 
+from dataclasses import replace
+
 import pytest
 
+from orchestrator.supervisor import watchdog
 from orchestrator.supervisor.watchdog import Watchdog
 from orchestrator.supervisor.workers import Worker
 from orchestrator.system.heartbeat import Beat, State
@@ -15,11 +18,11 @@ class Story:
     def __init__(self, beat: Beat, *, cpu_share: float = 1.0, state: str = "R") -> None:
         self.beat, self.cpu_share, self.state = beat, cpu_share, state
         self.now = self.cpu_s = 0.0
-        self.hangs = Watchdog(lambda pid: self.beat, lambda: self.now)
+        self.watchdog = Watchdog(lambda pid: self.beat, lambda: self.now)
 
     def look(self) -> list[str]:
         worker = Worker(7, "stn", self.state, self.cpu_s)
-        return [how for _, _, how in self.hangs.find([worker])]
+        return [reason for _, _, reason in self.watchdog.find([worker])]
 
     def go_on(self, seconds: float, every_s: float = 0.25) -> list[str]:
         """Look until so much time has passed; return what was found last."""
@@ -51,6 +54,24 @@ def test_who_hardly_ever_gets_a_core_hangs_at_last() -> None:
     story = Story(WORKING, cpu_share=0.03)
     assert story.go_on(24.5) == []
     assert story.go_on(0.5) == ["hung for 25.0 s"]
+
+
+@pytest.mark.parametrize(
+    ("cpu_share", "is_hung"),
+    [
+        pytest.param(0.125, True, id="waits"),
+        pytest.param(0.1875, False, id="lacks a core"),
+        pytest.param(0.4375, False, id="lacks a core, too"),
+        pytest.param(0.5, True, id="loops"),
+    ],
+)
+def test_a_worker_that_waits_or_loops_hangs_and_one_between_does_not(
+    monkeypatch, cpu_share: float, is_hung: bool
+) -> None:
+    monkeypatch.setattr(watchdog, "WAITS", 0.125)  # both exact as binary numbers
+    monkeypatch.setattr(watchdog, "LOOPS", 0.5)
+    story = Story(replace(WORKING, limit_s=2.0), cpu_share=cpu_share)
+    assert bool(story.go_on(2.0)) is is_hung
 
 
 @pytest.mark.parametrize(

@@ -1,269 +1,295 @@
-"""A worker that died or hangs is told of, ended, and its model replaced."""
+"""A worker that died or hangs is reported and killed, and its model is loaded again."""
 
 import json
 import logging
 import os
 import signal
-import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from orchestrator.errors import ServerError
+from orchestrator.protocol.gateway_events import Event, WorkerDied, WorkersReplaced
 from orchestrator.supervisor import worker_monitor
-from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
 from orchestrator.supervisor.server_log import ServerLog
-from orchestrator.supervisor.worker_monitor import WorkerMonitor
-from orchestrator.supervisor.workers import Worker, Workers
-from orchestrator.system.heartbeat import State, read
-from tests.supervisor.standing_in import start_worker
+from orchestrator.supervisor.worker_monitor import RETIRED_S, WorkerMonitor
+from orchestrator.supervisor.workers import SERVER, Worker
+from orchestrator.system.heartbeat import ASK, Beat, Heartbeats, State
+from tests.supervisor.worker_processes import start_worker
 from tests.waiting import until
 
-WORKER = """
-import sys, time
-from orchestrator.system.heartbeat import Heartbeat
-heartbeat = Heartbeat.of_model({"parameters": {"hang_s": {"string_value": "0.5"}}})
-def loop():
-    print(flush=True)
-    while True: pass
-def idle():
-    print(flush=True)
-    time.sleep(600)
-"""
-LOOPS = f"{WORKER}\nwith heartbeat.work(['gate-7#1-2'], '640x480'): loop()"
-IDLES = f"{WORKER}\nidle()"
+IDLE, WORKING = Beat(), Beat(State.WORKING, limit_s=2.5, calls=("gate-7#1-2",))
 
 
 @dataclass
-class Scripted:
-    """Stands for what replaces models: notes which, and fails where it was told to."""
+class FakeWorkers:
+    """The workers of a server, by process id."""
 
-    begun: list[tuple[str, bool]] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    fault: ServerError | None = None
-    is_slow: bool = False
+    here: dict[int, Worker] = field(default_factory=dict)
+    forgotten: set[int] = field(default_factory=set)
 
-    def begin(self, model: str, *, has_others: bool) -> None:
-        self.begun.append((model, has_others))
+    def add(self, pid: int, model: str = "stn", state: str = "S") -> None:
+        self.here[pid] = Worker(pid, model, state, 0.0)
 
-    def finish(self) -> list[str]:
-        if self.fault:
-            raise self.fault
-        done, self.done = self.done, []
-        return done
-
-    def is_under_way(self, _model: str) -> bool:
-        return self.is_slow
-
-    def close(self) -> None:
-        """Keep nothing open."""
-
-
-class Own(Workers):
-    """Those of one test: this process has other children, a server of other tests among them."""
-
-    def __init__(self, children: list[subprocess.Popen]) -> None:
-        super().__init__(os.getpid())
-        self.children = children
+    def die(self, pid: int, reason: str = "SIGKILL") -> None:
+        self.here[pid] = replace(self.here[pid], state="Z", exit_reason=reason)
 
     def alive(self) -> list[Worker]:
-        return self.of_mine(super().alive())
+        return [one for one in self.here.values() if not one.exit_reason]
 
     def dead(self) -> list[Worker]:
-        return self.of_mine(super().dead())
+        return [one for one in self.here.values() if one.exit_reason and self.is_known(one)]
 
-    def of_mine(self, workers: list[Worker]) -> list[Worker]:
-        mine = {child.pid for child in self.children}
-        return [worker for worker in workers if worker.pid in mine]
+    def itself(self) -> list[Worker]:
+        return []
+
+    def forget(self, worker: Worker) -> None:
+        self.forgotten.add(worker.pid)
+
+    def is_known(self, worker: Worker) -> bool:
+        return worker.pid not in self.forgotten
+
+
+@dataclass
+class FakeReload:
+    """Notes which models are loaded again; a test says when one is loaded, or fails."""
+
+    started: list[tuple[str, bool]] = field(default_factory=list)
+    loading: set[str] = field(default_factory=set)
+    loaded: list[str] = field(default_factory=list)
+    error: ServerError | None = None
+
+    def start(self, model: str, *, has_others: bool) -> None:
+        self.started.append((model, has_others))
+        self.loading.add(model)
+
+    def finish(self) -> list[str]:
+        if self.error:
+            raise self.error
+        loaded, self.loaded = self.loaded, []
+        self.loading -= {*loaded}
+        return loaded
+
+    def is_loading(self, model: str) -> bool:
+        return model in self.loading
+
+
+@dataclass
+class FakeHeartbeats:
+    """Heartbeats by process id; a worker that is not in the table writes none."""
+
+    beats: dict[int, Beat] = field(default_factory=dict)
+
+    def read(self, pid: int) -> Beat:
+        return self.beats.get(pid, IDLE)
+
+    def exists(self, pid: int) -> bool:
+        return pid in self.beats
+
+    def read_stack(self, pid: int) -> str:
+        return f"stack of {pid}"
 
 
 @dataclass
 class Story:
-    """This process as a server with one worker.
+    """A monitor with fakes around it, and what it does."""
 
-    Attributes:
-        prefix: Prefix of the heartbeat files that workers write.
-        told: Deaths that the care has reported.
-        renewed: Models whose new workers the care has reported.
-    """
-
-    prefix: str
-    replacing: Scripted = field(default_factory=Scripted)
-    told: list[WorkerDeath] = field(default_factory=list)
-    renewed: list[str] = field(default_factory=list)
-    children: list[subprocess.Popen] = field(default_factory=list)
+    now: float = 1000.0
+    workers: FakeWorkers = field(default_factory=FakeWorkers)
+    reload: FakeReload = field(default_factory=FakeReload)
+    heartbeats: FakeHeartbeats = field(default_factory=FakeHeartbeats)
+    events: list[Event] = field(default_factory=list)
+    signals: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.care = WorkerMonitor(
-            Own(self.children), self.replacing, prefix=self.prefix, log=ServerLog(), tell=self.note
+        self.monitor = WorkerMonitor(
+            self.workers,
+            self.reload,
+            heartbeats=self.heartbeats,
+            log=ServerLog(),
+            notify=self.events.append,
+            clock=lambda: self.now,
+            send=lambda pid, number: self.signals.append((pid, number)),
         )
 
-    def note(self, event: WorkerDeath | ModelReloaded) -> None:
-        if isinstance(event, WorkerDeath):
-            self.told.append(event)
-        else:
-            self.renewed.append(event.model)
+    def check_for(self, seconds: float) -> None:
+        """Check every quarter of a second."""
+        for _ in range(round(seconds * 4)):
+            self.now += 0.25
+            assert self.monitor.check()
 
-    def run(self, code: str) -> subprocess.Popen:
-        """Start a worker; it has begun what it does when this returns."""
-        child = start_worker(code, PLATES_HEARTBEATS=self.prefix, PYTHONPATH=str(Path.cwd()))
-        child.stdout.readline()
-        self.children.append(child)
-        return child
+    def lose(self, pid: int) -> None:
+        self.workers.die(pid)
+        assert self.monitor.check()
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[Story]:
-    one = Story(str(tmp_path / "beat_"))
-    yield one
-    for child in one.children:
-        child.kill()
-        child.stdout.close()
-        child.wait()
+def story() -> Story:
+    """A server with the workers 1 and 2 of one model."""
+    story = Story()
+    story.workers.add(1)
+    story.workers.add(2)
+    return story
 
 
-def test_a_worker_that_works_is_left_alone(story: Story) -> None:
-    story.run(IDLES)
-    assert story.care.look()
-    assert (story.told, story.replacing.begun) == ([], [])
+def test_workers_that_work_are_left_alone(story: Story) -> None:
+    story.check_for(1)
+    assert (story.events, story.reload.started, story.signals) == ([], [], [])
 
 
-def test_a_killed_worker_is_told_of_once_and_its_model_replaced(story: Story, caplog) -> None:
-    worker, other = story.run(IDLES), story.run(IDLES)
-    assert story.care.look()
-    worker.kill()
-    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+def test_a_dead_worker_is_reported_once_and_its_model_loaded_again(story: Story, caplog) -> None:
     with caplog.at_level(logging.ERROR):
-        assert story.care.look()
-        assert story.care.look()
-    (death,) = story.told
-    assert (death.model, death.pid, death.how) == ("stn", worker.pid, "SIGKILL")
-    assert json.loads(caplog.messages[0])["event"] == "worker died"
-    assert not death.is_last
-    assert story.replacing.begun == [("stn", True)]
-    assert other.poll() is None
-    assert story.renewed == []
-    story.replacing.done = ["stn"]
-    assert story.care.look()
-    assert story.renewed == ["stn"]
+        story.lose(1)
+        story.check_for(1)
+    assert story.events == [WorkerDied("stn", "SIGKILL", is_last=False)]
+    (line,) = caplog.messages
+    assert (json.loads(line)["pid"], json.loads(line)["stack"]) == (1, "stack of 1")
+    assert story.reload.started == [("stn", True)]
+    assert story.signals == []
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.events[1:] == [WorkersReplaced("stn")]
 
 
-def test_an_old_worker_that_dies_while_its_model_is_replaced_is_replaced_already(
-    story: Story,
-) -> None:
-    first, second = story.run(IDLES), story.run(IDLES)
-    story.care.look()
-    for worker in (first, second):
-        worker.kill()
-        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
-        assert story.care.look()
-        story.replacing.is_slow = True
-    story.replacing.is_slow, story.replacing.done = False, ["stn"]
-    assert story.care.look()
-    assert story.replacing.begun == [("stn", True)]
-    assert [death.pid for death in story.told] == [first.pid, second.pid]
-    assert story.renewed == ["stn"]
+def test_an_old_worker_that_dies_during_the_reload_needs_no_other(story: Story) -> None:
+    story.lose(1)
+    story.lose(2)
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.reload.started == [("stn", True)]
+    assert story.events == [
+        WorkerDied("stn", "SIGKILL", is_last=False),
+        WorkerDied("stn", "SIGKILL", is_last=True),
+        WorkersReplaced("stn"),
+    ]
 
 
-def test_a_new_worker_that_dies_while_its_model_is_replaced_has_it_replaced_again(
-    story: Story,
-) -> None:
-    worker = story.run(IDLES)
-    story.care.look()
-    worker.kill()
-    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
-    story.care.look()
-    second = story.run(IDLES)
-    story.replacing.is_slow = True
-    story.care.look()
-    second.kill()
-    os.waitid(os.P_PID, second.pid, os.WEXITED | os.WNOWAIT)
-    assert story.care.look()
-    assert story.replacing.begun == [("stn", False)]
-    story.replacing.is_slow, story.replacing.done = False, ["stn"]
-    assert story.care.look()
-    assert story.replacing.begun == [("stn", False)] * 2
-    assert [death.is_last for death in story.told] == [True, True]
-    assert story.renewed == []  # the second one's successor is still to come
+def test_a_new_worker_that_dies_during_the_reload_needs_another(story: Story) -> None:
+    story.lose(1)
+    story.workers.add(3)
+    story.lose(3)
+    assert story.reload.started == [("stn", True)]
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.reload.started == [("stn", True), ("stn", True)]
+    assert WorkersReplaced("stn") not in story.events  # the successor is still to come
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.events[-1] == WorkersReplaced("stn")
 
 
-def test_replaced_workers_that_triton_leaves_are_ended_without_a_word(story: Story) -> None:
-    worker, other = story.run(IDLES), story.run(IDLES)
-    story.care.look()
-    worker.kill()
-    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
-    story.care.look()
-    story.replacing.done = ["stn"]
-    until(lambda: story.care.look() and ends(other), "the old worker away")
-    assert story.care.look()
-    assert len(story.told) == 1
-    assert story.replacing.begun == [("stn", True)]
+def test_replaced_workers_that_triton_leaves_are_killed_without_a_report(story: Story) -> None:
+    story.lose(1)
+    story.workers.add(3)
+    story.reload.loaded = ["stn"]
+    story.check_for(RETIRED_S)
+    assert story.signals == []
+    story.check_for(0.5)
+    assert story.signals == [(2, signal.SIGKILL)]
+    story.lose(2)
+    assert len(story.events) == 2
 
 
-def ends(child: subprocess.Popen) -> bool:
-    """Tell whether a child has ended, and leave it to be reaped."""
-    return bool(os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
+def test_a_replaced_worker_with_a_call_is_not_killed_before_its_end(story: Story) -> None:
+    story.heartbeats.beats[2] = replace(WORKING, limit_s=0)
+    story.lose(1)
+    story.reload.loaded = ["stn"]
+    story.check_for(RETIRED_S + 1)
+    assert story.signals == []
+    story.heartbeats.beats[2] = IDLE
+    story.check_for(RETIRED_S + 0.5)
+    assert story.signals == [(2, signal.SIGKILL)]
 
 
-def test_a_server_that_lost_many_workers_is_worn(story: Story, monkeypatch) -> None:
+def test_a_replaced_worker_that_triton_ends_is_not_reported(story: Story) -> None:
+    story.lose(1)
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    story.lose(2)
+    assert len(story.events) == 2
+    assert story.reload.started == [("stn", True)]
+
+
+def test_a_server_that_lost_many_workers_needs_a_restart(story: Story, monkeypatch) -> None:
     monkeypatch.setattr(worker_monitor, "MOST_DEATHS", 2)
-    for _ in range(2):
-        assert not story.care.is_worn()
-        worker = story.run(IDLES)
-        story.care.look()
-        worker.kill()
-        os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
-        story.care.look()
-    assert not story.care.is_worn()  # before the last is replaced
-    story.replacing.done = ["stn"]
-    story.care.look()
-    assert story.care.is_worn()
+    story.lose(1)
+    assert not story.monitor.needs_restart()
+    story.lose(2)
+    assert not story.monitor.needs_restart()  # before the last is replaced
+    story.reload.loaded = ["stn"]
+    story.check_for(0.25)
+    assert story.monitor.needs_restart()
 
 
-def test_a_worker_that_loops_is_found_asked_where_it_is_and_ended(story: Story) -> None:
-    worker = story.run(LOOPS)
-    until(lambda: not story.care.look() or story.told, "a worker that hangs")
-    (death,) = story.told
-    assert death.how.startswith("hung for")
-    assert (death.beat.calls, death.beat.picture) == (("gate-7#1-2",), "640x480")
-    assert death.blamed == ("gate-7#1-2",)
-    assert "in loop" in death.stack
-    assert os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT).si_status == signal.SIGKILL
-    assert story.care.look()
-    assert len(story.told) == 1
-    assert story.replacing.begun == [("stn", False)]
+def test_a_hung_worker_is_asked_for_its_stack_and_killed(story: Story) -> None:
+    story.heartbeats.beats[1] = WORKING
+    story.check_for(0.25 + 2.5)
+    assert story.signals == [(1, ASK), (1, signal.SIGKILL)]
+    assert story.events == [WorkerDied("stn", "hung for 2.5 s", ("gate-7#1-2",), is_last=False)]
+    story.check_for(2.5)
+    assert len(story.events) == 1
 
 
-def test_a_stopped_worker_is_ended_and_nobody_blamed(story: Story) -> None:
-    worker = story.run(LOOPS.replace('"0.5"', '"0"'))
-    worker.send_signal(signal.SIGSTOP)
-    until(lambda: not story.care.look() or story.told, "a stopped worker")
-    (death,) = story.told
-    assert (death.how, death.blamed) == ("stopped", ())
-    assert read(story.prefix, worker.pid).state is State.WORKING
+def test_a_stopped_worker_is_killed_and_its_request_is_no_suspect(story: Story) -> None:
+    story.heartbeats.beats[1] = WORKING
+    story.workers.add(1, state="T")
+    story.workers.add(2, state="T")
+    story.check_for(1)
+    assert story.signals == [(1, signal.SIGKILL), (2, signal.SIGKILL)]
+    assert story.events[0] == WorkerDied("stn", "stopped", is_last=True)
 
 
-def test_a_server_whose_model_cannot_be_loaded_must_be_started_again(story: Story) -> None:
-    story.replacing.fault = ServerError("stn/load: no such file")
-    assert not story.care.look()
+@pytest.mark.parametrize("model", [pytest.param("", id="unknown"), SERVER])
+def test_a_process_that_cannot_be_replaced_alone_needs_a_new_server(model: str) -> None:
+    story = Story()
+    story.workers.add(7, model)
+    story.workers.die(7)
+    assert not story.monitor.check()
 
 
-def test_so_must_one_whose_worker_nobody_knows(story: Story) -> None:
-    worker = story.run("import sys; print(flush=True); sys.stdout.close(); import os; os._exit(1)")
-    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
-    assert not story.care.look()
+def test_a_model_that_cannot_be_loaded_needs_a_new_server(story: Story) -> None:
+    story.reload.error = ServerError("stn/load: no such file")
+    assert not story.monitor.check()
 
 
 @pytest.mark.parametrize(
-    ("code", "is_idle"),
+    ("beats", "is_idle"),
     [
-        pytest.param(IDLES, True, id="idle"),
-        pytest.param(LOOPS, False, id="works"),
-        pytest.param("import time; print(flush=True); time.sleep(600)", False, id="does not say"),
+        pytest.param({1: IDLE, 2: IDLE}, True, id="idle"),
+        pytest.param({1: IDLE, 2: WORKING}, False, id="one works"),
+        pytest.param({1: IDLE}, False, id="one has no heartbeat"),
     ],
 )
-def test_a_server_is_idle_where_each_worker_says_so(story: Story, code: str, is_idle: bool) -> None:
-    story.run(code)
-    assert story.care.is_idle() is is_idle
+def test_a_server_is_idle_when_each_worker_says_so(
+    story: Story, beats: dict[int, Beat], is_idle: bool
+) -> None:
+    story.heartbeats.beats = beats
+    assert story.monitor.is_idle() is is_idle
+
+
+LOOPS = """
+from orchestrator.system.heartbeat import Heartbeat
+heartbeat = Heartbeat.of_model({"parameters": {"hang_s": {"string_value": "0.2"}}})
+def loop():
+    print(flush=True)
+    while True: pass
+with heartbeat.work(["gate-7#1-2"], "640x480"): loop()
+"""
+
+
+def test_a_process_that_loops_is_killed_and_its_stack_is_in_the_log(tmp_path, caplog) -> None:
+    prefix = str(tmp_path / "beat_")
+    workers, events = FakeWorkers(), []
+    monitor = WorkerMonitor(
+        workers, FakeReload(), heartbeats=Heartbeats(prefix), log=ServerLog(), notify=events.append
+    )
+    with start_worker(LOOPS, PLATES_HEARTBEATS=prefix, PYTHONPATH=str(Path.cwd())) as child:
+        child.stdout.readline()
+        workers.add(child.pid)
+        until(lambda: not monitor.check() or events, "a hung worker")
+        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert ended.si_status == signal.SIGKILL
+    (event,) = events
+    assert event.calls == ("gate-7#1-2",)
+    assert "in loop" in caplog.text

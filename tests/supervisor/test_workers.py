@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from orchestrator.supervisor.workers import Workers, manner
-from tests.supervisor.standing_in import start_worker
+from orchestrator.supervisor.workers import Workers, describe_exit
+from tests.supervisor.worker_processes import start_worker
 
 
 def run(code: str) -> subprocess.Popen:
@@ -15,8 +15,8 @@ def run(code: str) -> subprocess.Popen:
     return start_worker(f"import os; print(flush=True); {code}")
 
 
-def ends(workers: Workers) -> dict[int, str]:
-    return {one.pid: one.end for one in workers.dead()}
+def exit_reasons(workers: Workers) -> dict[int, str]:
+    return {one.pid: one.exit_reason for one in workers.dead()}
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def test_a_worker_that_died_is_told_with_how(code: str, how: str) -> None:
     with child.stdout:
         child.stdout.read()  # to its end
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert ends(Workers(os.getpid()))[child.pid] == how
+    assert exit_reasons(Workers(os.getpid()))[child.pid] == how
     child.wait()
-    assert child.pid not in ends(Workers(os.getpid()))
+    assert child.pid not in exit_reasons(Workers(os.getpid()))
 
 
 def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
@@ -45,9 +45,9 @@ def test_a_dead_worker_is_known_by_the_model_that_it_served() -> None:
         child.kill()
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     (dead,) = (one for one in workers.dead() if one.pid == child.pid)
-    assert (dead.end, dead.model) == ("SIGKILL", "stn")
+    assert (dead.exit_reason, dead.model) == ("SIGKILL", "stn")
     workers.forget(dead)
-    assert child.pid not in ends(workers)
+    assert child.pid not in exit_reasons(workers)
     child.wait()
 
 
@@ -57,7 +57,7 @@ def test_a_number_that_is_free_again_is_not_forgotten() -> None:
     workers = Workers(os.getpid())
     (dead,) = (one for one in workers.dead() if one.pid == child.pid)
     workers.forget(dead)
-    assert child.pid not in ends(workers)
+    assert child.pid not in exit_reasons(workers)
     assert not workers.is_known(dead)
     with child.stdout:
         child.wait()
@@ -98,20 +98,20 @@ def test_a_server_can_be_looked_at_like_a_worker() -> None:
 def test_a_shell_that_triton_ran_is_no_worker() -> None:
     with subprocess.Popen(["sh", "-c", "exit 1"]) as child:
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-        assert child.pid not in ends(Workers(os.getpid()))
+        assert child.pid not in exit_reasons(Workers(os.getpid()))
 
 
 def test_other_processes_are_no_workers() -> None:
     child = run("os._exit(1)")
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert child.pid not in ends(Workers(os.getppid()))
+    assert child.pid not in exit_reasons(Workers(os.getppid()))
     with child.stdout:
         child.wait()
 
 
 @pytest.mark.parametrize(
-    ("code", "how"),
+    ("code", "reason"),
     [(0, "exit status 0"), (-signal.SIGKILL, "SIGKILL"), (-40, "signal 40")],
 )
-def test_how_a_process_ended(code: int, how: str) -> None:
-    assert manner(code) == how
+def test_the_exit_reason_is_a_signal_or_a_status(code: int, reason: str) -> None:
+    assert describe_exit(code) == reason

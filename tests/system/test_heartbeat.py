@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.system.heartbeat import ASK, Beat, Heartbeat, State, is_told, read, read_stack
+from orchestrator.system.heartbeat import (
+    ASK,
+    Beat,
+    Heartbeat,
+    Heartbeats,
+    State,
+    read,
+)
 
 
 @pytest.fixture
@@ -18,17 +25,17 @@ def prefix(tmp_path: Path) -> str:
 
 
 def now(prefix: str) -> Beat:
-    return read(prefix, os.getpid())
+    return Heartbeats(prefix).read(os.getpid())
 
 
 def test_a_worker_that_never_wrote_anything_is_idle(prefix: str) -> None:
     assert now(prefix) == Beat()
-    assert not is_told(prefix, os.getpid())
+    assert not Heartbeats(prefix).exists(os.getpid())
 
 
 def test_a_step_is_told_with_its_calls_its_picture_and_its_limit(prefix: str) -> None:
     heartbeat, before = Heartbeat(2.5, prefix), time.monotonic()
-    assert is_told(prefix, os.getpid())
+    assert Heartbeats(prefix).exists(os.getpid())
     with heartbeat.work(["gate-7#1-2"], "a file of 9 bytes", more_s=1):
         told = now(prefix)
         assert before <= told.since <= time.monotonic()
@@ -91,7 +98,7 @@ decode_for_ever()
 
 
 @pytest.mark.parametrize("number", [ASK, signal.SIGSEGV])
-def test_a_worker_heeds_its_configuration_and_says_where_it_is(prefix: str, number: int) -> None:
+def test_a_worker_follows_its_configuration_and_writes_its_stack(prefix: str, number: int) -> None:
     variables = {**os.environ, "PLATES_HEARTBEATS": prefix, "PYTHONPATH": str(Path.cwd())}
     with subprocess.Popen(
         [sys.executable, "-c", LOOPS], env=variables, stdout=subprocess.PIPE
@@ -99,7 +106,7 @@ def test_a_worker_heeds_its_configuration_and_says_where_it_is(prefix: str, numb
         child.stdout.readline()
         assert read(prefix, child.pid).limit_s == 4
         child.send_signal(number)
-        while "decode_for_ever" not in read_stack(prefix, child.pid):
+        while "decode_for_ever" not in Heartbeats(prefix).read_stack(child.pid):
             time.sleep(0.01)
         child.kill()
-    assert read_stack(prefix, 0) == ""
+    assert Heartbeats(prefix).read_stack(0) == ""

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from orchestrator.system.subprocesses import begin_child, reap_group, without_secrets
+from orchestrator.system.subprocesses import prepare_child, reap_group, without_secrets
 
 LIMITS = "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))"
 
@@ -12,7 +12,7 @@ def test_no_child_dumps_its_memory() -> None:
     done = subprocess.run(
         [sys.executable, "-c", f"import subprocess, sys; {LIMITS}; "
          f"subprocess.run([sys.executable, '-c', {LIMITS!r}])"],
-        preexec_fn=begin_child, capture_output=True, text=True, check=True,
+        preexec_fn=prepare_child, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout.splitlines() == ["(1, 1)"] * 2
 
@@ -20,7 +20,7 @@ def test_no_child_dumps_its_memory() -> None:
 def test_a_limit_of_nothing_stays() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
-        f"from orchestrator.system.subprocesses import begin_child; begin_child(); {LIMITS}"
+        f"from orchestrator.system.subprocesses import prepare_child; prepare_child(); {LIMITS}"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "(0, 0)\n"
@@ -29,9 +29,9 @@ def test_a_limit_of_nothing_stays() -> None:
 def test_a_child_ends_with_its_parent() -> None:
     code = (
         "import os, signal, subprocess, sys\n"
-        "from orchestrator.system.subprocesses import begin_child\n"
+        "from orchestrator.system.subprocesses import prepare_child\n"
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], "
-        "stdin=subprocess.PIPE, preexec_fn=begin_child)\n"
+        "stdin=subprocess.PIPE, preexec_fn=prepare_child)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:

@@ -23,7 +23,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.plates import Plate, Plates
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import run_server
+from orchestrator.supervisor.triton_start import run_server
 from orchestrator.triton.placement import VARIABLE, Placement, parse
 from workshop.benchmarks.pictures import Picture, read, render
 from workshop.benchmarks.processes import set_variables

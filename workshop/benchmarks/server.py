@@ -12,7 +12,8 @@ from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.bounds import Parameters
 from workshop.benchmarks.metrics import read_url
 from workshop.benchmarks.plan import Address, Plan
@@ -47,11 +48,11 @@ class MeasuredServer:
 
     def tell_end(self) -> str:
         """Say why the server no longer runs; empty while it runs or when it is not ours."""
-        if self.own is None or self.own.tend():
+        if self.own is None or self.own.monitor():
             return ""
         if self.own.is_running():
             return "one of the server's workers died"
-        return f"tritonserver ended: {self.own.reason()}"
+        return f"tritonserver ended: {self.own.log.reason()}"
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from orchestrator.reading.passes import Reader, read_plates
 from orchestrator.settings import Settings
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.supervisor.plate_models import REPOSITORY
 from workshop.evaluation.checkpoints import assemble
 from workshop.evaluation.running_engines import name_engines
 

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 
-from orchestrator.supervisor.models import CONFIG, list_models, read_config
+from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
 from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.compositions.answers import differ
 from workshop.benchmarks.compositions.figures import (

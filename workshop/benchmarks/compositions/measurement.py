@@ -12,9 +12,10 @@ import typer
 
 from orchestrator.errors import ServerError
 from orchestrator.supervisor.local_server import on_free_ports, prepare
-from orchestrator.supervisor.models import CONFIG, read_config
+from orchestrator.supervisor.model_repository import CONFIG, read_config
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.answers import check, inputs_of
 from workshop.benchmarks.compositions.figures import Cell, CellFigures, Memory, Sample, sum_up
 from workshop.benchmarks.compositions.spending import Ledger, group
@@ -75,7 +76,7 @@ def count_traffic(workload: Workload, picture: Picture, server: Server) -> dict[
     found: dict[str, Traffic] = {}
     for form in workload.forms:
         if not form.is_calling:
-            folder = server.runtime.folder / "repository" / form.model
+            folder = server.folder.path / "repository" / form.model
             found |= walk(read_config(folder / CONFIG), inputs, ask)
         given = ask(form.model, inputs, workload.outputs)
         found[form.model] = Traffic(count(inputs.values()), count(given.values()))

@@ -12,9 +12,9 @@ from google.protobuf import text_format
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.capacity import Capacity
-from orchestrator.supervisor.layout import lay_out
-from orchestrator.supervisor.models import CONFIG, list_models, read_config
+from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.repository_writer import lay_out
 
 FOLDER = Path(__file__).resolve().parent
 FORMS = ("ensemble", "monolith")

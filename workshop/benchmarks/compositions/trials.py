@@ -22,10 +22,11 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException
 
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.distribution import find_distribution
+from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server, run_server
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.measurement import measure_cell
 from workshop.benchmarks.compositions.repository import edit, lay_out_plates
 from workshop.benchmarks.compositions.workloads import PLATES, SMALL_WH, Form
@@ -85,7 +86,7 @@ def batch(delay_us: int | None, preferred: Sequence[int], name: str, config: Any
 
 def list_trials() -> dict[str, Trial]:
     """Return every trial by its name."""
-    folder = find_distribution().root / "caches"
+    folder = find_installation().root / "caches"
     cached = (f"--cache-directory={folder}", "--cache-config=local,size=67108864")
     limited = ("--rate-limit=execution_count", "--rate-limit-resource=cores:1")
     called = tuple(form.model for form in FORMS.values())

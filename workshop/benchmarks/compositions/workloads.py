@@ -10,8 +10,8 @@ from examples.ocr.pages import LETTER
 from orchestrator.contract import MODEL
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.registry import NETWORKS
-from orchestrator.supervisor.repository import REPOSITORY
-from orchestrator.supervisor.triton_server import LayOut
+from orchestrator.supervisor.plate_models import REPOSITORY
+from orchestrator.supervisor.repository_writer import RepositoryWriter
 from workshop.benchmarks.compositions import OUTPUTS, repository
 from workshop.benchmarks.pictures import Picture, encode, render
 from workshop.rendering.pages import Page
@@ -67,7 +67,7 @@ class Workload:
     forms: tuple[Form, ...]
     outputs: tuple[str, ...]
     repository: Path
-    lay_out: LayOut
+    lay_out: RepositoryWriter
     draw: Callable[[], list[Picture]]
 
 

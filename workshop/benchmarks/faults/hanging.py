@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from orchestrator.contract import MODEL
-from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.supervisor.plate_models import REPOSITORY
 from workshop.benchmarks.faults.culprits import ask
 from workshop.benchmarks.faults.marker import draw_marker
 from workshop.benchmarks.faults.observation import Stage

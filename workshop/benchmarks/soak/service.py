@@ -15,7 +15,7 @@ from pathlib import Path
 
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.system.probe import ProbeError, probe
-from orchestrator.system.subprocesses import begin_child
+from orchestrator.system.subprocesses import prepare_child
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.scale_out.waiting import wait
 from workshop.benchmarks.soak.samples import Measured
@@ -121,5 +121,5 @@ def _launch(ports: Ports, temporary: Path, log: Path) -> subprocess.Popen[bytes]
             stdout=output,
             stderr=output,
             start_new_session=True,  # Ctrl-C is for the callers alone
-            preexec_fn=begin_child,
+            preexec_fn=prepare_child,
         )

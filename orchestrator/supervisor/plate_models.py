@@ -8,7 +8,7 @@ from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, PLATE_READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED, NETWORKS, STEPS
 from orchestrator.supervisor.capacity import Capacity
-from orchestrator.supervisor.models import CONFIG
+from orchestrator.supervisor.model_repository import CONFIG
 
 REPOSITORY = Path(__file__).resolve().parents[2] / "model_repository"
 MODELS = (MODEL, *NETWORKS, *STEPS, DECODE, PLATE_READER)

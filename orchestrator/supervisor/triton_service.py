@@ -1,4 +1,4 @@
-"""The Triton of `plates serve`: starts it, renews it, and reports the ends of its workers."""
+"""The Triton of `plates serve`: starts it, and restarts it while it serves."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from orchestrator.errors import PlateError
-from orchestrator.protocol.gateway_events import Event, TritonMoved, WorkerDied, WorkersReplaced
+from orchestrator.protocol.gateway_events import Event, TritonMoved
+from orchestrator.supervisor.local_server import on_free_ports
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.preflight import check_shared_memory
+from orchestrator.supervisor.triton_server import Server
+from orchestrator.supervisor.triton_start import start
 from orchestrator.system.retry import Retries
 
-if TYPE_CHECKING:  # its imports take long, and --help does not need them
-    from orchestrator.supervisor.crash_report import ModelReloaded, WorkerDeath
-    from orchestrator.supervisor.options import ServerOptions
-    from orchestrator.supervisor.triton_server import Server
-
-AGAIN = Retries(times=3, first_s=1.0, longest_s=5.0)
+START_RETRIES = Retries(times=3, first_s=1.0, longest_s=5.0)
 """Retries of a start: on busy cores Triton itself sometimes fails to start."""
 
 logger = logging.getLogger(__name__)
@@ -29,19 +28,19 @@ class TritonDied(PlateError):  # noqa: N818 - says what happened, not what faile
 
 
 @dataclass(frozen=True)
-class RollingTriton:
-    """A sequence of Tritons with the same models.
+class TritonService:
+    """A sequence of Tritons with the same models, each the successor of the one before.
 
     Attributes:
         options: Options of each Triton.
         models: The repository that they serve.
+        notify: Reports events to the gateway.
         keeps_ports: Clients expect it on its ports; a gateway finds it on any port.
-        tell: Reports events to the gateway.
     """
 
     options: ServerOptions
     models: Path
-    tell: Callable[[Event], None]
+    notify: Callable[[Event], None]
     keeps_ports: bool = True
 
     def start(self) -> Server:
@@ -51,10 +50,10 @@ class RollingTriton:
             PlateError: It cannot be started.
         """
         started = self._start(self.options)
-        self.tell(moved_to(self.options))  # a replacement may have died elsewhere
+        self.notify(locate(self.options))  # the one before may have died on other ports
         return started
 
-    def renew(self, old: Server, others: Callable[[], None]) -> Server:
+    def restart(self, old: Server, monitor_others: Callable[[], None]) -> Server:
         """Replace a Triton by a new one; the old one serves until the new one is ready.
 
         Two cannot listen on the same ports. If the ports must stay the same, a third Triton serves
@@ -62,69 +61,62 @@ class RollingTriton:
 
         Args:
             old: The old Triton.
-            others: Looks after the other services; called again and again.
+            monitor_others: Monitors the other services; called again and again.
 
         Returns:
             The new one; if a start failed, the one that served last.
         """
         logger.warning("Triton is restarted ...")
         serving = old
-        begun: list[Server] = []  # those that run, beside the old one
+        started: list[Server] = []  # those that run, beside the old one
         try:
-            for options in self._list_stays():
-                begin = partial(self._start, options, partial(_look_after, serving, others))
-                before, serving = serving, AGAIN.call(begin, on_retry=_note_failed_start)
-                begun.append(serving)
-                self.tell(moved_to(options))
-                before.retire(meanwhile=partial(_look_after, serving, others))
-                begun = [serving]
+            for options in self._list_places():
+                on_wait = partial(_monitor, serving, monitor_others)
+                begin = partial(self._start_beside, options, on_wait)
+                before, serving = serving, START_RETRIES.call(begin, on_retry=_log_failed_start)
+                started.append(serving)
+                self.notify(locate(options))
+                before.drain(on_wait=partial(_monitor, serving, monitor_others))
+                started = [serving]
         except PlateError as error:
             logger.error("%s; Triton is not restarted", error)
             return serving
         except BaseException:  # only this function knows those that it started
-            for one in begun:
+            for one in started:
                 one.stop()
             raise
         logger.warning("Triton was restarted")
         return serving
 
-    def _list_stays(self) -> Iterator[ServerOptions]:
+    def _list_places(self) -> Iterator[ServerOptions]:
         """Yield the options of the next Tritons; the last has the fixed ports, if any are fixed."""
-        from orchestrator.supervisor.local_server import on_free_ports
-
         yield on_free_ports(self.options)
         if self.keeps_ports:
             yield self.options
 
-    def _start(self, options: ServerOptions, meanwhile: Callable[[], None] | None = None) -> Server:
-        from orchestrator.supervisor.triton_server import start
+    def _start_beside(self, options: ServerOptions, on_wait: Callable[[], None]) -> Server:
+        check_shared_memory(options)  # two need more of it than one
+        return self._start(options, on_wait)
 
-        return start(options, lambda *_: self.models, self._note, meanwhile=meanwhile)
-
-    def _note(self, event: WorkerDeath | ModelReloaded) -> None:
-        from orchestrator.supervisor.crash_report import WorkerDeath
-
-        if isinstance(event, WorkerDeath):
-            self.tell(WorkerDied(event.model, event.how, event.blamed, event.is_last))
-        else:
-            self.tell(WorkersReplaced(event.model))
+    def _start(self, options: ServerOptions, on_wait: Callable[[], None] | None = None) -> Server:
+        return start(options, lambda *_: self.models, self.notify, on_wait=on_wait)
 
 
-def _look_after(serving: Server, others: Callable[[], None]) -> None:
+def _monitor(serving: Server, monitor_others: Callable[[], None]) -> None:
     """Keep the serving Triton alive while its successor starts or its predecessor ends.
 
     Raises:
-        Gone: The serving Triton died.
+        TritonDied: The serving Triton died.
     """
-    others()
-    if not serving.tend():
+    monitor_others()
+    if not serving.monitor():
         raise TritonDied("the Triton that served died meanwhile")
 
 
-def _note_failed_start(error: PlateError) -> None:
+def _log_failed_start(error: PlateError) -> None:
     logger.error("%s; the Triton that runs goes on, and another is tried", error)
 
 
-def moved_to(options: ServerOptions) -> TritonMoved:
+def locate(options: ServerOptions) -> TritonMoved:
     """Return the addresses at which a gateway on this machine reaches a server."""
     return TritonMoved(options.http_url, options.grpc_url, options.metrics_url)

@@ -24,7 +24,7 @@ PYTORCH_BACKEND = "libtriton_pytorch.so"
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Installation:
     """The locations of a server and of the files that it needs from this Python.
 
     Attributes:
@@ -50,7 +50,7 @@ class Distribution:
         return not engine.is_openvino and (self.backends / "pytorch" / PYTORCH_BACKEND).is_file()
 
 
-def find_distribution(tritonserver: Path | None = None) -> Distribution:
+def find_installation(tritonserver: Path | None = None) -> Installation:
     """Find a server.
 
     Args:
@@ -71,16 +71,16 @@ def find_distribution(tritonserver: Path | None = None) -> Distribution:
     return _find_embedded(Path(spec.origin).parent / "tritonserver")
 
 
-def _find_embedded(root: Path) -> Distribution:
+def _find_embedded(root: Path) -> Installation:
     stubs = root / "python_backend_stubs"
     stub = stubs / _version() / STUB
     if not stub.is_file():
         known = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
         raise ServerError(f"tritonserver: wanted a Python of {known}, got {_version()}")
-    return Distribution(root, stub, (_libpython_folder(), root.parents[1] / "nvidia_pytriton.libs"))
+    return Installation(root, stub, (_libpython_folder(), root.parents[1] / "nvidia_pytriton.libs"))
 
 
-def _find_installed(tritonserver: Path) -> Distribution:
+def _find_installed(tritonserver: Path) -> Installation:
     if not os.access(tritonserver, os.X_OK) or tritonserver.is_dir():
         raise ServerError(f"tritonserver: wanted a program that can be run, got {tritonserver}")
     root = tritonserver.resolve().parents[1]
@@ -91,7 +91,7 @@ def _find_installed(tritonserver: Path) -> Distribution:
         raise ServerError(
             f"tritonserver: wanted one with a Python backend, got {tritonserver} without {stub}"
         )
-    return Distribution(root, stub)
+    return Installation(root, stub)
 
 
 def _version() -> str:
@@ -114,7 +114,7 @@ def _libpython_folder() -> Path:
     )
 
 
-def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) -> Path:
+def lay_out_backends(installation: Installation, folder: Path, engine: Engine) -> Path:
     """Return the backend directory: the server's own, or a folder with its Python backend and ours.
 
     Triton refuses a link to a library outside its backend's folder, but follows a link to the whole
@@ -125,18 +125,18 @@ def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) 
     Raises:
         ServerError: The folder can neither be copied to a usable place nor be completed.
     """
-    if distribution.is_native(engine):
-        return distribution.backends
-    backends = runtime / "backends"
+    if installation.is_native(engine):
+        return installation.backends
+    backends = folder / "backends"
     backends.mkdir(parents=True)
-    shipped, python = distribution.backends / "python", backends / "python"
-    if not has_stub(distribution) and not _may_run_programs(runtime):
-        _require_stub(distribution, runtime)
-    if has_stub(distribution):
+    shipped, python = installation.backends / "python", backends / "python"
+    if not has_stub(installation) and not _may_run_programs(folder):
+        _require_stub(installation, folder)
+    if has_stub(installation):
         python.symlink_to(shipped)
     else:
         python.mkdir()
-        for file in (*(shipped / name for name in PYTHON_BACKEND), distribution.stub):
+        for file in (*(shipped / name for name in PYTHON_BACKEND), installation.stub):
             shutil.copy(file, python)
     for model in OUR_BACKENDS.glob("*/model.py"):
         (backends / model.parent.name).mkdir()
@@ -144,29 +144,29 @@ def lay_out_backends(distribution: Distribution, runtime: Path, engine: Engine) 
     return backends
 
 
-def has_stub(distribution: Distribution) -> bool:
+def has_stub(installation: Installation) -> bool:
     """Tell whether the worker's program is beside the Python backend."""
-    beside = distribution.backends / "python" / STUB
-    return beside.is_file() and beside.samefile(distribution.stub)
+    beside = installation.backends / "python" / STUB
+    return beside.is_file() and beside.samefile(installation.stub)
 
 
-def place_stub(distribution: Distribution) -> None:
+def place_stub(installation: Installation) -> None:
     """Put a link to the worker's program beside the Python backend, if it is missing.
 
     Raises:
         OSError: The folder cannot be written.
     """
-    folder = distribution.backends / "python"
+    folder = installation.backends / "python"
     with suppress(FileExistsError):
-        (folder / STUB).symlink_to(os.path.relpath(distribution.stub, folder))
+        (folder / STUB).symlink_to(os.path.relpath(installation.stub, folder))
 
 
-def _require_stub(distribution: Distribution, runtime: Path) -> None:
+def _require_stub(installation: Installation, folder: Path) -> None:
     try:
-        place_stub(distribution)
+        place_stub(installation)
     except OSError as error:
         raise ServerError(
-            f"{runtime.parent}: wanted a folder from which programs may be run, got one that is "
+            f"{folder.parent}: wanted a folder from which programs may be run, got one that is "
             f"mounted noexec, and {error.filename2 or error.filename} cannot be written "
             f"({error.strerror}); TMPDIR names another folder"
         ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
-from orchestrator.supervisor.models import CONFIG, read_config
-from orchestrator.supervisor.repository import (
+from orchestrator.supervisor.model_repository import CONFIG, read_config
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.plate_models import (
     MODELS,
     WORKERS,
     check_models,
     count_instances,
+    holds_plates,
     is_laid_out,
 )
 from orchestrator.system.canary import CANARY_FILES, has_canary
@@ -27,6 +29,26 @@ HANG_ON_A_GPU = "30"
 """Limit in seconds: on a GPU, a network's code is compiled with the first pictures of a shape."""
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
 """Settings that `plate_reader` has in common with `plate_recognition`."""
+
+RepositoryWriter = Callable[[ServerOptions, Path], Path]
+"""A function that writes the model repository of a server into a folder, and returns it."""
+
+
+def choose_writer(options: ServerOptions) -> RepositoryWriter:
+    """Return the function that gives a server the repository of its options."""
+    return lay_out_ours if options.is_made_here else leave_as_it_lies
+
+
+def lay_out_ours(options: ServerOptions, target: Path) -> Path:
+    """Write our models for the options' engine, the machine's cores and the country's plates."""
+    return lay_out(options.source(), target, options.capacity())
+
+
+def leave_as_it_lies(options: ServerOptions, _target: Path) -> Path:
+    """Leave the repository in its place: its owner adds versions while it is served."""
+    if holds_plates(options.repository):
+        check_models(options.repository)
+    return options.repository
 
 
 def lay_out(

@@ -22,7 +22,7 @@ UNRESOLVED = Path(__file__).with_name("unresolved_links.py")
 
 
 @dataclass(frozen=True)
-class Runtime:
+class ServerFolder:
     """The folder of one server.
 
     Workers start Python without a locale, which takes each path for ASCII and fails at others. In
@@ -30,15 +30,15 @@ class Runtime:
     through a link.
 
     Attributes:
-        folder: Its path, which is plain.
+        path: Its path, which is plain.
     """
 
-    folder: Path
+    path: Path
     _owned: LockedFolder = field(repr=False)
     _regions: Regions = field(repr=False)
 
     @classmethod
-    def make(cls) -> Runtime:
+    def make(cls) -> ServerFolder:
         """Make the folder in TMPDIR.
 
         Raises:
@@ -51,9 +51,9 @@ class Runtime:
             except BaseException:
                 owned.remove()
                 raise
-            runtime = cls(_plain_path(owned.folder, regions.prefix), owned, regions)
-            runtime.links.mkdir()
-        return runtime
+            folder = cls(_plain_path(owned.folder, regions.prefix), owned, regions)
+            folder.links.mkdir()
+        return folder
 
     @property
     def shm_prefix(self) -> str:
@@ -72,7 +72,7 @@ class Runtime:
     @property
     def links(self) -> Path:
         """The folder of links to paths that are not plain."""
-        return self.folder / "links"
+        return self.path / "links"
 
     @property
     def heartbeats(self) -> str:
@@ -95,7 +95,7 @@ class Runtime:
         isolated and ignores PYTHONPATH. In an environment elsewhere it would read .pth files that
         contain paths which are not ASCII.
         """
-        root = self.folder / "python"
+        root = self.path / "python"
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"
         site = root / "lib" / version / "site-packages"
         site.mkdir(parents=True)

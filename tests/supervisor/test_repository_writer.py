@@ -13,8 +13,8 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import list_sums
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.export_cache import ModelSource, export_networks
-from orchestrator.supervisor.layout import canary_folder, configure, lay_out
-from orchestrator.supervisor.repository import MODELS
+from orchestrator.supervisor.plate_models import MODELS
+from orchestrator.supervisor.repository_writer import canary_folder, configure, lay_out
 from tests.samples import copy_of
 
 TINY = """alphabet = "01A"

@@ -3,8 +3,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SettingsError
-from orchestrator.supervisor.models import check_distinct, count_workers, list_models, read_config
-from orchestrator.supervisor.repository import REPOSITORY
+from orchestrator.supervisor.model_repository import (
+    check_distinct,
+    count_workers,
+    list_models,
+    read_config,
+)
+from orchestrator.supervisor.plate_models import REPOSITORY
 
 
 def make_model(folder: Path, config: str = 'backend: "python"') -> Path:

@@ -10,13 +10,13 @@ import pytest
 
 from orchestrator.errors import ServerError
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor import distribution as wheel
-from orchestrator.supervisor.distribution import STUB, Distribution
+from orchestrator.supervisor import installation as wheel
+from orchestrator.supervisor.installation import STUB, Installation
 
 
 @pytest.fixture
-def distribution() -> Distribution:
-    return wheel.find_distribution()
+def installation() -> Installation:
+    return wheel.find_installation()
 
 
 def test_a_python_without_shared_libpython_is_told_what_to_install(monkeypatch) -> None:
@@ -25,7 +25,7 @@ def test_a_python_without_shared_libpython_is_told_what_to_install(monkeypatch) 
     library = rf"libpython3\.{sys.version_info.minor}"
     message = rf"shared libpython, got .* install the package {library}"
     with pytest.raises(ServerError, match=message):
-        wheel.find_distribution()
+        wheel.find_installation()
 
 
 def test_a_python_that_was_moved_is_found_where_it_is(monkeypatch, tmp_path: Path) -> None:
@@ -33,13 +33,13 @@ def test_a_python_that_was_moved_is_found_where_it_is(monkeypatch, tmp_path: Pat
     monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / f"libpython3.{sys.version_info.minor}.so.1.0").touch()
-    assert wheel.find_distribution().libraries[0] == tmp_path / "lib"
+    assert wheel.find_installation().libraries[0] == tmp_path / "lib"
 
 
 def test_a_missing_wheel_is_named(monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ServerError, match="wanted the package nvidia-pytriton"):
-        wheel.find_distribution()
+        wheel.find_installation()
 
 
 def files_below(folder: Path) -> set[str]:
@@ -55,8 +55,8 @@ LAID_OUT = {
 }
 
 
-def test_the_backends_are_laid_out_for_triton(distribution, tmp_path: Path) -> None:
-    backends = wheel.lay_out_backends(distribution, tmp_path, Engine.OPENVINO)
+def test_the_backends_are_laid_out_for_triton(installation, tmp_path: Path) -> None:
+    backends = wheel.lay_out_backends(installation, tmp_path, Engine.OPENVINO)
     assert files_below(backends) >= LAID_OUT
 
 
@@ -83,40 +83,40 @@ def native(installed: Path) -> Path:
 
 def test_an_installed_triton_needs_no_wheel(installed: Path, monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    found = wheel.find_distribution(installed)
+    found = wheel.find_installation(installed)
     root = installed.parents[1]
-    assert found == Distribution(root, root / "backends" / "python" / STUB, ())
+    assert found == Installation(root, root / "backends" / "python" / STUB, ())
     assert found.program == installed
 
 
 def test_a_link_to_an_installed_triton_leads_to_it(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "tritonserver").symlink_to(installed)
-    assert wheel.find_distribution(tmp_path / "tritonserver").program == installed
+    assert wheel.find_installation(tmp_path / "tritonserver").program == installed
 
 
-def test_the_embedded_triton_by_its_path_is_the_embedded_one(distribution) -> None:
-    assert wheel.find_distribution(distribution.program) == distribution
+def test_the_embedded_triton_by_its_path_is_the_embedded_one(installation) -> None:
+    assert wheel.find_installation(installation.program) == installation
 
 
 def test_a_path_without_a_program_is_told(tmp_path: Path) -> None:
     message = f"^tritonserver: wanted a program that can be run, got {tmp_path}"
     for_nothing = tmp_path / "nothing"
     with pytest.raises(ServerError, match=message):
-        wheel.find_distribution(for_nothing)
+        wheel.find_installation(for_nothing)
     with pytest.raises(ServerError, match=message):
-        wheel.find_distribution(tmp_path)
+        wheel.find_installation(tmp_path)
 
 
 def test_a_triton_without_a_python_backend_is_told(installed: Path) -> None:
     (installed.parents[1] / "backends" / "python" / STUB).unlink()
     with pytest.raises(ServerError, match=r"wanted one with a Python backend, got .* without"):
-        wheel.find_distribution(installed)
+        wheel.find_installation(installed)
 
 
 def test_its_own_backends_are_used_where_it_has_one_of_pytorch(
     native: Path, tmp_path: Path
 ) -> None:
-    found = wheel.find_distribution(native)
+    found = wheel.find_installation(native)
     backends = wheel.lay_out_backends(found, tmp_path / "runtime", Engine.TORCHSCRIPT)
     assert backends == native.parents[1] / "backends"
 
@@ -132,16 +132,16 @@ def test_ours_stand_beside_an_installed_python_backend_elsewhere(
     program: str, engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     path = request.getfixturevalue(program)
-    found = wheel.find_distribution(path)
+    found = wheel.find_installation(path)
     backends = wheel.lay_out_backends(found, tmp_path / "runtime", engine)
     assert files_below(backends) >= LAID_OUT
     assert (backends / "python").resolve() == path.parents[1] / "backends" / "python"
 
 
 @pytest.fixture
-def embedded(installed: Path) -> Distribution:
-    """A distribution whose worker's program lies elsewhere, as in the wheel."""
-    found = wheel.find_distribution(installed)
+def embedded(installed: Path) -> Installation:
+    """A installation whose worker's program lies elsewhere, as in the wheel."""
+    found = wheel.find_installation(installed)
     stub = found.root / "python_backend_stubs" / "3.x" / STUB
     stub.parent.mkdir(parents=True)
     return replace(found, stub=found.stub.rename(stub))

@@ -1,11 +1,22 @@
+"""A new version of a network beside those that a server reads."""
+
 import pytest
 
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, list_sums
-from orchestrator.supervisor.versions import NewVersion, add_version, versions
+from orchestrator.supervisor.new_version import NewVersion, add_version, list_versions
 from tests.samples import copy_of
+
+
+@pytest.fixture
+def quick(monkeypatch) -> None:
+    """A file of a few bytes in place of a network."""
+    monkeypatch.setattr(
+        "orchestrator.networks.export.write_network",
+        lambda _name, file, _weights, engine, _formats: file.write_text(engine.value),
+    )
 
 
 @pytest.fixture
@@ -16,11 +27,12 @@ def repository(tmp_path):
     return folder
 
 
+@pytest.mark.usefixtures("quick")
 def test_the_next_version_lies_beside_the_others(repository) -> None:
     folder = add_version(repository, NewVersion("stn", WEIGHTS))
     assert folder == repository / "stn" / "2"
     assert [path.name for path in folder.iterdir()] == ["model.pt"]
-    assert versions(repository, "stn") == [1, 2]
+    assert list_versions(repository, "stn") == [1, 2]
     assert add_version(repository, NewVersion("stn", WEIGHTS)).name == "3"
 
 
@@ -32,6 +44,7 @@ def test_a_version_that_fails_leaves_nothing(repository, tmp_path) -> None:
     assert [path.name for path in (repository / "stn").iterdir() if path.is_dir()] == ["1"]
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(("backend", "file"), [("pytorch", "model.pt"), ("openvino", "model.xml")])
 def test_the_engine_is_one_of_the_backend_that_is_there(repository, backend: str, file) -> None:
     config = repository / "stn" / "config.pbtxt"
@@ -39,6 +52,7 @@ def test_the_engine_is_one_of_the_backend_that_is_there(repository, backend: str
     assert (add_version(repository, NewVersion("stn", WEIGHTS)) / file).is_file()
 
 
+@pytest.mark.usefixtures("quick")
 def test_a_reader_of_another_alphabet_is_refused_and_its_rectifier_is_not(
     repository, tmp_path
 ) -> None:
@@ -49,7 +63,7 @@ def test_a_reader_of_another_alphabet_is_refused_and_its_rectifier_is_not(
     list_sums(other)
     with pytest.raises(WeightsError, match=r"wanted a reader of the alphabet .* 01234.*, got 1023"):
         add_version(repository, NewVersion("lprnet", other))
-    assert versions(repository, "lprnet") == [1]
+    assert list_versions(repository, "lprnet") == [1]
     assert add_version(repository, NewVersion("stn", other)).name == "2"
 
 

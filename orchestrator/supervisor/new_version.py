@@ -12,8 +12,8 @@ from orchestrator.formats.plate_formats import read_formats
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.registry import NETWORKS, choose_engine
 from orchestrator.networks.weights import choose_formats
-from orchestrator.supervisor.models import CONFIG, read_config
-from orchestrator.supervisor.repository import check_models
+from orchestrator.supervisor.model_repository import CONFIG, read_config
+from orchestrator.supervisor.plate_models import check_models
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def add_version(repository: Path, new: NewVersion) -> Path:
         _check_alphabet(repository, new.weights)
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
-    folder = repository / new.name / str(max(versions(repository, new.name), default=0) + 1)
+    folder = repository / new.name / str(max(list_versions(repository, new.name), default=0) + 1)
     part = folder.with_name(f"{folder.name}.part")
     file = part / ("model.xml" if engine.is_openvino else "model.pt")
     formats = read_formats(choose_formats(new.weights))
@@ -72,7 +72,7 @@ def add_version(repository: Path, new: NewVersion) -> Path:
     return folder
 
 
-def versions(repository: Path, name: str) -> list[int]:
+def list_versions(repository: Path, name: str) -> list[int]:
     """Return a model's versions, oldest first."""
     folders = (repository / name).iterdir()
     return sorted(int(folder.name) for folder in folders if folder.name.isdecimal())
