@@ -15,13 +15,13 @@ from orchestrator.errors import ServerError
 from tests.waiting import until
 from workshop.benchmarks.scale_out import balancer
 from workshop.benchmarks.scale_out.balancer import Balancer, run_balancer
-from workshop.benchmarks.scale_out.callers import Load, known_pictures
+from workshop.benchmarks.scale_out.callers import known_pictures, open_load
 from workshop.benchmarks.scale_out.replicas import Replica, run_replicas
 
 RETRIES = 5
 EACH = 2
 """Callers at once of each protocol."""
-WIRES = {"http", "grpc"}
+PROTOCOLS = {"http", "grpc"}
 
 
 @pytest.fixture(scope="module")
@@ -99,20 +99,22 @@ def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer
 
 def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Replica]) -> None:
     names, victim = [replica.name for replica in replicas], replicas[-1]
-    load = Load(balanced.urls, EACH, known_pictures(), RETRIES)
+    load = open_load(balanced.urls, EACH, known_pictures(), RETRIES)
     with load.run():
         before = balanced.taken(victim.name)
         until(
-            lambda: all(n > before[wire] for wire, n in balanced.taken(victim.name).items()),
+            lambda: all(n > before[name] for name, n in balanced.taken(victim.name).items()),
             "calls of both protocols for the replica",
         )
         victim.kill()
         killed = time.monotonic()
         until(lambda: not balanced.is_up(victim.name), "no more calls for the replica")
         until(
-            lambda: {call.protocol for call in list(load.calls) if call.began > killed} == WIRES,
+            lambda: (
+                {call.protocol for call in list(load.calls) if call.began > killed} == PROTOCOLS
+            ),
             "later calls of both protocols",
         )
 
-    assert [call.failure for call in load.calls if call.failure] == []
-    assert balanced.resent(names) + sum(call.retried for call in load.calls) > 0
+    assert [call.error for call in load.calls if call.error] == []
+    assert balanced.resent(names) + sum(call.retries for call in load.calls) > 0

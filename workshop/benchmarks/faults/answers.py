@@ -17,19 +17,27 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from orchestrator.errors import PlateError
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
-from workshop.benchmarks.faults.callers import Call, Connect, Load, Questions, take_answers
+from workshop.benchmarks.faults.callers import (
+    TIMEOUT_S,
+    build_requests,
+    open_load,
+    take_answers,
+)
 from workshop.benchmarks.faults.killing import PAUSE_S, Killer
 from workshop.benchmarks.faults.page import COUNTS, format_counts
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 from workshop.benchmarks.faults.report import Counts, name_failures
 from workshop.benchmarks.faults.service import Service, run_service
-from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.load.closed_loop import Call, Load
+from workshop.benchmarks.load.connections import Connection
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import Machine, describe_machine
 from workshop.reporting.tables import format_markdown
@@ -84,9 +92,11 @@ def run(options: Options) -> AnswersReport:
     prepare(ServerOptions(device="cpu"))
     pictures, crops = render_pictures(options.pictures), render_crops(options.pictures)
     with run_service() as service:
-        connect = connect_all(service, pictures, crops)
-        answers = take_answers(connect, options.pictures)
-        load = Load(connect, answers, options.each, options.calls)
+        gateway, requests = service.gateway, build_requests(pictures, crops)
+        connection = partial(Connection, gateway.http, gateway.grpc, TIMEOUT_S)
+        with closing(connection()) as opened:
+            answers = take_answers(requests, opened)
+        load = open_load(requests, answers, connection, options.each, options.calls)
         began = time.monotonic()
         killed = call_while_killing(service, load, options.pause_s)
         seconds = time.monotonic() - began
@@ -98,11 +108,6 @@ def run(options: Options) -> AnswersReport:
         killed=killed,
         failures=tuple(name_failures(load.calls)),
     )
-
-
-def connect_all(service: Service, pictures: Sequence[Picture], crops: Sequence[Picture]) -> Connect:
-    """Return functions that connect callers to the gateway, by protocol."""
-    return Questions.of(pictures, crops).connect(service.gateway, service.gateway_grpc)
 
 
 def call_while_killing(service: Service, load: Load, pause_s: float) -> Mapping[str, int]:

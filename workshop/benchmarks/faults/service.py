@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 
 from orchestrator.supervisor.ports import free_ports
-from workshop.benchmarks.faults.census import Census, take_census
+from workshop.benchmarks.faults.process_counts import Processes, find_processes
+from workshop.benchmarks.plan import Address
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.scale_out.replicas import TOGETHER
 from workshop.benchmarks.scale_out.waiting import reads_plates, wait
@@ -73,7 +74,7 @@ class Service:
     folder: Path
     way: Way = field(default_factory=Way)
     ports: Ports = field(default_factory=Ports.find)
-    whole: Census | None = None
+    whole: Processes | None = None
     _process: subprocess.Popen[bytes] | None = None
     _started: list[int] = field(default_factory=list)
 
@@ -92,13 +93,9 @@ class Service:
         return self.way.tmp or self.folder / "tmp"
 
     @property
-    def gateway(self) -> str:
-        """The HTTP address of the gateway."""
-        return f"{HOST}:{self.ports.http}"
-
-    @property
-    def gateway_grpc(self) -> str:
-        return f"{HOST}:{self.ports.grpc}"
+    def gateway(self) -> Address:
+        """The addresses of the gateway."""
+        return Address(f"{HOST}:{self.ports.http}", f"{HOST}:{self.ports.grpc}")
 
     def start(self) -> None:
         """Start the service without waiting until it is ready."""
@@ -129,27 +126,27 @@ class Service:
         process, log = self._process, self.log
         wait(self.is_ready, "the service ready", timeout_s, process=process, log=log)
         if self.whole is None:
-            self.whole = self.census()
+            self.whole = self.processes()
 
     def is_ready(self) -> bool:
         """Tell whether the service has read plates lately, and its models are ready now."""
-        return reads_plates(self.gateway)
+        return reads_plates(self.gateway.http)
 
     def is_running(self) -> bool:
         """Tell whether the command runs; its child processes do not matter."""
         return self._process is not None and self._process.poll() is None
 
-    def census(self) -> Census:
+    def processes(self) -> Processes:
         """Return the working processes of the service."""
-        return take_census(self.pid) if self.pid else Census({})
+        return find_processes(self.pid) if self.pid else Processes({})
 
     def is_whole(self, victims: Iterable[int] = ()) -> bool:
         """Tell whether as many processes work as after the first start, without the victims."""
-        return self.whole is not None and self.census().is_whole(self.whole, victims)
+        return self.whole is not None and self.processes().is_whole(self.whole, victims)
 
     def find(self, role: str) -> int:
         """Return the process of this role with the lowest ID."""
-        return min(self.census().pids[role])
+        return min(self.processes().pids[role])
 
     def leftovers(self) -> frozenset[str]:
         """Return the names of the service's regions in shared memory and folders in its TMPDIR."""

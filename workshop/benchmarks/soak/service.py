@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +16,10 @@ from pathlib import Path
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.system.probe import ProbeError, probe
 from orchestrator.system.subprocesses import begin_child
+from workshop.benchmarks.plan import Address
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.scale_out.waiting import wait
 from workshop.benchmarks.soak.samples import Measured
-from workshop.benchmarks.soak.wire import Ports
 
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S, PROBE_TIMEOUT_S = 120.0, 60.0, 2.0
@@ -33,14 +33,14 @@ class Service:
 
     Attributes:
         process: The process of the supervisor.
-        ports: The ports of the gateway.
+        gateway: The addresses of the gateway.
         temporary: Its temporary folder.
         log: The file with the output of the service.
         left: After the end: one sentence for each kind of leftover or error.
     """
 
     process: subprocess.Popen[bytes]
-    ports: Ports
+    gateway: Address
     temporary: Path
     log: Path
     left: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Service:
     def is_ready(self) -> bool:
         """Tell whether the service has read a plate."""
         try:
-            probe(f"127.0.0.1:{self.ports.http}/readyz", PROBE_TIMEOUT_S)
+            probe(f"{self.gateway.http}/readyz", PROBE_TIMEOUT_S)
         except ProbeError:
             return False
         return True
@@ -97,8 +97,9 @@ def run_service(log: Path) -> Iterator[Service]:
     """
     temporary = Path(tempfile.mkdtemp(prefix="plates-soak-"))
     try:
-        ports = Ports(*free_ports(2))
-        service = Service(_launch(ports, temporary, log), ports, temporary, log)
+        ports = free_ports(2)
+        gateway = Address(*(f"127.0.0.1:{port}" for port in ports))
+        service = Service(_launch(ports, temporary, log), gateway, temporary, log)
         try:
             is_up = partial(wait, process=service.process, log=log)
             is_up(service.is_ready, "a service that reads plates", START_TIMEOUT_S)
@@ -109,11 +110,11 @@ def run_service(log: Path) -> Iterator[Service]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _launch(ports: Ports, temporary: Path, log: Path) -> subprocess.Popen[bytes]:
+def _launch(ports: Sequence[int], temporary: Path, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as output:
         return subprocess.Popen(
             [
-                *(PLATES, "serve", f"--http-port={ports.http}", f"--grpc-port={ports.grpc}"),
+                *(PLATES, "serve", f"--http-port={ports[0]}", f"--grpc-port={ports[1]}"),
                 *("--metrics-port=0", f"--audit={os.devnull}", f"--limit={RATE}"),
             ],
             env={**os.environ, "TMPDIR": str(temporary)},

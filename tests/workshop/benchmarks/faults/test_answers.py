@@ -7,8 +7,8 @@ from workshop.benchmarks.faults.answers import (
     format_report,
     parse,
 )
-from workshop.benchmarks.faults.callers import Call
 from workshop.benchmarks.faults.report import Counts
+from workshop.benchmarks.load.closed_loop import Call
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("A", 1, 10**9, None, "Linux", "3.12", None, {})
