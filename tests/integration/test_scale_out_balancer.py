@@ -16,7 +16,8 @@ from tests.waiting import until
 from workshop.benchmarks.scale_out import balancer
 from workshop.benchmarks.scale_out.balancer import Balancer, run_balancer
 from workshop.benchmarks.scale_out.callers import known_pictures, open_load
-from workshop.benchmarks.scale_out.replicas import Replica, run_replicas
+from workshop.benchmarks.scale_out.replicas import run_replicas
+from workshop.benchmarks.service import Service
 
 RETRIES = 5
 EACH = 2
@@ -25,7 +26,7 @@ PROTOCOLS = {"http", "grpc"}
 
 
 @pytest.fixture(scope="module")
-def replicas() -> Iterator[list[Replica]]:
+def replicas() -> Iterator[list[Service]]:
     """Two replicas; the last of them may be killed."""
     try:
         balancer.find_program()
@@ -36,8 +37,8 @@ def replicas() -> Iterator[list[Replica]]:
 
 
 @pytest.fixture(scope="module")
-def balanced(replicas: list[Replica]) -> Iterator[Balancer]:
-    listening = {replica.name: replica.options for replica in replicas}
+def balanced(replicas: list[Service]) -> Iterator[Balancer]:
+    listening = {replica.name: replica.gateway for replica in replicas}
     with run_balancer(listening) as running:
         until(lambda: all(map(running.is_up, listening)), "calls for each replica")
         yield running
@@ -97,7 +98,7 @@ def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer
             client.get_model_repository_index()
 
 
-def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Replica]) -> None:
+def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Service]) -> None:
     names, victim = [replica.name for replica in replicas], replicas[-1]
     load = open_load(balanced.urls, EACH, known_pictures(), RETRIES)
     with load.run():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,6 +72,23 @@ def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterat
     for pid in pids:
         with suppress(psutil.NoSuchProcess):  # the process may end meanwhile
             yield question(psutil.Process(pid))
+
+
+def find_marked(name: str, value: str) -> frozenset[int]:
+    """Return the processes that have an environment variable with this value."""
+    found = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has ended, or belongs to another user
+            if process.environ().get(name) == value:
+                found.add(process.pid)
+    return frozenset(found)
+
+
+def end_at_once(pids: Iterable[int]) -> None:
+    """Kill processes of ours; processes that have ended are skipped."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ModelError, ServerError
-from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.plates import Plate, Plates
 from workshop.benchmarks.load.closed_loop import Call, Outcome
 from workshop.benchmarks.load.rounds import Cpu, Round
+from workshop.benchmarks.plan import Address
 from workshop.benchmarks.scale_out import __main__ as command
 from workshop.benchmarks.scale_out import balancer, callers
 from workshop.benchmarks.scale_out.balancer import SHIPPED, configure
@@ -29,8 +29,8 @@ from workshop.reporting.files import read_report
 from workshop.reporting.machine import Machine
 
 REPLICAS = {
-    "one": GatewayOptions(http=Address("127.0.0.1", 1101), grpc=Address("127.0.0.1", 1102)),
-    "two": GatewayOptions(http=Address("127.0.0.1", 1201), grpc=Address("127.0.0.1", 1202)),
+    "one": Address("127.0.0.1:1101", "127.0.0.1:1102"),
+    "two": Address("127.0.0.1:1201", "127.0.0.1:1202"),
 }
 PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
 PLACED = ("bind ", "server ", "stats socket ")

@@ -38,9 +38,9 @@ from workshop.benchmarks.faults.page import format_notes, format_rows, write_pag
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.report import FaultsReport, Row, judge
-from workshop.benchmarks.faults.service import Service, run_service
 from workshop.benchmarks.faults.settings import SETTINGS, CannotBeMadeError
 from workshop.benchmarks.load.connections import Connection
+from workshop.benchmarks.service import Service, run_service
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 

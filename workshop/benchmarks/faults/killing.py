@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from workshop.benchmarks.faults.observation import Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import Service
+from workshop.benchmarks.service import Service
 
 PAUSE_S = 3.0
 SEED = 0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workshop.benchmarks.faults.report import Effect, Observation, Promise
-from workshop.benchmarks.faults.service import Service
 from workshop.benchmarks.load.closed_loop import Load
+from workshop.benchmarks.service import Service
 
 BEFORE_S = 3.0
 QUIET_S = 1.0

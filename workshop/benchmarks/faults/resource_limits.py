@@ -17,10 +17,10 @@ from workshop.benchmarks.faults.harmful_requests import Attempt, describe, find_
 from workshop.benchmarks.faults.observation import Stage
 from workshop.benchmarks.faults.pictures import enlarge, render_pictures
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import HOST, Service
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, pixels
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.processes import GATEWAY, SHM
+from workshop.benchmarks.service import HOST, Service
 
 ROOM_BYTES = 32 * 1024 * 1024
 """The memory left to a worker: enough for the callers' pictures, too little for a large one."""

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 from workshop.benchmarks.faults.observation import Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import HOST, Service, Way
-from workshop.benchmarks.scale_out.waiting import wait
+from workshop.benchmarks.service import HOST, Service, Way
+from workshop.benchmarks.waiting import wait
 
 CHECKED = "starting Triton"
 """The log text after the check that all ports are free, and before the service listens."""
@@ -19,8 +19,7 @@ END_S = 60.0
 def _beside(stage: Stage) -> Service:
     """Return another service that shares the temporary folder."""
     folder = stage.service.folder / f"beside-{time.monotonic_ns()}"
-    folder.mkdir()
-    return Service(folder, Way(tmp=stage.service.tmp))
+    return Service(folder, Way(flags=stage.service.way.flags, tmp=stage.service.tmp))
 
 
 def start_and_stop_another(stage: Stage) -> Effect:

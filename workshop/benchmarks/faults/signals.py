@@ -12,8 +12,8 @@ from orchestrator.errors import ServerError
 from workshop.benchmarks.faults.killing import wait_until
 from workshop.benchmarks.faults.observation import Act, Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import Service
 from workshop.benchmarks.processes import GATEWAY, TRITON
+from workshop.benchmarks.service import Service
 
 START_AGAIN_S = 60.0
 RESTART_S = 255.0

@@ -45,7 +45,7 @@ def run(options: Options) -> ScaleOutReport:
     pictures = known_pictures()
     balancer.find_program()  # fails early, before the slow start of the replicas
     with replicas.run_replicas(max(options.replicas), options.cores) as started:
-        listening = {replica.name: replica.options for replica in started}
+        listening = {replica.name: replica.gateway for replica in started}
         with balancer.run_balancer(listening) as balancing:
             fleet = Fleet(started, balancing)
             fleet.wait_until_up()

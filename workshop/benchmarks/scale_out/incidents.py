@@ -15,8 +15,8 @@ from orchestrator.contract import READER
 from workshop.benchmarks.load.closed_loop import Call, Load
 from workshop.benchmarks.processes import find_workers
 from workshop.benchmarks.scale_out.balancer import Balancer
-from workshop.benchmarks.scale_out.replicas import Replica
-from workshop.benchmarks.scale_out.waiting import wait
+from workshop.benchmarks.service import Service
+from workshop.benchmarks.waiting import wait
 
 DRAIN_TIMEOUT_S = 30.0
 STEADY_S = 4.0
@@ -26,7 +26,7 @@ STEADY_S = 4.0
 class Fleet:
     """Replicas behind a balancer."""
 
-    replicas: Sequence[Replica]
+    replicas: Sequence[Service]
     balancer: Balancer
 
     def wait_until_up(self, count: int | None = None) -> None:

@@ -89,10 +89,10 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
         ServerError: No call got an answer.
     """
     _use(fleet, 1)
-    options = fleet.replicas[0].options
+    gateway = fleet.replicas[0].gateway
     urls = {
-        ("http", DIRECT): str(options.http),
-        ("grpc", DIRECT): f"grpc://{options.grpc}",
+        ("http", DIRECT): gateway.http,
+        ("grpc", DIRECT): f"grpc://{gateway.grpc}",
         ("http", BALANCED): fleet.balancer.urls["http"],
         ("grpc", BALANCED): fleet.balancer.urls["grpc"],
     }

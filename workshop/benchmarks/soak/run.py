@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
@@ -15,6 +17,7 @@ from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.load.responses import read_texts
 from workshop.benchmarks.plan import Address
+from workshop.benchmarks.service import Service, Way
 from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import Record, connect
 from workshop.benchmarks.soak.checked_requests import RequestMix, shuffle
@@ -28,8 +31,7 @@ from workshop.benchmarks.soak.report import (
     judge_latency,
     judge_samples,
 )
-from workshop.benchmarks.soak.samples import Sample
-from workshop.benchmarks.soak.service import Service, run_service
+from workshop.benchmarks.soak.samples import Measured, Sample
 from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
@@ -47,10 +49,18 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     """
     prepare_folder(plan.out)
     pictures, samples = draw(), list[Sample]()
-    with run_service(plan.out / "serve.log") as service:
-        record = Record(prepare_requests(service.gateway, pictures))
-        ended = soak(plan, service, record, samples)
-    report = write_up(plan, samples, record, service.left, ended)
+    with TemporaryDirectory(prefix="plates-soak-") as folder:
+        service = Service(Path(folder, "service"), Way(log=plan.out / "serve.log"))
+        try:
+            service.start()
+            service.wait_until_ready()
+            record = Record(prepare_requests(service.gateway, pictures))
+            ended = soak(plan, service, record, samples)
+        finally:
+            status = service.stop()
+            left = tuple(list_left(service, status))
+            service.remove_regions()
+    report = write_up(plan, samples, record, left, ended)
     text = format_report(report, plan.length)
     with explain_write_errors(plan.out):
         write_report(report, plan.out / "report.json")
@@ -60,6 +70,16 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     if plan.publish and not report.ended:
         publish(report, plan)
     return report, text
+
+
+def list_left(service: Service, status: int | None) -> Iterator[str]:
+    """Yield a sentence for each kind of file or error that a service left at its end."""
+    if status:
+        yield f"plates serve: wanted exit status 0, got {status}"
+    if regions := service.list_regions():
+        yield f"{len(regions)} files in /dev/shm"
+    if files := sorted(one.name for one in service.tmp.iterdir()):
+        yield f"in the temporary folder: {', '.join(files)}"
 
 
 def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
@@ -101,7 +121,7 @@ def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) ->
 
 
 def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: list[Sample]) -> str:
-    began, measured = time.monotonic(), service.measured
+    began, measured = time.monotonic(), Measured(service.pid, service.tmp)
     until = began + 60 * plan.minutes if plan.minutes else float("inf")
     told, due = began, began
     while True:
@@ -110,8 +130,8 @@ def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: li
         samples.append(sample)
         if is_over:
             return ""
-        if end := service.tell_end():
-            return end
+        if not service.is_running():
+            return "plates serve ended"
         if time.monotonic() - told > TOLD_EVERY_S:
             told = time.monotonic()
             typer.echo(_tell_progress(sample), err=True)

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from workshop.benchmarks.faults.process_counts import Processes, find_processes
+from workshop.benchmarks.process_counts import Processes, find_processes
 from workshop.benchmarks.processes import GATEWAY, TRITON
 
 BEFORE = Processes({"yolo": frozenset({1, 2}), TRITON: frozenset({3}), GATEWAY: frozenset({4})})

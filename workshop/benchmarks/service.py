@@ -1,8 +1,9 @@
-"""Runs `plates serve` as an operator does, in separate folders."""
+"""Runs `plates serve` as an operator does, on free ports and in separate folders."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,19 +13,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
 from orchestrator.supervisor.ports import free_ports
-from workshop.benchmarks.faults.process_counts import Processes, find_processes
+from orchestrator.system.subprocesses import begin_child
 from workshop.benchmarks.plan import Address
-from workshop.benchmarks.processes import SHM
-from workshop.benchmarks.scale_out.replicas import TOGETHER
-from workshop.benchmarks.scale_out.waiting import reads_plates, wait
+from workshop.benchmarks.process_counts import Processes, find_processes
+from workshop.benchmarks.processes import SHM, end_at_once, find_marked
+from workshop.benchmarks.waiting import reads_plates, wait
 
+TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=100000")
+"""High limits per client: the gateway sees all callers under one address."""
 PLATES = Path(sys.executable).with_name("plates")
-START_TIMEOUT_S, STOP_TIMEOUT_S = 90.0, 30.0
+START_TIMEOUT_S, STOP_TIMEOUT_S = 120.0, 50.0
 HOST = "127.0.0.1"
-MARK = "FAULTS_SERVICE"
+MARK = "PLATES_MEASURED_SERVICE"
 """The environment variable with the folder of a service, set in all its processes."""
 
 
@@ -57,6 +58,7 @@ class Way:
         tmp: Its TMPDIR, as a path inside the service; the service's own folder when None.
         root: The folder that the service sees as `/`.
         audit: The file for the audit, one line per call.
+        log: The file for its output; in the service's own folder when None.
     """
 
     prefix: Sequence[str] = ()
@@ -65,6 +67,7 @@ class Way:
     tmp: Path | None = None
     root: Path = Path("/")
     audit: Path = Path(os.devnull)
+    log: Path | None = None
 
 
 @dataclass
@@ -79,13 +82,17 @@ class Service:
     _started: list[int] = field(default_factory=list)
 
     @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
     def pid(self) -> int:
         """The process ID of the command; 0 while it is down."""
         return self._process.pid if self._process else 0
 
     @property
     def log(self) -> Path:
-        return self.folder / "log"
+        return self.way.log or self.folder / "log"
 
     @property
     def tmp(self) -> Path:
@@ -100,6 +107,7 @@ class Service:
     def start(self) -> None:
         """Start the service without waiting until it is ready."""
         way = self.way
+        self.folder.mkdir(parents=True, exist_ok=True)
         self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
         variables = {"TMPDIR": str(self.tmp), MARK: str(self.folder)}
         with self.log.open("ab") as log:
@@ -108,13 +116,15 @@ class Service:
                 env={**os.environ, **variables, **way.variables},
                 stdout=log,
                 stderr=log,
+                stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is for the load alone
+                preexec_fn=begin_child,
             )
         self._started.append(self._process.pid)
 
     def _line(self) -> list[str]:
         way = self.way
-        flags = [*self.ports.flags, f"--audit={way.audit}", *TOGETHER, "--device=cpu", *way.flags]
+        flags = [*self.ports.flags, f"--audit={way.audit}", *TOGETHER, *way.flags]
         return [*map(str, (*way.prefix, PLATES, "serve", *flags))]
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
@@ -124,7 +134,7 @@ class Service:
             ServerError: The service ended, or is not ready in time.
         """
         process, log = self._process, self.log
-        wait(self.is_ready, "the service ready", timeout_s, process=process, log=log)
+        wait(self.is_ready, f"{self.name} ready", timeout_s, process=process, log=log)
         if self.whole is None:
             self.whole = self.processes()
 
@@ -151,14 +161,13 @@ class Service:
     def leftovers(self) -> frozenset[str]:
         """Return the names of the service's regions in shared memory and folders in its TMPDIR."""
         folders = self.outside(self.tmp).glob("plates-*")
-        return frozenset(one.name for one in (*self._regions(), *folders))
+        return frozenset(one.name for one in (*self.list_regions(), *folders))
 
-    def _regions(self) -> Iterator[Path]:
-        """Yield the service's regions; all regions when no other service shares /dev/shm."""
+    def list_regions(self) -> list[Path]:
+        """Return the service's regions; all regions when no other service shares /dev/shm."""
         is_alone = self.way.root != Path("/")
         names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._started]
-        for name in names:
-            yield from self.outside(SHM).glob(name)
+        return [region for name in names for region in self.outside(SHM).glob(name)]
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the command."""
@@ -178,6 +187,12 @@ class Service:
             self._process.wait()
         self._process = None
 
+    def kill(self) -> None:
+        """Kill it and remove its regions and temporary files, as when its machine fails."""
+        self.kill_all()
+        self.remove_regions()
+        shutil.rmtree(self.outside(self.tmp), ignore_errors=True)
+
     def restart(self) -> None:
         """Kill the service and start it again.
 
@@ -189,16 +204,22 @@ class Service:
         self.start()
         self.wait_until_ready()
 
-    def stop(self) -> None:
-        """Stop the service as an operator does, then kill all remaining processes."""
+    def stop(self) -> int | None:
+        """Stop the service as an operator does, then kill all remaining processes.
+
+        Returns:
+            The exit status of the command; None when it did not run, or did not end.
+        """
+        status = None
         if self.is_running():
             self.send(signal.SIGTERM)
-            self.wait_for_end()
+            status = self.wait_for_end()
         self.kill_all()
+        return status
 
     def remove_regions(self) -> None:
         """Remove the shared memory that killed services of ours left behind."""
-        for region in self._regions():
+        for region in self.list_regions():
             region.unlink(missing_ok=True)
 
     def outside(self, path: Path) -> Path:
@@ -206,32 +227,15 @@ class Service:
         return self.way.root / path.relative_to("/")
 
 
-def find_marked(name: str, value: str) -> frozenset[int]:
-    """Return the processes that have an environment variable with this value."""
-    found = set()
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):  # it has ended, or belongs to another user
-            if process.environ().get(name) == value:
-                found.add(process.pid)
-    return frozenset(found)
-
-
-def end_at_once(pids: Iterable[int]) -> None:
-    """Kill processes of ours; processes that have ended are skipped."""
-    for pid in pids:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
 @contextmanager
-def run_service(way: Way | None = None) -> Iterator[Service]:
+def run_service(way: Way) -> Iterator[Service]:
     """Run a service for the length of a `with` block.
 
     Raises:
         ServerError: The service cannot be started.
     """
-    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        service = Service(Path(folder), way or Way())
+    with tempfile.TemporaryDirectory(prefix="plates-") as folder:
+        service = Service(Path(folder, "service"), way)
         try:
             service.start()
             service.wait_until_ready()
