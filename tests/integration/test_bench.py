@@ -11,7 +11,7 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.stages import STAGES
 from workshop.benchmarks.plan import TRANSPORTS
 from workshop.benchmarks.report import BenchReport
-from workshop.benchmarks.wire import REGION
+from workshop.benchmarks.transports import REGION
 from workshop.reporting.files import read_report
 
 SHM = Path("/dev/shm")

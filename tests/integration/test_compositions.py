@@ -11,12 +11,10 @@ from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.__main__ import app
-from workshop.benchmarks.compositions.answers import differ, inputs_of
+from workshop.benchmarks.compositions.answers import ask_over_http, differ, inputs_of
 from workshop.benchmarks.compositions.figures import CompositionsReport
-from workshop.benchmarks.compositions.measurement import count_traffic
-from workshop.benchmarks.compositions.traffic import ask_over_http
 from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
-from workshop.benchmarks.pictures import Picture, render
+from workshop.benchmarks.pictures import render
 from workshop.reporting.files import read_report
 
 pytestmark = pytest.mark.server
@@ -40,16 +38,6 @@ def test_a_composition_answers_as_the_service(server: Server, form: str, plates:
     assert differ(wanted, ask(FORMS[form].model, inputs, PLATES.outputs)) == ""
 
 
-def test_bytes_are_those_of_the_tensors(server: Server) -> None:
-    picture: Picture = render(2)
-    traffic = count_traffic(PLATES, picture, server)
-    file, pixels, net = 4 + len(picture.encoded), picture.bgr.nbytes, 736 * 960 * 3
-    assert traffic["prepare"].taken == traffic["plate_recognition"].taken == file
-    assert traffic["prepare"].given == pixels + net + 8 + 2 * 4
-    assert traffic["yolo"].taken == net
-    assert traffic["stn"].taken == traffic["lprnet"].taken == 2 * 3 * 24 * 94 * 4
-
-
 def test_compositions_are_measured_beside_the_service(tmp_path: Path) -> None:
     small = ["--instances", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1"]
     result = CliRunner().invoke(app, ["--workload", "plates", *small, "--out", str(tmp_path)])
@@ -63,5 +51,4 @@ def test_compositions_are_measured_beside_the_service(tmp_path: Path) -> None:
     assert {one.models: one.processes for one in report.memory}.items() >= {
         BLS: 1, ENSEMBLE: 3, MONOLITH: 1,
     }.items()  # fmt: skip
-    assert "| small | ensemble | x1 | 6.00 |" in (tmp_path / "tables.md").read_text()
-    assert (tmp_path / "plates.png").stat().st_size > 10_000
+    assert "| small | ensemble | 1 | 1 |" in (tmp_path / "tables.md").read_text()

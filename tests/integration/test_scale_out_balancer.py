@@ -15,17 +15,18 @@ from orchestrator.errors import ServerError
 from tests.waiting import until
 from workshop.benchmarks.scale_out import balancer
 from workshop.benchmarks.scale_out.balancer import Balancer, run_balancer
-from workshop.benchmarks.scale_out.callers import Load, known_pictures
-from workshop.benchmarks.scale_out.replicas import Replica, run_replicas
+from workshop.benchmarks.scale_out.callers import known_pictures, open_load
+from workshop.benchmarks.scale_out.replicas import run_replicas
+from workshop.benchmarks.service import Service
 
 RETRIES = 5
 EACH = 2
 """Callers at once of each protocol."""
-WIRES = {"http", "grpc"}
+PROTOCOLS = {"http", "grpc"}
 
 
 @pytest.fixture(scope="module")
-def replicas() -> Iterator[list[Replica]]:
+def replicas() -> Iterator[list[Service]]:
     """Two replicas; the last of them may be killed."""
     try:
         balancer.find_program()
@@ -36,8 +37,8 @@ def replicas() -> Iterator[list[Replica]]:
 
 
 @pytest.fixture(scope="module")
-def balanced(replicas: list[Replica]) -> Iterator[Balancer]:
-    listening = {replica.name: replica.options for replica in replicas}
+def balanced(replicas: list[Service]) -> Iterator[Balancer]:
+    listening = {replica.name: replica.gateway for replica in replicas}
     with run_balancer(listening) as running:
         until(lambda: all(map(running.is_up, listening)), "calls for each replica")
         yield running
@@ -97,22 +98,24 @@ def test_methods_that_are_not_for_callers_end_at_the_balancer(balanced: Balancer
             client.get_model_repository_index()
 
 
-def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Replica]) -> None:
+def test_no_call_is_lost_with_a_replica(balanced: Balancer, replicas: list[Service]) -> None:
     names, victim = [replica.name for replica in replicas], replicas[-1]
-    load = Load(balanced.urls, EACH, known_pictures(), RETRIES)
+    load = open_load(balanced.urls, EACH, known_pictures(), RETRIES)
     with load.run():
         before = balanced.taken(victim.name)
         until(
-            lambda: all(n > before[wire] for wire, n in balanced.taken(victim.name).items()),
+            lambda: all(n > before[name] for name, n in balanced.taken(victim.name).items()),
             "calls of both protocols for the replica",
         )
         victim.kill()
         killed = time.monotonic()
         until(lambda: not balanced.is_up(victim.name), "no more calls for the replica")
         until(
-            lambda: {call.protocol for call in list(load.calls) if call.began > killed} == WIRES,
+            lambda: (
+                {call.protocol for call in list(load.calls) if call.began > killed} == PROTOCOLS
+            ),
             "later calls of both protocols",
         )
 
-    assert [call.failure for call in load.calls if call.failure] == []
-    assert balanced.resent(names) + sum(call.retried for call in load.calls) > 0
+    assert [call.error for call in load.calls if call.error] == []
+    assert balanced.resent(names) + sum(call.retries for call in load.calls) > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import LifoQueue
@@ -19,7 +19,8 @@ from orchestrator.settings import Settings
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.triton.stages import PICTURE, Stopwatch
-from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
 from workshop.benchmarks.metrics import Counters, add_up, read_stopwatch
 from workshop.benchmarks.processes import Watch
 
@@ -77,12 +78,12 @@ def measure_load(pipeline: Pipeline, encoded: bytes, concurrency: int, seconds: 
     counted: list[Counters] = []
 
     @contextmanager
-    def caller() -> Iterator[Callable[[], int]]:
+    def caller() -> Iterator[Send]:
         torch.set_flush_denormal(True)  # a flag per thread
-        yield lambda: _recognize(pipeline, encoded, counted)
+        yield lambda number: Outcome(plates=_recognize(pipeline, encoded, counted))
 
     watch = Watch(frozenset({os.getpid()}))
-    measured = run_closed_loop(
+    measured = measure_round(
         caller,
         concurrency,
         seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from workshop.benchmarks.load import Round
+from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.metrics import Inside, add_up, look_inside
 from workshop.benchmarks.plan import Key
 from workshop.benchmarks.pooling import LoadFigures, pool

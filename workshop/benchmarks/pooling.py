@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.reporting.comparison import ratio
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,9 @@ from typing import TypeVar
 import psutil
 
 SHM = Path("/dev/shm")
+TRITON, GATEWAY = "tritonserver", "gateway"
+INSTANCE = re.compile(r"/(\w+)/1/model\.(?:py|pt|xml)$|^(\w+)_\d+_\d+$")
+"""The patterns of a worker's arguments that name its model: a file, or an instance."""
 T = TypeVar("T")
 
 
@@ -28,6 +33,21 @@ def find_workers(root: int, model: str) -> list[int]:
     """Return the processes below a server, or its supervisor, that work for a model."""
     lines = _ask(sorted(find_tree(root)), lambda one: (one.pid, one.cmdline()))
     return [pid for pid, line in lines if f"/{model}/" in " ".join(line)]
+
+
+def name_role(line: Sequence[str]) -> str:
+    """Return the role of a process from its command line; empty when it shows none.
+
+    The role of a worker is the name of its model.
+    """
+    if not line:
+        return ""
+    program = line[0].rpartition("/")[2]
+    if program == TRITON:
+        return TRITON
+    if program.startswith("triton_python_backend_stub"):
+        return next((found[1] or found[2] for one in line if (found := INSTANCE.search(one))), "")
+    return GATEWAY if "orchestrator.gateway" in line else ""
 
 
 def read_cpu_s(pids: Iterable[int]) -> float:
@@ -52,6 +72,23 @@ def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterat
     for pid in pids:
         with suppress(psutil.NoSuchProcess):  # the process may end meanwhile
             yield question(psutil.Process(pid))
+
+
+def find_marked(name: str, value: str) -> frozenset[int]:
+    """Return the processes that have an environment variable with this value."""
+    found = set()
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):  # it has ended, or belongs to another user
+            if process.environ().get(name) == value:
+                found.add(process.pid)
+    return frozenset(found)
+
+
+def end_at_once(pids: Iterable[int]) -> None:
+    """Kill processes of ours; processes that have ended are skipped."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

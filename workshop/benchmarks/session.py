@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 import typer
 
 from orchestrator.errors import PlateError, ServerError
-from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
 from workshop.benchmarks.metrics import scrape, subtract
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Key, Plan, list_keys, shuffle
 from workshop.benchmarks.processes import Watch, find_tree, read_cpu_s
 from workshop.benchmarks.server import MeasuredServer, ServerFacts, choose_options, open_server
-from workshop.benchmarks.wire import REGION, Question, connect
+from workshop.benchmarks.transports import REGION, PictureRequest, connect
 from workshop.benchmarks.worker import Worker, run_worker
 
 SETTLED_S = 0.05
@@ -55,13 +55,15 @@ class Session:
         if key.transport == IN_PROCESS:
             return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
-        measured = measure_served(key, Question(picture), self.server, seconds)
+        measured = measure_served(key, PictureRequest(picture), self.server, seconds)
         if reason := self.server.tell_end():
             raise ServerError(reason)
         return measured
 
 
-def measure_served(key: Key, question: Question, server: MeasuredServer, seconds: float) -> Round:
+def measure_served(
+    key: Key, request: PictureRequest, server: MeasuredServer, seconds: float
+) -> Round:
     """Measure one cell of a server; CPU and memory only if the server is ours.
 
     Raises:
@@ -71,8 +73,8 @@ def measure_served(key: Key, question: Question, server: MeasuredServer, seconds
     pids = find_tree(own.process.pid) if own else frozenset()
     watch = Watch(pids, (own.shm_prefix, REGION) if own else ())
     before = scrape(server.address.metrics)
-    measured = run_closed_loop(
-        lambda: connect(key.transport, question, server.address, server.admin_key),
+    measured = measure_round(
+        lambda: connect(key.transport, request, server.address, server.admin_key),
         key.concurrency,
         seconds,
         usage=lambda: Cpu(server=read_cpu_s(pids) if pids else None, client=time.process_time()),

@@ -15,7 +15,7 @@ from typing import Any
 from orchestrator.errors import PlateError, ServerError
 from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.bounds import Parameters, fit, measure_load, open_pipeline
-from workshop.benchmarks.load import Round
+from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.processes import set_variables
 
 GOODBYE_S = 5.0

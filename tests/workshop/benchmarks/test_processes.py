@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from workshop.benchmarks.processes import (
+    GATEWAY,
+    TRITON,
     Peaks,
     Watch,
     count_bytes,
@@ -15,9 +17,11 @@ from workshop.benchmarks.processes import (
     count_private_bytes,
     find_tree,
     find_workers,
+    name_role,
     read_cpu_s,
 )
 
+STUB = "/tmp/plates-a/backends/python/triton_python_backend_stub"
 GONE = 2**22  # past every process number
 
 
@@ -91,3 +95,24 @@ def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:
     blocks = (tmp_path / "theirs").stat().st_blocks * 512
     assert count_file_bytes(tmp_path, ("ours_", "other_")) == 2 * blocks
     assert count_file_bytes(tmp_path, ("none",)) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "role"),
+    [
+        pytest.param([], "", id="none"),
+        pytest.param(["/usr/bin/sleep", "9"], "", id="another"),
+        pytest.param([STUB, "--version"], "", id="stub-for-something-else"),
+        pytest.param(["/opt/bin/tritonserver", "--log-info=false"], TRITON, id="triton"),
+        pytest.param(["python", "-m", "orchestrator.gateway"], GATEWAY, id="gateway"),
+        pytest.param([STUB, "/r/yolo/1/model.xml", "x", "yolo_0_1"], "yolo", id="network"),
+        pytest.param([STUB, "/r/stn/1/model.py", "x"], "stn", id="file-alone"),
+        pytest.param(
+            [STUB, "/backends/openvino/model.py", "x", "plate_recognition_0_2"],
+            "plate_recognition",
+            id="instance",
+        ),
+    ],
+)
+def test_a_process_is_known_by_its_command_line(line: list[str], role: str) -> None:
+    assert name_role(line) == role

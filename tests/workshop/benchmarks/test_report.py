@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import app
 from orchestrator.contract import MODEL
 from workshop.benchmarks import run
-from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Key, Plan, list_keys
 from workshop.benchmarks.processes import Peaks
 from workshop.benchmarks.report import BenchReport

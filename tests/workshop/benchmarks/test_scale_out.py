@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import ModelError, ServerError
-from orchestrator.gateway.options import Address, GatewayOptions
 from orchestrator.plates import Plate, Plates
-from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.load.closed_loop import Call, Outcome
+from workshop.benchmarks.load.rounds import Cpu, Round
+from workshop.benchmarks.plan import Address
 from workshop.benchmarks.scale_out import __main__ as command
-from workshop.benchmarks.scale_out import balancer
+from workshop.benchmarks.scale_out import balancer, callers
 from workshop.benchmarks.scale_out.balancer import SHIPPED, configure
-from workshop.benchmarks.scale_out.callers import CheckedCall, CheckedCaller, Known, known_pictures
+from workshop.benchmarks.scale_out.callers import Known, known_pictures
 from workshop.benchmarks.scale_out.incidents import Incident
 from workshop.benchmarks.scale_out.replicas import deal
 from workshop.benchmarks.scale_out.report import (
@@ -23,13 +24,13 @@ from workshop.benchmarks.scale_out.report import (
     compare_ways,
     find_impacts,
 )
-from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options
+from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options
 from workshop.reporting.files import read_report
 from workshop.reporting.machine import Machine
 
 REPLICAS = {
-    "one": GatewayOptions(http=Address("127.0.0.1", 1101), grpc=Address("127.0.0.1", 1102)),
-    "two": GatewayOptions(http=Address("127.0.0.1", 1201), grpc=Address("127.0.0.1", 1202)),
+    "one": Address("127.0.0.1:1101", "127.0.0.1:1102"),
+    "two": Address("127.0.0.1:1201", "127.0.0.1:1202"),
 }
 PORTS = {"plates_http": 2001, "plates_grpc": 2002, "metrics": 2003}
 PLACED = ("bind ", "server ", "stats socket ")
@@ -105,20 +106,38 @@ class Reader:
     def __init__(self, *texts: str) -> None:
         self.plates = Plates(tuple(Plate((0.0, 0.0, 9.0, 3.0), 0.9, text=text) for text in texts))
 
-    def recognize(self, encoded: bytes) -> Plates:
+    def recognize(self, encoded: bytes | None) -> Plates:
+        if encoded is None:
+            raise ModelError("no picture")
         return self.plates
 
+    def __enter__(self) -> "Reader":
+        return self
 
-def test_an_answer_with_the_right_texts_in_any_order_is_right() -> None:
-    caller = CheckedCaller(Reader("B", "A"), [Known("two", b"", ("A", "B"))])
-    assert caller() == 2
+    def __exit__(self, *_: object) -> None:
+        pass
 
 
-def test_a_wrong_answer_is_a_failure() -> None:
-    caller = CheckedCaller(Reader("A"), [Known("two", b"", ("A",)), Known("none", b"", ())])
-    assert caller() == 1
-    with pytest.raises(ModelError, match=r"none: wanted \(\), got \('A',\)"):
-        caller()
+@pytest.mark.parametrize(
+    ("known", "outcome"),
+    [
+        pytest.param(Known("two", b"", ("A", "B")), Outcome(plates=2), id="in-any-order"),
+        pytest.param(
+            Known("none", b"", ()),
+            Outcome(is_wrong=True, error="none: wanted (), got ('A', 'B')", plates=2),
+            id="wrong",
+        ),
+        pytest.param(
+            Known("broken", None, ()), Outcome("failed", error="no picture"), id="an-error"
+        ),
+    ],
+)
+def test_an_answer_is_compared_with_the_known_texts(
+    monkeypatch: pytest.MonkeyPatch, known: Known, outcome: Outcome
+) -> None:
+    monkeypatch.setattr(callers, "PlateClient", lambda url, retries: Reader("B", "A"))
+    with callers.connect("url", [known], retries=0) as send:
+        assert send(0) == outcome
 
 
 def test_one_known_picture_has_plates_and_one_has_none() -> None:
@@ -129,12 +148,12 @@ def test_one_known_picture_has_plates_and_one_has_none() -> None:
 
 
 CALLS = (
-    CheckedCall("http", 0.0, 1.0),
-    CheckedCall("http", 1.0, 2.5, retried=2),
-    CheckedCall("http", 2.0, 3.0, failure="gone"),
-    CheckedCall("http", 3.0, 4.5),
-    CheckedCall("grpc", 0.5, 1.5, retried=1),
-    CheckedCall("http", 4.5, 9.0),
+    Call("http", 0, 0.0, 1.0),
+    Call("http", 1, 1.0, 2.5, retries=2),
+    Call("http", 2, 2.0, 3.0, "failed", error="gone"),
+    Call("http", 0, 3.0, 4.5),
+    Call("grpc", 4, 0.5, 1.5, retries=1),
+    Call("http", 0, 4.5, 9.0),
 )
 INCIDENT = Incident(
     "kill", CALLS, load_began=0.0, began=2.0, ended=4.0, load_ended=5.0, resent=3,
@@ -164,15 +183,15 @@ def loop(*latencies_ms: float, **counts) -> Round:
 def scaled() -> list[Scale]:
     return compare_scales(
         {
-            Crowd(2, 4): [loop(*[10.0] * 6), loop(*[20.0] * 9, refused=1), loop(*[30.0] * 8)],
-            Crowd(1, 4): [loop(*[10.0] * 4), loop(*[10.0] * 3, errors=1), loop(*[10.0] * 4)],
+            Concurrency(2, 4): [loop(*[10.0] * 6), loop(*[20.0] * 9, refused=1), loop(*[30.0] * 8)],
+            Concurrency(1, 4): [loop(*[10.0] * 4), loop(*[10.0] * 3, errors=1), loop(*[10.0] * 4)],
         }
     )
 
 
 def test_replicas_are_compared_round_by_round() -> None:
     one, two = scaled()
-    assert [one.crowd, two.crowd] == [Crowd(1, 4), Crowd(2, 4)]
+    assert [one.concurrency, two.concurrency] == [Concurrency(1, 4), Concurrency(2, 4)]
     assert one.to_fewest == 1.0
     assert two.to_fewest == 2.0  # the median of 6 / 4, 9 / 3 and 8 / 4
     assert two.load.cpu_ms.server == pytest.approx(100.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.load import Cpu, Round
+from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Key, Plan
 from workshop.benchmarks.session import Session, measure

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
-from workshop.benchmarks.compositions.diagrams import draw
 from workshop.benchmarks.compositions.figures import CompositionsReport
 from workshop.benchmarks.compositions.measurement import Plan, Results, measure
 from workshop.benchmarks.compositions.tables import format_tables
@@ -35,7 +34,7 @@ def main(
         "reports/compositions"
     ),
 ) -> None:
-    """Measure the same work composed in several ways, and count what makes the difference.
+    """Measure the speed and memory of the same work composed in several ways.
 
     docs/why/compositions.md explains every column.
     """
@@ -53,13 +52,10 @@ def main(
         for name in chosen:
             measure(WORKLOADS[name], plan, results)
         report = _write_up(plan, results)
-        text = format_tables(report, WORKLOADS.values())
+        text = format_tables(report)
         with explain_write_errors(out):
             write_report(report, out / "report.json")
             (out / "tables.md").write_text(text, encoding="utf-8")
-            for name in chosen:
-                cells = [one for one in report.cells if one.workload == name]
-                draw(cells, WORKLOADS[name], out / f"{name}.png")
         typer.echo(text)
 
 
@@ -71,7 +67,6 @@ def _write_up(plan: Plan, results: Results) -> CompositionsReport:
         rounds=plan.rounds,
         cells=tuple(results.cells),
         memory=tuple(results.memory),
-        traffic=results.traffic,
     )
 
 

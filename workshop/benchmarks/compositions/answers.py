@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from orchestrator.client.connecting import connect
+from orchestrator.client.inference import InferenceRequest
 from orchestrator.contract import ENCODED, Array
 from orchestrator.errors import ModelError
-from workshop.benchmarks.compositions.traffic import Ask, Tensors
+from orchestrator.system.blocking import run_blocking
 from workshop.benchmarks.compositions.workloads import Form, Workload
 from workshop.benchmarks.pictures import Picture
+
+TIMEOUT_S = 60.0
+Tensors = Mapping[str, Array]
+Ask = Callable[[str, Tensors, Sequence[str]], Tensors]
+"""Calls a model with inputs, and returns the requested outputs."""
+
+
+def ask_over_http(url: str) -> Ask:
+    """Return a function that calls the models of a server."""
+
+    def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
+        channel = connect(url)
+        try:
+            return run_blocking(channel.infer(InferenceRequest(inputs, outputs, model), TIMEOUT_S))
+        finally:
+            run_blocking(channel.close())
+
+    return ask
 
 
 def inputs_of(picture: Picture) -> Tensors:

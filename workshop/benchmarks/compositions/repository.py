@@ -18,8 +18,7 @@ from orchestrator.supervisor.repository_writer import lay_out
 
 FOLDER = Path(__file__).resolve().parent
 FORMS = ("ensemble", "monolith")
-OCR_NETWORKS = ("detector", "recogniser", "recogniser_wide")
-WIDE = "ocr_ensemble_wide"
+OCR_NETWORKS = ("detector", "recogniser")
 
 
 def lay_out_plates(options: ServerOptions, target: Path) -> Path:
@@ -58,11 +57,8 @@ def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
 
 
 def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
-    """Write both ensembles, normal and wide, and the one model, for as many pictures at once."""
+    """Write the ensemble and the one model, for as many pictures at once."""
     shutil.copytree(options.repository, target)
-    shutil.copytree(FOLDER / "ocr", target, dirs_exist_ok=True)
-    (target / WIDE / "1").mkdir(parents=True)
-    (target / WIDE / CONFIG).write_text(_widen(read_config(target / "ocr_ensemble" / CONFIG)))
     capacity = options.capacity() or Capacity(1, 1, 1)
 
     def scale(name: str, config: Any) -> None:
@@ -71,18 +67,6 @@ def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
             group.count = capacity.instances if is_network else capacity.pictures
 
     return edit(target, scale)
-
-
-def _widen(graph: Any) -> str:
-    """Change the last two steps of OCR so that every probability passes between them."""
-    *_, reading, writing = graph.ensemble_scheduling.step
-    reading.model_name, reading.model_version = "recogniser_wide", -1
-    reading.output_map.clear()
-    reading.output_map["every_prob"] = "every_prob"
-    writing.model_name = "postprocess_1_wide"
-    del writing.input_map["classes"], writing.input_map["probs"]
-    writing.input_map["every_prob"] = "every_prob"
-    return str(text_format.MessageToString(graph))
 
 
 def edit(target: Path, change: Callable[[str, Any], None]) -> Path:

@@ -44,11 +44,6 @@ class Form:
         """The models that have processes; an ensemble itself has none."""
         return (*self.python, *self.networks)
 
-    @property
-    def is_calling(self) -> bool:
-        """True when a Python model calls the networks, as in BLS."""
-        return self.model in self.python
-
 
 @dataclass(frozen=True)
 class Workload:
@@ -98,16 +93,14 @@ PLATES = Workload(
     lay_out=repository.lay_out_plates,
     draw=draw_streets,
 )
-STEPS = ("preprocess", "postprocess_0")
 OCR = Workload(
     name="ocr",
     forms=(
-        Form(ENSEMBLE, "ocr_ensemble", (*STEPS, "postprocess_1"), ("detector", "recogniser")),
         Form(
-            "wide ensemble",
-            repository.WIDE,
-            (*STEPS, "postprocess_1_wide"),
-            ("detector", "recogniser_wide"),
+            ENSEMBLE,
+            "ocr_ensemble",
+            ("preprocess", "postprocess_0", "postprocess_1"),
+            ("detector", "recogniser"),
         ),
         Form("one model", "ocr_model", ("ocr_model",)),
     ),

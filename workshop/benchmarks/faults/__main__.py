@@ -17,21 +17,30 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import datetime, timezone
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from orchestrator.errors import PlateError, SettingsError
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
-from workshop.benchmarks.faults.callers import Answers, Load, Questions, take_answers
+from workshop.benchmarks.faults.callers import (
+    TIMEOUT_S,
+    Answers,
+    build_requests,
+    open_load,
+    take_answers,
+)
 from workshop.benchmarks.faults.observation import Fault, observe
 from workshop.benchmarks.faults.page import format_notes, format_rows, write_page
 from workshop.benchmarks.faults.pictures import render_crops, render_pictures
 from workshop.benchmarks.faults.registry import FAULTS
 from workshop.benchmarks.faults.report import FaultsReport, Row, judge
-from workshop.benchmarks.faults.service import Service, run_service
 from workshop.benchmarks.faults.settings import SETTINGS, CannotBeMadeError
+from workshop.benchmarks.load.connections import Connection
+from workshop.benchmarks.service import Service, run_service
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 
@@ -43,8 +52,8 @@ class Harness:
     """Makes faults one after another. The first service gives the right answers."""
 
     def __init__(self, each: int, logs: Path | None = None, pictures: int = PICTURES) -> None:
-        self._each, self._logs, self._count = each, logs, pictures
-        self._questions = Questions.of(render_pictures(pictures), render_crops(pictures))
+        self._each, self._logs = each, logs
+        self._requests = build_requests(render_pictures(pictures), render_crops(pictures))
         self._answers: Answers | None = None
 
     def make(self, faults: Sequence[Fault]) -> Iterator[Row]:
@@ -68,10 +77,12 @@ class Harness:
     def _make(self, fault: Fault, service: Service) -> Row:
         if not (service.is_whole() and service.is_ready()):
             service.restart()
-        connect = self._questions.connect(service.gateway, service.gateway_grpc)
+        gateway = service.gateway
+        connection = partial(Connection, gateway.http, gateway.grpc, TIMEOUT_S)
         if self._answers is None:
-            self._answers = take_answers(connect, self._count)
-        load = Load(connect, self._answers, self._each)
+            with closing(connection()) as opened:
+                self._answers = take_answers(self._requests, opened)
+        load = open_load(self._requests, self._answers, connection, self._each)
         try:
             return judge(observe(fault, service, load), fault.promise)
         except (PlateError, OSError, LookupError) as error:  # also when a process does not exist

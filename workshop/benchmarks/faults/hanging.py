@@ -11,13 +11,11 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.contract import MODEL
 from orchestrator.supervisor.plate_models import REPOSITORY
-from workshop.benchmarks.faults.culprits import ask
+from workshop.benchmarks.faults.harmful_requests import send
 from workshop.benchmarks.faults.marker import draw_marker
 from workshop.benchmarks.faults.observation import Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.wires import Request, over_kserve
-from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import HTTP_RAW
+from workshop.benchmarks.load.requests import kserve_http, pixels
 
 HANGING = Path(__file__).with_name("hanging_model.py")
 TOLD_WITHIN_S = 10.0
@@ -34,20 +32,15 @@ def hanging_repository() -> Iterator[Path]:
         yield target
 
 
-def ask_for_ever() -> Request:
-    """Return the request that hangs a worker."""
-    return over_kserve(Picture("marker", b"", draw_marker()), HTTP_RAW)
-
-
 def hang(stage: Stage) -> Effect:
     """Send the call that hangs a worker, and send it again after its result."""
-    request, gateway = ask_for_ever(), stage.service.gateway
+    request, address = kserve_http([pixels(draw_marker())]), stage.service.gateway.http
     since = time.monotonic()
-    first, second = ask(gateway, request), ask(gateway, request)
+    first, second = send(address, request), send(address, request)
     failures = []
     if not first.is_refused or first.seconds > TOLD_WITHIN_S:
-        failures.append("who hung it was not told")
+        failures.append("the hanging request got no error")
     if not second.is_refused or second.seconds > AT_ONCE_S:
-        failures.append("who hung it was let in again")
+        failures.append("the hanging request was admitted again")
     notes = (f"the call that hung: {first}", f"the same again: {second}")
     return Effect(since, notes=notes, failures=tuple(failures))

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from workshop.benchmarks.faults.observation import Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import Service
+from workshop.benchmarks.service import Service
 
 PAUSE_S = 3.0
 SEED = 0
@@ -49,8 +49,10 @@ class Killer:
 
     def kill(self) -> None:
         """Kill one random worker of any model."""
-        census = self._service.census()
-        workers = [(model, pid) for model in census.models for pid in sorted(census.pids[model])]
+        processes = self._service.processes()
+        workers = [
+            (model, pid) for model in processes.models for pid in sorted(processes.pids[model])
+        ]
         model, pid = self._random.choice(workers)
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

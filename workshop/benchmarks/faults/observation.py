@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from workshop.benchmarks.faults.callers import Load
 from workshop.benchmarks.faults.report import Effect, Observation, Promise
-from workshop.benchmarks.faults.service import Service
+from workshop.benchmarks.load.closed_loop import Load
+from workshop.benchmarks.service import Service
 
 BEFORE_S = 3.0
 QUIET_S = 1.0
@@ -69,7 +69,17 @@ def _wait(service: Service, load: Load, effect: Effect, patience_s: float) -> fl
             whole = None
         elif whole is None:
             whole = now
-        if whole is not None and load.is_steady(max(whole, effect.since), QUIET_S):
+        if whole is not None and is_steady(load, max(whole, effect.since)):
             return whole
         time.sleep(LOOK_S)
     return None
+
+
+def is_steady(load: Load, since: float) -> bool:
+    """Tell whether all callers were answered since a moment, and none failed for `QUIET_S`."""
+    now, calls = time.monotonic(), [*load.calls]
+    recent = [call for call in calls if call.ended >= now - QUIET_S]
+    if now < since + QUIET_S or not all(call.is_answered for call in recent):
+        return False
+    served = [call.protocol for call in recent if call.began >= since]
+    return all(served.count(protocol) >= load.each for protocol in load.connect)

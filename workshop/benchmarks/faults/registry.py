@@ -6,19 +6,18 @@ import signal
 
 from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
 from orchestrator.networks.registry import STEPS
-from workshop.benchmarks.faults.census import GATEWAY
 from workshop.benchmarks.faults.clock import jump
 from workshop.benchmarks.faults.hanging import hang
 from workshop.benchmarks.faults.killing import kill_at_random
-from workshop.benchmarks.faults.neighbours import start_and_stop_another, take_a_port
 from workshop.benchmarks.faults.observation import Fault
 from workshop.benchmarks.faults.report import Promise
-from workshop.benchmarks.faults.scarcity import (
+from workshop.benchmarks.faults.resource_limits import (
     fill_disk,
     fill_shared_memory,
     limit_memory,
     take_descriptors,
 )
+from workshop.benchmarks.faults.second_service import start_and_stop_another, take_a_port
 from workshop.benchmarks.faults.settings import CLOCK, HANGING, PLAIN, PRIVATE
 from workshop.benchmarks.faults.signals import (
     kill_command,
@@ -28,6 +27,7 @@ from workshop.benchmarks.faults.signals import (
     stop_at_work,
     strike,
 )
+from workshop.benchmarks.processes import GATEWAY
 
 WORKERS = (DETECTOR, "stn", READER, MODEL, *STEPS, DECODE)
 A_WORKER = Promise(longest_s=3.0, recover_s=15.0)

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 
 from orchestrator.errors import PlateError
 from workshop.benchmarks.faults.hanging import hanging_repository
-from workshop.benchmarks.faults.service import Way
 from workshop.benchmarks.processes import SHM
+from workshop.benchmarks.service import Way
 
 PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
 SHM_SIZE, TMP_SIZE = "512m", "256m"
@@ -27,6 +27,7 @@ echo ready && exec sleep infinity
 WALL_CLOCK = Path(__file__).with_name("wall_clock.c")
 COMPILERS = ("cc", "gcc", "clang")
 OFFSET_FILE = "WALL_CLOCK"
+CPU = ("--device=cpu",)
 
 
 class CannotBeMadeError(PlateError):
@@ -36,7 +37,7 @@ class CannotBeMadeError(PlateError):
 @contextmanager
 def plain() -> Iterator[Way]:
     """Give the way in which an operator starts a service."""
-    yield Way()
+    yield Way(flags=CPU)
 
 
 @contextmanager
@@ -49,7 +50,7 @@ def private() -> Iterator[Way]:
     with TemporaryDirectory(prefix="faults-tmp-") as tmp, _mounts(tmp) as holder:
         entry = ("nsenter", f"--mount=/proc/{holder}/ns/mnt", "--")
         root, audit = Path(f"/proc/{holder}/root"), Path(tmp, "audit.jsonl")
-        yield Way(entry, tmp=Path(tmp), root=root, audit=audit)
+        yield Way(entry, CPU, tmp=Path(tmp), root=root, audit=audit)
 
 
 @contextmanager
@@ -77,7 +78,7 @@ def _mounts(tmp: str) -> Iterator[int]:
 def hanging() -> Iterator[Way]:
     """Give a way to start it with a model that loops without end on one picture."""
     with hanging_repository() as models:
-        yield Way(flags=("--model-repository", models))
+        yield Way(flags=(*CPU, "--model-repository", models))
 
 
 @contextmanager
@@ -102,7 +103,7 @@ def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
         if made.returncode:
             raise CannotBeMadeError(f"no other clock: {made.stderr.strip()}")
         set_offset(offset, 0)
-        yield Way(variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
+        yield Way(flags=CPU, variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
 
 
 def set_offset(file: Path, seconds: int) -> None:

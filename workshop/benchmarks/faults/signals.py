@@ -9,11 +9,11 @@ import signal
 import time
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.faults.census import GATEWAY, TRITON
 from workshop.benchmarks.faults.killing import wait_until
 from workshop.benchmarks.faults.observation import Act, Stage
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.faults.service import Service
+from workshop.benchmarks.processes import GATEWAY, TRITON
+from workshop.benchmarks.service import Service
 
 START_AGAIN_S = 60.0
 RESTART_S = 255.0
@@ -38,7 +38,7 @@ def strike(role: str, number: signal.Signals) -> Act:
 
 def kill_triton(stage: Stage) -> Effect:
     """Kill tritonserver; its workers end with it."""
-    before = stage.service.census()
+    before = stage.service.processes()
     since = time.monotonic()
     os.kill(min(before.pids[TRITON]), signal.SIGKILL)
     return Effect(since, before.all - before.pids[GATEWAY])
@@ -51,7 +51,7 @@ def restart_as_planned(stage: Stage) -> Effect:
     start is retried.
     """
     service = stage.service
-    before, said = service.census(), service.log.stat().st_size
+    before, said = service.processes(), service.log.stat().st_size
     since = time.monotonic()
     service.send(signal.SIGHUP)
     wait_until(lambda: RESTARTED in service.log.read_bytes()[said:], RESTART_S)
@@ -61,7 +61,7 @@ def restart_as_planned(stage: Stage) -> Effect:
 def kill_command(stage: Stage) -> Effect:
     """Kill `plates serve` alone, and start it again at once."""
     service = stage.service
-    before, names = service.census().all, service.leftovers()
+    before, names = service.processes().all, service.leftovers()
     since = time.monotonic()
     service.send(signal.SIGKILL)
     service.wait_for_end()
@@ -71,7 +71,7 @@ def kill_command(stage: Stage) -> Effect:
 def kill_everything(stage: Stage) -> Effect:
     """Kill every process at once, as when a container is killed, and start again at once."""
     service = stage.service
-    before, names = service.census().all, service.leftovers()
+    before, names = service.processes().all, service.leftovers()
     since = time.monotonic()
     service.kill_all()
     return _start_again(service, names, Effect(since, before))
@@ -103,7 +103,7 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
 def stop_at_work(stage: Stage) -> Effect:
     """Send SIGTERM while calls are in progress and a client keeps an idle connection."""
     service = stage.service
-    idle = http.client.HTTPConnection(service.gateway, timeout=5)
+    idle = http.client.HTTPConnection(service.gateway.http, timeout=5)
     idle.request("GET", "/healthz")
     idle.getresponse().read()
     said = service.log.stat().st_size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
+from math import nan
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from orchestrator.cli.flags import show_errors
 from workshop.benchmarks.gateway.measurement import Cost, Flood, measure_cost, measure_flood
 from workshop.benchmarks.gateway.services import open_services
 from workshop.benchmarks.pictures import render
+from workshop.benchmarks.pooling import percentile
 from workshop.reporting.tables import format_markdown
 
 app = typer.Typer(add_completion=False)
@@ -68,20 +70,22 @@ def show_floods(floods: Sequence[Flood]) -> str:
         *("server", "callers", "answered/s", "share", "p50 ms", "p99 ms"),
         *("refused/s", "gateway MiB before", "after"),
     )
-    busy = {flood.server: flood.outcome.rate for flood in reversed(floods)}
+    busy = {flood.server: flood.round.throughput for flood in reversed(floods)}
     return format_markdown(header, [_flood_row(flood, busy[flood.server]) for flood in floods])
 
 
 def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
-    outcome = flood.outcome
+    measured = flood.round
+    unanswered = measured.refused + measured.errors
+    p50, p99 = (percentile(measured.latencies_ms, share) or nan for share in (50, 99))
     return (
         flood.server,
         str(flood.callers),
-        f"{outcome.rate:.1f}",
-        f"{outcome.rate / busy:.2f}",
-        f"{outcome.percentile_ms(0.5):.0f}",
-        f"{outcome.percentile_ms(0.99):.0f}",
-        f"{outcome.refused_rate:.0f}",
+        f"{measured.throughput:.1f}",
+        f"{measured.throughput / busy:.2f}",
+        f"{p50:.0f}",
+        f"{p99:.0f}",
+        f"{unanswered / measured.seconds:.0f}",
         f"{flood.before_mb:.0f}",
         f"{flood.after_mb:.0f}",
     )

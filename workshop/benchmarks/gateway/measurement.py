@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import nan
 from pathlib import Path
 from statistics import median
 
-from workshop.benchmarks.gateway.callers import Load, Outcome, run
+from workshop.benchmarks.load.process import measure_in_process
+from workshop.benchmarks.load.requests import file, kserve_http
+from workshop.benchmarks.load.rounds import Round
+from workshop.benchmarks.pooling import percentile
 from workshop.benchmarks.processes import count_bytes, find_tree
 
 BARE, GATEWAY = "bare Triton", "gateway"
@@ -57,7 +61,7 @@ class Flood:
 
     server: str
     callers: int
-    outcome: Outcome
+    round: Round
     before_mb: float
     after_mb: float
 
@@ -70,18 +74,24 @@ def measure_cost(ports: Ports, pictures: Sequence[Path], seconds: float) -> Iter
 
 
 def _cost(ports: Ports, picture: Path, callers: int, seconds: float) -> Cost:
-    outcomes: dict[str, list[Outcome]] = {name: [] for name in ports.ports}
+    rounds: dict[str, list[Round]] = {name: [] for name in ports.ports}
     for _ in range(ROUNDS):
         for name, port in ports.ports.items():
-            outcomes[name].append(run(Load(HOST, port, str(picture), callers, seconds)))
+            rounds[name].append(_measure(port, picture, callers, seconds))
     return Cost(
         picture=picture.stem,
         callers=callers,
-        rates={name: median(one.rate for one in of) for name, of in outcomes.items()},
+        rates={name: median(one.throughput for one in of) for name, of in rounds.items()},
         p50_ms={
-            name: median(one.percentile_ms(0.5) for one in of) for name, of in outcomes.items()
+            name: median(percentile(one.latencies_ms, 50) or nan for one in of)
+            for name, of in rounds.items()
         },
     )
+
+
+def _measure(port: int, picture: Path, callers: int, seconds: float) -> Round:
+    request = kserve_http([file(picture.read_bytes())], outputs=("texts",))
+    return measure_in_process(f"{HOST}:{port}", request, callers, seconds)
 
 
 def measure_flood(ports: Ports, picture: Path, seconds: float) -> Iterator[Flood]:
@@ -89,8 +99,8 @@ def measure_flood(ports: Ports, picture: Path, seconds: float) -> Iterator[Flood
     for name, port in ports.ports.items():
         for callers in (USUAL, FLOOD):
             before = _memory_mb(ports.gateway)
-            outcome = run(Load(HOST, port, str(picture), callers, seconds))
-            yield Flood(name, callers, outcome, before, _memory_mb(ports.gateway))
+            measured = _measure(port, picture, callers, seconds)
+            yield Flood(name, callers, measured, before, _memory_mb(ports.gateway))
 
 
 def _memory_mb(process: int) -> float:

@@ -21,7 +21,7 @@ from pathlib import Path
 from orchestrator.errors import PlateError
 from workshop.benchmarks.plan import parse_numbers
 from workshop.benchmarks.scale_out import balancer, replicas
-from workshop.benchmarks.scale_out.callers import Known, Load, known_pictures
+from workshop.benchmarks.scale_out.callers import Known, known_pictures, open_load
 from workshop.benchmarks.scale_out.incidents import INCIDENTS, Fleet, observe
 from workshop.benchmarks.scale_out.report import (
     Impact,
@@ -30,7 +30,7 @@ from workshop.benchmarks.scale_out.report import (
     compare_ways,
     find_impacts,
 )
-from workshop.benchmarks.scale_out.scaling import Options, measure_cost, measure_crowds
+from workshop.benchmarks.scale_out.scaling import Options, measure_cost, measure_scales
 from workshop.benchmarks.scale_out.text import format_report
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
@@ -45,7 +45,7 @@ def run(options: Options) -> ScaleOutReport:
     pictures = known_pictures()
     balancer.find_program()  # fails early, before the slow start of the replicas
     with replicas.run_replicas(max(options.replicas), options.cores) as started:
-        listening = {replica.name: replica.options for replica in started}
+        listening = {replica.name: replica.gateway for replica in started}
         with balancer.run_balancer(listening) as balancing:
             fleet = Fleet(started, balancing)
             fleet.wait_until_up()
@@ -55,16 +55,16 @@ def run(options: Options) -> ScaleOutReport:
 def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> ScaleOutReport:
     impacts: list[Impact] = []
     for name in INCIDENTS:
-        load = Load(fleet.balancer.urls, options.callers, pictures, options.retries)
+        load = open_load(fleet.balancer.urls, options.callers, pictures, options.retries)
         impacts += find_impacts(observe(name, fleet, load, options.margin))
         print(f"{name}: done", file=sys.stderr)
-    crowded = measure_crowds(fleet, pictures, options)
+    scales = measure_scales(fleet, pictures, options)
     ways = measure_cost(fleet, pictures[0], options.rounds)
     return ScaleOutReport(
         machine=describe_machine(),
         options=options,
         impacts=tuple(impacts),
-        scales=tuple(compare_scales(crowded)),
+        scales=tuple(compare_scales(scales)),
         costs=tuple(compare_ways(ways)),
     )
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import ServerError
-from orchestrator.gateway.options import GatewayOptions
 from orchestrator.supervisor.ports import free_ports
-from workshop.benchmarks.scale_out.waiting import wait
+from workshop.benchmarks.plan import Address
+from workshop.benchmarks.waiting import wait
 
 SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "haproxy.cfg"
 """The configuration for operators; only the addresses in it are changed for a measurement."""
@@ -28,7 +28,7 @@ TIMEOUT_S = 10.0
 
 
 def configure(
-    shipped: str, replicas: Mapping[str, GatewayOptions], ports: Mapping[str, int], admin: Path
+    shipped: str, replicas: Mapping[str, Address], ports: Mapping[str, int], admin: Path
 ) -> str:
     """Put addresses into the shipped configuration; every other line stays.
 
@@ -40,11 +40,11 @@ def configure(
         return f"frontend {found[1]}\n    bind 127.0.0.1:{ports[found[1]]}"
 
     def backend(found: re.Match[str]) -> str:
-        line, name, address = found.groups()
+        line, name, shipped_address = found.groups()
         return "".join(
-            line.replace(address, str(reached)).replace(name, replica)
-            for replica, options in replicas.items()
-            for reached in [options.grpc if " proto h2" in line else options.http]
+            line.replace(shipped_address, reached).replace(name, replica)
+            for replica, address in replicas.items()
+            for reached in [address.grpc if " proto h2" in line else address.http]
         )
 
     text = re.sub(r"(?<=stats socket )\S+", str(admin), shipped)
@@ -114,7 +114,7 @@ class Balancer:
 
 
 @contextmanager
-def run_balancer(replicas: Mapping[str, GatewayOptions]) -> Iterator[Balancer]:
+def run_balancer(replicas: Mapping[str, Address]) -> Iterator[Balancer]:
     """Run HAProxy in front of replicas' gateways for the length of a `with` block.
 
     Raises:

@@ -12,11 +12,11 @@ from functools import partial
 import psutil
 
 from orchestrator.contract import READER
+from workshop.benchmarks.load.closed_loop import Call, Load
 from workshop.benchmarks.processes import find_workers
 from workshop.benchmarks.scale_out.balancer import Balancer
-from workshop.benchmarks.scale_out.callers import CheckedCall, Load
-from workshop.benchmarks.scale_out.replicas import Replica
-from workshop.benchmarks.scale_out.waiting import wait
+from workshop.benchmarks.service import Service
+from workshop.benchmarks.waiting import wait
 
 DRAIN_TIMEOUT_S = 30.0
 STEADY_S = 4.0
@@ -26,7 +26,7 @@ STEADY_S = 4.0
 class Fleet:
     """Replicas behind a balancer."""
 
-    replicas: Sequence[Replica]
+    replicas: Sequence[Service]
     balancer: Balancer
 
     def wait_until_up(self, count: int | None = None) -> None:
@@ -97,7 +97,7 @@ class Incident:
     """
 
     name: str
-    calls: Sequence[CheckedCall]
+    calls: Sequence[Call]
     load_began: float
     began: float
     ended: float
@@ -127,7 +127,7 @@ def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
         name, load.calls, load_began, began, ended, load_ended,
         resent=fleet.balancer.resent(names) - resent,
         taken={
-            name: {wire: count - taken[name][wire] for wire, count in now.items()}
+            name: {one: count - taken[name][one] for one, count in now.items()}
             for name in names
             for now in [fleet.balancer.taken(name)]
         },

@@ -6,12 +6,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from workshop.benchmarks.load import Round
+from workshop.benchmarks.load.closed_loop import Call
+from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.pooling import LoadFigures, divide_by_round, pool
 from workshop.benchmarks.scale_out.balancer import PROTOCOLS
-from workshop.benchmarks.scale_out.callers import CheckedCall
 from workshop.benchmarks.scale_out.incidents import Incident
-from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Crowd, Options, Way
+from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options, Way
 from workshop.reporting.machine import Machine
 
 
@@ -55,7 +55,7 @@ class Scale:
         to_fewest: Throughput relative to that of the fewest replicas, round by round.
     """
 
-    crowd: Crowd
+    concurrency: Concurrency
     load: LoadFigures
     to_fewest: float | None
 
@@ -85,8 +85,8 @@ class ScaleOutReport:
     @property
     def lost(self) -> int:
         """The number of calls in the whole run without a right answer."""
-        crowds = sum(one.load.lost for one in self.scales)
-        return crowds + sum(one.lost for one in self.impacts) + sum(o.lost for o in self.costs)
+        scales = sum(one.load.lost for one in self.scales)
+        return scales + sum(one.lost for one in self.impacts) + sum(o.lost for o in self.costs)
 
 
 def find_impacts(incident: Incident) -> list[Impact]:
@@ -97,16 +97,16 @@ def find_impacts(incident: Incident) -> list[Impact]:
 
 def _find_impact(incident: Incident, protocol: str) -> Impact:
     calls = [call for call in incident.calls if call.protocol == protocol]
-    failures = [call.failure for call in calls if call.failure]
+    failures = [call.error for call in calls if call.error]
     return Impact(
         incident=incident.name,
         protocol=protocol,
         calls=len(calls),
         answered=len(calls) - len(failures),
-        retried=sum(call.retried for call in calls),
+        retried=sum(call.retries for call in calls),
         lost=len(failures),
         first_failure=next(iter(failures), ""),
-        longest_ms=max(call.ms for call in calls),
+        longest_ms=1e3 * max(call.waited_s for call in calls),
         before=_rate(calls, incident.load_began, incident.began),
         during=_rate(calls, incident.began, incident.ended),
         after=_rate(calls, incident.ended, incident.load_ended),
@@ -116,24 +116,24 @@ def _find_impact(incident: Incident, protocol: str) -> Impact:
     )
 
 
-def _rate(calls: Sequence[CheckedCall], began: float, ended: float) -> float:
+def _rate(calls: Sequence[Call], began: float, ended: float) -> float:
     """Return the number of answers a second between two moments."""
-    answers = sum(began <= call.ended < ended for call in calls if not call.failure)
+    answers = sum(began <= call.ended < ended for call in calls if not call.error)
     return answers / (ended - began)
 
 
-def compare_scales(rounds: Mapping[Crowd, Sequence[Round]]) -> list[Scale]:
-    """Return a row for each crowd."""
-    loads = {crowd: pool(many) for crowd, many in sorted(rounds.items())}
-    fewest = min((crowd.replicas for crowd in loads), default=0)
+def compare_scales(rounds: Mapping[Concurrency, Sequence[Round]]) -> list[Scale]:
+    """Return a row for each number of replicas and callers."""
+    loads = {key: pool(many) for key, many in sorted(rounds.items())}
+    fewest = min((key.replicas for key in loads), default=0)
     return [
-        Scale(
-            crowd,
-            load,
-            divide_by_round(load, loads[Crowd(fewest, crowd.callers)], lambda one: one.throughput),
-        )
-        for crowd, load in loads.items()
+        Scale(key, load, _divide(load, loads[Concurrency(fewest, key.callers)]))
+        for key, load in loads.items()
     ]
+
+
+def _divide(load: LoadFigures, base: LoadFigures) -> float | None:
+    return divide_by_round(load, base, lambda figures: figures.throughput)
 
 
 def compare_ways(rounds: Mapping[Way, Sequence[Round]]) -> list[Cost]:

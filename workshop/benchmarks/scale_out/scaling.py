@@ -13,7 +13,8 @@ from typing import TypeVar
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
-from workshop.benchmarks.load import Cpu, Round, run_closed_loop
+from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.scale_out.callers import Known, connect
 from workshop.benchmarks.scale_out.incidents import Fleet
@@ -45,7 +46,7 @@ class Options:
 
 
 @dataclass(frozen=True, order=True)
-class Crowd:
+class Concurrency:
     """A load: the number of replicas, and the number of callers at once."""
 
     replicas: int
@@ -57,21 +58,23 @@ Way = tuple[str, str]
 Rounds = dict[T, list[Round]]
 
 
-def measure_crowds(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Rounds[Crowd]:
-    """Measure every crowd in every round, over HTTP; the other replicas are idle.
+def measure_scales(
+    fleet: Fleet, pictures: Sequence[Known], options: Options
+) -> Rounds[Concurrency]:
+    """Measure every load in every round, over HTTP; the other replicas are idle.
 
     Raises:
-        ServerError: A crowd got no answer at all.
+        ServerError: A load got no answer at all.
     """
     usage = _usage(fleet)
     caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
 
-    def measure(crowd: Crowd) -> Round:
-        _use(fleet, crowd.replicas)
-        return run_closed_loop(caller, crowd.callers, options.seconds, usage=usage)
+    def measure(load: Concurrency) -> Round:
+        _use(fleet, load.replicas)
+        return measure_round(caller, load.callers, options.seconds, usage=usage)
 
-    crowds = [Crowd(count, many) for count in options.replicas for many in options.concurrency]
-    measured = _measure("scaling", crowds, options.rounds, measure)
+    loads = [Concurrency(count, many) for count in options.replicas for many in options.concurrency]
+    measured = _measure("scaling", loads, options.rounds, measure)
     _use(fleet, len(fleet.replicas))
     return measured
 
@@ -86,16 +89,16 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
         ServerError: No call got an answer.
     """
     _use(fleet, 1)
-    options = fleet.replicas[0].options
+    gateway = fleet.replicas[0].gateway
     urls = {
-        ("http", DIRECT): str(options.http),
-        ("grpc", DIRECT): f"grpc://{options.grpc}",
+        ("http", DIRECT): gateway.http,
+        ("grpc", DIRECT): f"grpc://{gateway.grpc}",
         ("http", BALANCED): fleet.balancer.urls["http"],
         ("grpc", BALANCED): fleet.balancer.urls["grpc"],
     }
 
     def measure(way: Way) -> Round:
-        return run_closed_loop(partial(_connect_refused, urls[way], picture), 1, COST_S)
+        return measure_round(partial(_connect_refused, urls[way], picture), 1, COST_S)
 
     measured = _measure("cost of the balancer", list(urls), rounds, measure)
     _use(fleet, len(fleet.replicas))
@@ -131,14 +134,14 @@ def _usage(fleet: Fleet) -> Callable[[], Cpu]:
 
 
 @contextmanager
-def _connect_refused(url: str, picture: Known) -> Iterator[Callable[[], int]]:
+def _connect_refused(url: str, picture: Known) -> Iterator[Send]:
     with PlateClient(url) as client:
 
-        def call() -> int:
+        def send(number: int) -> Outcome:
             try:
                 client.recognize(picture.encoded, max_plates=NO_PLATES)
             except RequestError:
-                return 0
+                return Outcome()
             raise ModelError(f"max_plates: wanted {NO_PLATES} refused, got an answer")
 
-        yield call
+        yield send

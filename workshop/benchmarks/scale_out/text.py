@@ -55,7 +55,7 @@ def _scales(scales: Sequence[Scale]) -> str:
         header,
         (
             (
-                *(one.crowd.replicas, one.crowd.callers, load.calls, load.lost),
+                *(one.concurrency.replicas, one.concurrency.callers, load.calls, load.lost),
                 *(load.throughput, one.to_fewest, load.p50_ms, load.p99_ms),
                 *(load.cpu_ms.server, load.cpu_ms.balancer, load.cpu_ms.client),
             )
@@ -87,7 +87,7 @@ def find_notes(report: ScaleOutReport) -> Iterator[str]:
         yield f"{incident}: the balancer sent {count} calls again by itself"
     failures = [(one.incident, one.first_failure) for one in report.impacts]
     for one in report.scales:
-        where = f"{one.crowd.replicas} replicas x{one.crowd.callers}"
+        where = f"{one.concurrency.replicas} replicas x{one.concurrency.callers}"
         failures.append((where, one.load.first_error))
     for where, failure in failures:
         if failure:

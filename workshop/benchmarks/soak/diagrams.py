@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from workshop.benchmarks.soak.judgement import find_warm_up
 from workshop.benchmarks.soak.report import list_roles, read_role
 from workshop.benchmarks.soak.samples import Sample
+from workshop.benchmarks.soak.trends import find_warm_up
 from workshop.reporting.plots import ACCENT, INK, Diagram, Line, plot
 
 COLOURS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.benchmarks.soak.judgement import Allowance, Drift, Trend, judge, judge_drift
 from workshop.benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample, find_replaced
+from workshop.benchmarks.soak.trends import Allowance, Drift, Trend, judge, judge_drift
 from workshop.reporting.machine import Machine
 
 ALLOWANCES = {

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.soak.callers import Book, Crowd
-from workshop.benchmarks.soak.catalogue import Catalogue, draw, list_alone, list_good
+from workshop.benchmarks.load.closed_loop import Load
+from workshop.benchmarks.load.connections import ANSWERED, Connection
+from workshop.benchmarks.load.requests import Request
+from workshop.benchmarks.load.responses import read_texts
+from workshop.benchmarks.plan import Address
+from workshop.benchmarks.service import Service, Way
+from workshop.benchmarks.soak.bad_requests import list_bad
+from workshop.benchmarks.soak.callers import Record, connect
+from workshop.benchmarks.soak.checked_requests import RequestMix, shuffle
 from workshop.benchmarks.soak.diagrams import plot_samples
 from workshop.benchmarks.soak.files import publish, write_samples
-from workshop.benchmarks.soak.messages import Message
-from workshop.benchmarks.soak.mistakes import list_bad
+from workshop.benchmarks.soak.good_requests import SentPictures, draw, list_alone, list_good
 from workshop.benchmarks.soak.plan import Plan
-from workshop.benchmarks.soak.questions import Deck, shuffle
 from workshop.benchmarks.soak.report import (
     SoakReport,
     find_replacements,
     judge_latency,
     judge_samples,
 )
-from workshop.benchmarks.soak.samples import Sample
-from workshop.benchmarks.soak.service import Service, run_service
+from workshop.benchmarks.soak.samples import Measured, Sample
 from workshop.benchmarks.soak.text import format_report
-from workshop.benchmarks.soak.wire import Ports, Send, connect
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
 
@@ -42,13 +48,19 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
         ServerError: The service cannot be started, or does not answer for a single picture.
     """
     prepare_folder(plan.out)
-    catalogue = draw()
-    book, samples = Book(), list[Sample]()
-    with run_service(plan.out / "serve.log") as service:
-        deck = prepare_deck(service.ports, catalogue)
-        crowd = Crowd(deck, book, plan.calls)
-        ended = soak(plan, service, crowd, samples)
-    report = write_up(plan, samples, book, service.left, ended)
+    pictures, samples = draw(), list[Sample]()
+    with TemporaryDirectory(prefix="plates-soak-") as folder:
+        service = Service(Path(folder, "service"), Way(log=plan.out / "serve.log"))
+        try:
+            service.start()
+            service.wait_until_ready()
+            record = Record(prepare_requests(service.gateway, pictures))
+            ended = soak(plan, service, record, samples)
+        finally:
+            status = service.stop()
+            left = tuple(list_left(service, status))
+            service.remove_regions()
+    report = write_up(plan, samples, record, left, ended)
     text = format_report(report, plan.length)
     with explain_write_errors(plan.out):
         write_report(report, plan.out / "report.json")
@@ -60,51 +72,66 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     return report, text
 
 
-def prepare_deck(ports: Ports, catalogue: Catalogue) -> Deck:
-    """Send each picture alone; return all questions with the answers that they must get.
+def list_left(service: Service, status: int | None) -> Iterator[str]:
+    """Yield a sentence for each kind of file or error that a service left at its end."""
+    if status:
+        yield f"plates serve: wanted exit status 0, got {status}"
+    if regions := service.list_regions():
+        yield f"{len(regions)} files in /dev/shm"
+    if files := sorted(one.name for one in service.tmp.iterdir()):
+        yield f"in the temporary folder: {', '.join(files)}"
+
+
+def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
+    """Send each picture alone; return all requests with the answers that they must get.
 
     Raises:
         ServerError: A picture gets no answer.
     """
-    with connect(ports) as send:
-        texts = {name: ask_alone(send, name, one) for name, one in list_alone(catalogue).items()}
-    good = [asked.question(texts) for asked in list_good(catalogue)]
-    return shuffle(good, list_bad(catalogue.streets[0]))
+    alone = list_alone(pictures)
+    with closing(Connection(gateway.http)) as connection:
+        texts = {name: send_alone(connection, name, one) for name, one in alone.items()}
+    good = [request.expect(texts) for request in list_good(pictures)]
+    return shuffle(good, list_bad(pictures.streets[0]))
 
 
-def ask_alone(send: Send, name: str, message: Message) -> tuple[str, ...]:
+def send_alone(connection: Connection, name: str, request: Request) -> tuple[str, ...]:
     """Return the texts of a picture while no other call is in progress.
 
     Raises:
         ServerError: The picture gets no answer.
     """
-    answer = send(message, 0.0)
-    if answer.status != "200":
-        raise ServerError(f"{name}: wanted an answer, got {answer.status} {answer.words[:200]}")
-    return answer.texts
+    reply = connection.send(request)
+    if reply.status != ANSWERED:
+        raise ServerError(f"{name}: wanted an answer, got {reply.status} {reply.error}")
+    return read_texts(request, reply)
 
 
-def soak(plan: Plan, service: Service, crowd: Crowd, samples: list[Sample]) -> str:
+def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) -> str:
     """Run the callers and take samples; return why the run ended early, or an empty text."""
+    callers = {"": partial(connect, service.gateway, record.mix)}
+    load = Load(callers, plan.callers, plan.calls, record=record.add)
     try:
-        with crowd.at_work(partial(connect, service.ports), plan.callers):
-            return _watch(plan, service, crowd, samples)
+        with load.run():
+            ended = _watch(plan, service, load, record, samples)
     except KeyboardInterrupt:
         return INTERRUPTED
+    load.wait()  # raises any unexpected error of a caller
+    return ended
 
 
-def _watch(plan: Plan, service: Service, crowd: Crowd, samples: list[Sample]) -> str:
-    began, measured = time.monotonic(), service.measured
+def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: list[Sample]) -> str:
+    began, measured = time.monotonic(), Measured(service.pid, service.tmp)
     until = began + 60 * plan.minutes if plan.minutes else float("inf")
     told, due = began, began
     while True:
-        is_over = crowd.has_ended() or time.monotonic() >= until
-        sample = measured.look(time.monotonic() - began, crowd.book.turn_page())
+        is_over = load.has_ended() or bool(load.errors()) or time.monotonic() >= until
+        sample = measured.look(time.monotonic() - began, record.sample())
         samples.append(sample)
         if is_over:
             return ""
-        if end := service.tell_end():
-            return end
+        if not service.is_running():
+            return "plates serve ended"
         if time.monotonic() - told > TOLD_EVERY_S:
             told = time.monotonic()
             typer.echo(_tell_progress(sample), err=True)
@@ -122,17 +149,17 @@ def _tell_progress(sample: Sample) -> str:
 
 
 def write_up(
-    plan: Plan, samples: Sequence[Sample], book: Book, left: tuple[str, ...], ended: str
+    plan: Plan, samples: Sequence[Sample], record: Record, left: tuple[str, ...], ended: str
 ) -> SoakReport:
     """Make the report of a run."""
     return SoakReport(
         machine=describe_machine(),
         callers=plan.callers,
         seconds=samples[-1].seconds,
-        calls=book.add_up(),
+        calls=record.add_up(),
         quantities=judge_samples(samples),
         drift=judge_latency(samples) if plan.minutes else None,
-        wrong=tuple(book.wrong),
+        wrong=tuple(record.wrong),
         replaced=find_replacements(samples),
         left=left,
         ended=ended,

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import psutil
 
-from workshop.benchmarks.processes import SHM, count_file_bytes, find_tree
+from workshop.benchmarks.processes import SHM, count_file_bytes, find_tree, name_role
 
 PROC = Path("/proc")
-SUPERVISOR, GATEWAY, TRITON = "supervisor", "gateway", "tritonserver"
-STUB, NAME = "triton_python_backend_stub", 8
-"""The program of a worker, and the index of the argument with model, device and number."""
+SUPERVISOR = "supervisor"
 OWN_MEMORY = ("Pss_Anon", "SwapPss")
-"""The fields of smaps_rollup, in kB, for memory without a file: in use, or swapped out."""
+"""The fields of smaps_rollup, in kB, for memory without a file: in use, or swapped out.
+
+psutil does not have them: its PSS and USS count pages of programs, too."""
 KIB, MIB = 1024, 2**20
 
 
@@ -124,35 +124,14 @@ class Measured:
 def find_role(pid: int, supervisor: int) -> str:
     """Return the role of a process below a supervisor, or else the role of its parent."""
     while pid != supervisor:
-        if role := name_role(read_arguments(pid)):
-            return role
         try:
-            pid = psutil.Process(pid).ppid()
+            process = psutil.Process(pid)
+            if role := name_role(process.cmdline()):
+                return role
+            pid = process.ppid()
         except psutil.NoSuchProcess:
             break
     return SUPERVISOR
-
-
-def name_role(arguments: Sequence[str]) -> str:
-    """Return the role of a process from its command line; empty when it shows none.
-
-    The role of a worker is the name of its model.
-    """
-    program = Path(arguments[0]).name if arguments else ""
-    if program == STUB and len(arguments) > NAME:
-        return arguments[NAME].rsplit("_", 2)[0]
-    if program == TRITON:
-        return TRITON
-    return GATEWAY if "orchestrator.gateway" in arguments else ""
-
-
-def read_arguments(pid: int) -> list[str]:
-    """Return the command line of a process; empty when the process has ended."""
-    try:
-        line = (PROC / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return []
-    return [part.decode(errors="replace") for part in line.split(b"\0")]
 
 
 def measure(pid: int) -> Held:

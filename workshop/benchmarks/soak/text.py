@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workshop.benchmarks.soak.judgement import Trend
 from workshop.benchmarks.soak.report import FILES, SHM, Quantity, SoakReport
+from workshop.benchmarks.soak.trends import Trend
 from workshop.reporting.tables import Cell, format_figure, format_markdown, format_table
 
 HEADER = ("", "MiB after the warm-up", "at the end", "per 1,000 calls", "descriptors", "threads")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from workshop.benchmarks.faults.census import Census
 from workshop.benchmarks.faults.killing import Killer, wait_until
+from workshop.benchmarks.process_counts import Processes
 
 
 class OneWorker:
@@ -16,8 +16,8 @@ class OneWorker:
     def __init__(self, pid: int) -> None:
         self.pid = pid
 
-    def census(self) -> Census:
-        return Census({"stn": frozenset({self.pid})})
+    def processes(self) -> Processes:
+        return Processes({"stn": frozenset({self.pid})})
 
     def is_ready(self) -> bool:
         return True

@@ -2,15 +2,15 @@
 
 import itertools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from workshop.benchmarks.faults import observation
-from workshop.benchmarks.faults.callers import Load
-from workshop.benchmarks.faults.observation import Fault, Stage, observe
+from workshop.benchmarks.faults.observation import Fault, Stage, is_steady, observe
 from workshop.benchmarks.faults.report import Effect, Promise
-from workshop.benchmarks.faults.wires import ANSWERED, Reply
+from workshop.benchmarks.load.closed_loop import Call, Load, Outcome, Send
 
 
 class Scripted:
@@ -26,15 +26,15 @@ class Scripted:
         return next(self.looks) >= 0
 
 
-class Quick:
-    """A caller that is answered at once."""
+@contextmanager
+def connect() -> Iterator[Send]:
+    """Open a caller that is answered at once."""
 
-    def send(self, number: int) -> Reply:
+    def send(number: int) -> Outcome:
         time.sleep(0.001)
-        return Reply(ANSWERED, "a")
+        return Outcome()
 
-    def close(self) -> None:
-        pass
+    yield send
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def load() -> Load:
-    return Load({"http": Quick}, {"http": ["a"]}, each=2)
+    return Load({"http": connect}, each=2)
 
 
 def fault(effect: Effect | None = None) -> Fault:
@@ -75,3 +75,21 @@ def test_an_end_that_was_asked_for_is_not_watched() -> None:
     service = Scripted(looks=0)
     assert observe(fault(Effect(0.0, is_end=True)), service, load()).whole is None
     assert next(service.looks) == 0  # nobody looked
+
+
+def test_a_load_is_steady_when_every_caller_was_answered_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(observation, "QUIET_S", 1.0)
+    now = time.monotonic()
+    http, grpc = (Call(protocol, 0, now - 60, now + 60) for protocol in ("http", "grpc"))
+    failed = Call("http", 0, now - 60, now + 60, "503")
+
+    def of(*calls: Call) -> Load:
+        return Load({"http": connect, "grpc": connect}, calls=[*calls])
+
+    assert is_steady(of(http, grpc), now - 100)
+    assert not is_steady(of(http), now - 100)
+    assert not is_steady(of(http, grpc, failed), now - 100)
+    assert not is_steady(of(http, grpc), now + 50)
+    assert not is_steady(of(http, grpc), now - 50)  # they were sent before

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from workshop.benchmarks.faults.callers import Call
 from workshop.benchmarks.faults.report import (
     Counts,
     Effect,
@@ -15,7 +14,8 @@ from workshop.benchmarks.faults.report import (
     find_broken,
     judge,
 )
-from workshop.benchmarks.faults.wires import LOST
+from workshop.benchmarks.load.closed_loop import Call
+from workshop.benchmarks.load.connections import LOST
 from workshop.reporting.files import read_report, write_report
 from workshop.reporting.machine import Machine
 
@@ -62,7 +62,7 @@ def test_a_wrong_answer_breaks_every_promise() -> None:
     )
     assert (row.counts.answered, row.counts.wrong) == (4, 1)
     assert row.broken == ("1 wrong answers",)
-    assert row.notes == ("first wrong (rest, picture 7)",)
+    assert row.notes == ("first wrong (rest, call 7)",)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +118,13 @@ def test_of_a_service_that_was_to_end_only_calls_in_work_count() -> None:
 
 def test_the_first_failure_of_each_kind_is_told() -> None:
     calls = (
-        Call("http", 1, 2.0, 2.9, "503", told="later"),
-        Call("http", 2, 2.0, 2.1, "503", told="away"),
-        Call("grpc", 3, 2.0, 2.2, LOST, told="Socket closed"),
+        Call("http", 1, 2.0, 2.9, "503", error="later"),
+        Call("http", 2, 2.0, 2.1, "503", error="away"),
+        Call("grpc", 3, 2.0, 2.2, LOST, error="Socket closed"),
     )
     assert judge(seen(*calls), STRICT).notes == (
-        "first 503 (http, picture 2): away",
-        "first lost (grpc, picture 3): Socket closed",
+        "first 503 (http, call 2): away",
+        "first lost (grpc, call 3): Socket closed",
     )
 
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from workshop.benchmarks.faults.scarcity import limited
-from workshop.benchmarks.faults.service import Ports, Service, Way, end_at_once, find_marked
+from workshop.benchmarks.faults.resource_limits import limited
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
+from workshop.benchmarks.processes import end_at_once, find_marked
+from workshop.benchmarks.service import Ports, Service, Way
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_what_a_service_leaves_is_looked_for_where_it_sees_it(service: Service) 
 
 def test_a_service_that_was_never_started_is_down(service: Service) -> None:
     assert service.pid == 0
-    assert service.census().all == frozenset()
+    assert service.processes().all == frozenset()
     assert not service.is_whole()
 
 

@@ -1,0 +1,107 @@
+"""Callers against a made-up service."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from orchestrator.errors import ModelError, Overloaded
+from tests.waiting import until
+from workshop.benchmarks.load.closed_loop import Call, Connect, Load, Outcome, Send
+from workshop.benchmarks.load.connections import ANSWERED, LOST
+
+
+def connecting(send: Send, opened: list[str] | None = None) -> Connect:
+    @contextlib.contextmanager
+    def connect() -> Iterator[Send]:
+        (opened or []).append("opened")
+        yield send
+        if opened is not None:
+            opened.append("closed")
+
+    return connect
+
+
+def answer(number: int) -> Outcome:
+    return Outcome(plates=number)
+
+
+def test_a_load_makes_each_of_its_calls_once_and_closes_its_connections() -> None:
+    opened: list[str] = []
+    load = Load({"http": connecting(answer, opened), "grpc": connecting(answer)}, each=2, most=7)
+    with load.run():
+        load.wait()
+    assert sorted(call.number for call in load.calls) == [*range(7)]
+    assert load.count == 4
+    assert opened.count("closed") == 2
+    assert load.has_ended()
+
+
+def test_a_load_without_a_limit_ends_with_its_block() -> None:
+    load = Load({"http": connecting(answer), "grpc": connecting(answer)})
+    with load.run():
+        until(lambda: {call.protocol for call in [*load.calls]} == {"http", "grpc"}, "both")
+    assert load.has_ended()
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        pytest.param(Overloaded("full"), Outcome("503", error="full"), id="overloaded"),
+        pytest.param(ModelError("broken"), Outcome("failed", error="broken"), id="failed"),
+        pytest.param(ModelError(), Outcome("failed", error="ModelError"), id="no-message"),
+    ],
+)
+def test_an_error_is_an_outcome(error: Exception, outcome: Outcome) -> None:
+    def send(number: int) -> Outcome:
+        raise error
+
+    load = Load({"http": connecting(send)}, most=1)
+    with load.run():
+        load.wait()
+    (call,) = load.calls
+    assert Outcome(call.status, call.is_wrong, call.error) == outcome
+
+
+@pytest.mark.parametrize(
+    ("status", "is_answered", "is_lost", "is_refused"),
+    [(ANSWERED, True, False, False), (LOST, False, True, False), ("503", False, False, True)],
+)
+def test_a_call_is_answered_lost_or_refused(
+    status: str, is_answered: bool, is_lost: bool, is_refused: bool
+) -> None:
+    call = Call("http", 0, 1.0, 3.5, status)
+    assert (call.is_answered, call.is_lost, call.is_refused) == (is_answered, is_lost, is_refused)
+    assert call.waited_s == 2.5
+
+
+def test_calls_go_to_the_given_record_instead() -> None:
+    recorded: list[Call] = []
+    load = Load({"http": connecting(answer)}, most=3, record=recorded.append)
+    with load.run():
+        load.wait()
+    assert len(recorded) == 3
+    assert load.calls == []
+
+
+def broken(number: int) -> Outcome:
+    raise IndexError("a bug")
+
+
+@contextlib.contextmanager
+def refused() -> Iterator[Send]:
+    raise ConnectionError("nobody listens")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("connect", "error"), [(connecting(broken), IndexError), (refused, ConnectionError)]
+)
+def test_an_unexpected_error_ends_its_caller_and_is_raised(
+    connect: Callable, error: type[Exception]
+) -> None:
+    load = Load({"http": connect})
+    with load.run(), pytest.raises(error):
+        load.wait()
+    assert load.has_ended()
+    assert [type(one) for one in load.errors()] == [error]

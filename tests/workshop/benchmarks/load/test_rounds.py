@@ -1,0 +1,162 @@
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from orchestrator.errors import ModelError, Overloaded, ServerError
+from workshop.benchmarks.load import closed_loop
+from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
+
+CALL_S = 0.01
+
+
+class Clock:
+    """Time that passes only where somebody takes it."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.lock = threading.Lock()
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        with self.lock:
+            self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(closed_loop, "time", clock)
+    return clock
+
+
+class Service:
+    """Takes its time for each call; `fails` says by number which calls fail, and how."""
+
+    def __init__(self, fails: Callable[[int], Exception | None] = lambda number: None) -> None:
+        self.calls = itertools.count()
+        self.open: set[int] = set()
+        self.most_open = 0
+        self.fails = fails
+
+    @contextmanager
+    def caller(self) -> Iterator[Send]:
+        self.open.add(threading.get_ident())
+        self.most_open = max(self.most_open, len(self.open))
+        try:
+            yield self.call
+        finally:
+            self.open.discard(threading.get_ident())
+
+    def call(self, number: int) -> Outcome:
+        closed_loop.time.sleep(CALL_S)
+        if error := self.fails(next(self.calls)):
+            raise error
+        return Outcome(plates=3)
+
+
+def measured(service: Service, concurrency: int = 1, seconds: float = 0.1) -> Round:
+    return measure_round(service.caller, concurrency, seconds)
+
+
+def test_calls_after_the_warm_up_are_counted() -> None:
+    service = Service()
+    loop = measured(service)
+    assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
+    assert len(loop.latencies_ms) >= 10
+    assert next(service.calls) >= 1 + len(loop.latencies_ms)
+    assert (loop.plates, loop.errors, loop.refused, loop.first_error) == (3, 0, 0, "")
+
+
+def test_time_is_that_between_the_ends_of_two_calls() -> None:
+    loop = measured(Service())
+    assert loop.seconds >= 0.1 - 1e-9
+    assert sum(loop.latencies_ms) == pytest.approx(1e3 * loop.seconds)
+
+
+def test_usage_is_what_has_grown_between_the_two_ends() -> None:
+    service = Service()
+    read = iter([5.0, 12.0])
+    at: list[bool] = []
+
+    def usage() -> Cpu:
+        at.append(service.most_open == 2)
+        return Cpu(server=next(read))
+
+    assert measure_round(service.caller, 2, 0.1, usage=usage).cpu_s == Cpu(server=7.0)
+    assert at == [True, True], "everybody is at work"
+
+
+def test_every_caller_calls_and_is_closed_in_the_end() -> None:
+    service = Service()
+    loop = measured(service, concurrency=4)
+    assert service.most_open == 4
+    assert service.open == set()
+    assert len(loop.latencies_ms) >= 4
+
+
+def test_slow_calls_make_it_last_until_as_many_as_callers_have_ended() -> None:
+    assert len(measured(Service(), concurrency=3, seconds=0.0).latencies_ms) >= 3
+
+
+def test_memory_is_looked_at_all_the_time() -> None:
+    """The call that is measured waits for three looks at it."""
+    looked = threading.Semaphore(0)
+    needed = itertools.chain([0, 3], itertools.repeat(0))
+    seen: list[bool] = []
+
+    def send(looks: int) -> Outcome:
+        seen.extend(looked.acquire(timeout=20) for _ in range(looks))
+        return Outcome()
+
+    @contextmanager
+    def caller() -> Iterator[Send]:
+        yield lambda number: send(next(needed))
+
+    measure_round(caller, 1, 0.0, look=looked.release)
+    assert seen == [True] * 3
+
+
+def test_refused_calls_are_no_failures() -> None:
+    loop = measured(Service(lambda number: Overloaded("full") if number % 2 else None))
+    assert loop.refused > 0
+    assert loop.errors == 0
+    assert len(loop.latencies_ms) > 0
+
+
+def test_failures_are_counted_and_the_first_is_kept() -> None:
+    failures = {0: ModelError("one"), 1: ModelError("two")}
+    loop = measured(Service(failures.get))
+    assert (loop.errors, loop.first_error) == (2, "one")
+
+
+def test_a_service_that_always_fails_ends_too() -> None:
+    loop = measured(Service(lambda number: ModelError("broken")), concurrency=2)
+    assert list(loop.latencies_ms) == []
+    assert loop.errors > 0
+
+
+def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:
+    @contextmanager
+    def caller() -> Iterator[Send]:
+        raise ServerError("nobody there")
+        yield
+
+    loop = measure_round(caller, 2, 0.1)
+    assert (loop.errors, loop.first_error) == (2, "nobody there")
+
+
+def test_an_interrupt_closes_every_caller() -> None:
+    service = Service()
+
+    def interrupted() -> Cpu:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_round(service.caller, 3, 0.1, usage=interrupted)
+    assert service.open == set()

@@ -1,0 +1,106 @@
+"""Requests of the soak test: their order, the check of their replies, and the record of calls."""
+
+import json
+
+import pytest
+
+from workshop.benchmarks.load.closed_loop import Call
+from workshop.benchmarks.load.connections import ANSWERED, Reply
+from workshop.benchmarks.load.requests import HttpRequest
+from workshop.benchmarks.soak.callers import MOST_TOLD, Record
+from workshop.benchmarks.soak.checked_requests import EVERY, CheckedRequest, RequestMix, shuffle
+from workshop.benchmarks.soak.samples import Calls
+
+REQUEST = HttpRequest("/v1/recognize", b"")
+GOOD = CheckedRequest("a street", REQUEST, ("A123BC77",))
+BAD = CheckedRequest("no picture", REQUEST, status="400", words="wanted a JPEG")
+DROPPED = CheckedRequest("hung up", REQUEST, status="dropped", hang_up_s=0.01)
+
+
+def named(name: str) -> CheckedRequest:
+    return CheckedRequest(name, REQUEST)
+
+
+def answer(*texts: str) -> Reply:
+    plates = [{"text": text} for text in texts]
+    return Reply(ANSWERED, json.dumps({"pictures": [{"plates": plates}]}).encode())
+
+
+def test_every_tenth_call_is_bad_and_all_are_sent_in_turn() -> None:
+    mix = RequestMix([named(f"good {n}") for n in range(4)], [named("bad 0"), named("bad 1")])
+    names = [mix.find(number).name for number in range(2 * EVERY)]
+    assert names[:EVERY] == [*(f"good {n % 4}" for n in range(9)), "bad 0"]
+    assert names[EVERY:] == [*(f"good {n % 4}" for n in range(9, 18)), "bad 1"]
+
+
+def test_requests_are_mixed_the_same_way_each_time() -> None:
+    good = [named(str(n)) for n in range(20)]
+    mix = shuffle(good, [BAD])
+    assert mix == shuffle(good, [BAD])
+    assert mix.good != good
+    assert {one.name for one in mix.good} == {one.name for one in good}
+
+
+@pytest.mark.parametrize(
+    ("request_", "reply", "error"),
+    [
+        pytest.param(GOOD, answer("A123BC77"), "", id="answered"),
+        pytest.param(BAD, Reply("400", error="it wanted a JPEG file"), "", id="refused"),
+        pytest.param(DROPPED, Reply("dropped"), "", id="dropped"),
+        pytest.param(
+            GOOD, answer(), "a street: wanted A123BC77, got no plate", id="a plate is missing"
+        ),
+        pytest.param(
+            GOOD,
+            Reply("503", error="full"),
+            "a street: wanted answered, got 503 full",
+            id="refused though good",
+        ),
+        pytest.param(
+            BAD,
+            answer("A123BC77"),
+            "no picture: wanted 400 wanted a JPEG, got answered",
+            id="answered though bad",
+        ),
+        pytest.param(
+            BAD,
+            Reply("400", error="no"),
+            "no picture: wanted 400 wanted a JPEG, got 400 no",
+            id="other words",
+        ),
+        pytest.param(
+            GOOD,
+            Reply(ANSWERED, b"[]"),
+            "a street: wanted an answer, got TypeError('list indices must be integers or slices, "
+            "not str')",
+            id="unreadable",
+        ),
+    ],
+)
+def test_a_reply_is_compared_with_the_right_one(
+    request_: CheckedRequest, reply: Reply, error: str
+) -> None:
+    assert request_.find_error(reply) == error
+
+
+def call(number: int, seconds: float, error: str = "") -> Call:
+    return Call("", number, 0.0, seconds, is_wrong=bool(error), error=error)
+
+
+def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
+    record = Record(RequestMix([GOOD], [BAD, DROPPED]))
+    for number, seconds in ((0, 0.1), (1, 0.3), (EVERY - 1, 9.0), (2 * EVERY - 1, 9.0)):
+        record.add(call(number, seconds))
+    record.add(call(2, 9.0, "a street: wanted answered, got 503"))
+    counted = Calls(2, 1, 1, 1, p50_ms=pytest.approx(200), p95_ms=pytest.approx(290))
+    assert record.sample() == counted
+    assert record.sample() == Calls(2, 1, 1, 1)
+    assert record.add_up() == counted
+    assert record.wrong == ["a street: wanted answered, got 503"]
+
+
+def test_a_record_keeps_the_first_wrong_answers_and_counts_all() -> None:
+    record = Record(RequestMix([GOOD], [BAD]))
+    for _ in range(MOST_TOLD + 5):
+        record.add(call(0, 0.0, "wrong"))
+    assert (len(record.wrong), record.add_up().failed) == (MOST_TOLD, MOST_TOLD + 5)

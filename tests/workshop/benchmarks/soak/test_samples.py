@@ -1,0 +1,116 @@
+"""Processes by role, what they have, and who ended."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workshop.benchmarks.soak.samples import (
+    Calls,
+    Held,
+    Measured,
+    Sample,
+    count_files,
+    find_replaced,
+    find_role,
+    measure,
+    parse_own_memory,
+)
+
+GONE = 2**22  # past every process number
+ROLLUP = """\
+56226bec9000-7ffcb4619000 ---p 00000000 00:00 0                          [rollup]
+Rss:                1752 kB
+Pss:                 234 kB
+Pss_Anon:            112 kB
+Pss_File:            122 kB
+Pss_Shmem:            50 kB
+SwapPss:              30 kB
+"""
+
+
+@pytest.fixture
+def helper() -> Iterator[tuple[int, int]]:
+    """A process that looks like the gateway, and its child, that looks like nothing."""
+    child = "[sys.executable, '-c', 'input()']"
+    parent = (
+        "import subprocess, sys\n"
+        f"child = subprocess.Popen({child}, stdin=subprocess.PIPE)\n"
+        "print(child.pid, flush=True); input(); child.kill(); child.wait()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent, "orchestrator.gateway"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        yield process.pid, int(process.stdout.readline())
+        process.communicate("\n")
+
+
+def test_a_helper_has_the_role_of_its_parent(helper: tuple[int, int]) -> None:
+    parent, child = helper
+    assert find_role(child, os.getpid()) == find_role(parent, os.getpid()) == "gateway"
+
+
+def test_what_has_no_role_is_the_supervisors(helper: tuple[int, int]) -> None:
+    _, child = helper
+    assert find_role(child, child) == find_role(GONE, os.getpid()) == "supervisor"
+
+
+def test_own_memory_is_neither_files_nor_shared_memory() -> None:
+    assert parse_own_memory(ROLLUP) == 112 + 30
+
+
+def test_a_process_that_ended_has_nothing() -> None:
+    assert measure(GONE) == Held()
+
+
+def test_memory_and_descriptors_are_those_of_now(tmp_path: Path) -> None:
+    before = measure(os.getpid())
+    ballast = np.ones(100 * 2**20, np.uint8)
+    with (tmp_path / "file").open("w"):
+        now = measure(os.getpid())
+    assert now.memory_mb - before.memory_mb == pytest.approx(len(ballast) / 2**20, abs=20)
+    assert now.descriptors == before.descriptors + 1
+    assert now.threads >= 1
+
+
+def test_roles_are_added_up() -> None:
+    assert Held(1.5, 2, 3) + Held(1, 1, 1) == Held(2.5, 3, 4)
+
+
+def test_files_of_all_folders_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for name in ("one", "a/two", "a/b/three"):
+        (tmp_path / name).touch()
+    assert count_files(tmp_path) == 3
+
+
+def test_a_sample_holds_the_whole_tree(helper: tuple[int, int], tmp_path: Path) -> None:
+    parent, child = helper
+    (tmp_path / "file").touch()
+    calls = Calls(answered=5, refused=1, dropped=1, failed=1)
+    sample = Measured(parent, tmp_path).look(2.5, calls)
+    assert sample.pids == {parent: "supervisor", child: "supervisor"}
+    assert sample.roles["supervisor"].threads == 2
+    assert (sample.seconds, sample.calls.ended, sample.shm_mb, sample.files) == (2.5, 8, 0, 1)
+
+
+def sample(seconds: float, pids: dict[int, str]) -> Sample:
+    return Sample(seconds, Calls(answered=int(10 * seconds)), {}, pids, 0, 0)
+
+
+def test_who_ended_is_told_with_who_came_instead() -> None:
+    samples = [
+        sample(0, {1: "supervisor", 2: "yolo", 3: "yolo"}),
+        sample(1, {1: "supervisor", 2: "yolo", 3: "yolo", 4: "gateway"}),
+        sample(2, {1: "supervisor", 5: "yolo", 3: "yolo", 4: "gateway"}),
+        sample(3, {1: "supervisor", 5: "yolo", 3: "yolo"}),
+    ]
+    assert find_replaced(samples) == [
+        "yolo: 1 ended, 1 began (by 2 s, 20 calls).",
+        "gateway: 1 ended, 0 began (by 3 s, 30 calls).",
+    ]

@@ -1,0 +1,50 @@
+"""Sends the requests that cause a fault. They are no part of the load: each is counted apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
+from workshop.benchmarks.load.requests import Request
+
+TIMEOUT_S = 15.0
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The reply to one such request, and the time that it took."""
+
+    reply: Reply
+    seconds: float
+
+    def __str__(self) -> str:
+        error = f": {self.reply.error}" if self.reply.error else ""
+        return f"{self.reply.status} after {self.seconds:.1f} s{error}"
+
+    @property
+    def is_refused(self) -> bool:
+        return self.reply.status[:1] in ("4", "5")
+
+
+def send(address: str, request: Request, timeout_s: float = TIMEOUT_S) -> Attempt:
+    """Send a request once, over a new connection."""
+    with closing(Connection(address, timeout_s=timeout_s)) as connection:
+        began = time.monotonic()
+        reply = connection.send(request)
+        return Attempt(reply, time.monotonic() - began)
+
+
+def describe(attempts: Sequence[Attempt], kind: str) -> tuple[str, ...]:
+    """Describe the replies: how many requests were answered, and the first failure."""
+    others = [one for one in attempts if one.reply.status != ANSWERED]
+    counts = f"{len(attempts)} {kind}: {len(attempts) - len(others)} answered, {len(others)} not"
+    return (counts, *(f"the first of them: {one}" for one in others[:1]))
+
+
+def find_blamed(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    """Say how many good pictures were rejected as bad."""
+    blamed = [one for one in attempts if one.reply.status.startswith("4")]
+    return (f"{len(blamed)} good pictures were called bad",) if blamed else ()

@@ -1,0 +1,113 @@
+"""The connections of one caller, over HTTP and gRPC. They send built requests."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import grpc
+
+from orchestrator.client.error_mapping import NO_ANSWER
+from orchestrator.system.loopback import PAST_PROXY
+from workshop.benchmarks.load.requests import HEADER, GrpcRequest, HttpRequest, Request
+
+ANSWERED, LOST, DROPPED = "answered", "lost", "dropped"
+TIMEOUT_S = 60.0
+METHOD = "/inference.GRPCInferenceService/ModelInfer"
+GRPC_OPTIONS = (
+    ("grpc.max_send_message_length", -1),
+    ("grpc.max_receive_message_length", -1),
+    PAST_PROXY,
+    ("grpc.use_local_subchannel_pool", 1),  # a separate connection for each caller
+    ("grpc.enable_retries", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 200),
+)
+"""gRPC options: no retries, and a short backoff, so that a lost connection is soon reopened."""
+BROKEN = (*NO_ANSWER, "goaway", "reset", "broken pipe")
+"""Words in gRPC's own errors for refused and broken connections; no server sends them."""
+LONGEST = 500  # characters of an error message
+
+
+class Reply(NamedTuple):
+    """The reply to a request.
+
+    Attributes:
+        status: `ANSWERED`, `LOST`, `DROPPED`, or the HTTP status or gRPC code of an error.
+        content: The body of the response; a serialised `ModelInferResponse` over gRPC.
+        json_bytes: The size of the JSON in a KServe response over HTTP; otherwise None.
+        error: The reason why there is no answer.
+    """
+
+    status: str
+    content: bytes = b""
+    json_bytes: int | None = None
+    error: str = ""
+
+
+class Connection:
+    """The connections of one caller: HTTP and gRPC, each opened by its first request.
+
+    A lost connection is opened again by the next request.
+    """
+
+    def __init__(self, http_address: str, grpc_address: str = "", timeout_s: float = TIMEOUT_S):
+        self._http = http.client.HTTPConnection(http_address, timeout=timeout_s)
+        self._grpc_address, self._timeout_s = grpc_address, timeout_s
+
+    def send(self, request: Request, hang_up_s: float = 0.0) -> Reply:
+        """Send a request once and wait for its reply; hang up after `hang_up_s`, unless 0."""
+        if isinstance(request, GrpcRequest):
+            return self._send_grpc(request, hang_up_s)
+        try:
+            return self._send_http(request, hang_up_s)
+        except (OSError, http.client.HTTPException) as error:
+            self._http.close()
+            return Reply(LOST, error=repr(error)[:LONGEST])
+
+    def close(self) -> None:
+        self._http.close()
+        if "_channel" in vars(self):
+            self._channel.close()
+
+    @cached_property
+    def _channel(self) -> Any:
+        return grpc.insecure_channel(self._grpc_address, GRPC_OPTIONS)
+
+    @cached_property
+    def _infer(self) -> Any:
+        return self._channel.unary_unary(METHOD)  # bytes in, bytes out
+
+    def _send_http(self, request: HttpRequest, hang_up_s: float) -> Reply:
+        self._http.request("POST", request.path, request.body, dict(request.headers))
+        if hang_up_s:
+            time.sleep(hang_up_s)
+            self._http.close()
+            return Reply(DROPPED)
+        response = self._http.getresponse()
+        content = response.read()
+        if response.status != http.client.OK:
+            return Reply(str(response.status), error=content[:LONGEST].decode(errors="replace"))
+        size = response.getheader(HEADER)
+        return Reply(ANSWERED, content, int(size) if size else None)
+
+    def _send_grpc(self, request: GrpcRequest, hang_up_s: float) -> Reply:
+        if hang_up_s:
+            call = self._infer.future(request.body, timeout=self._timeout_s)
+            time.sleep(hang_up_s)
+            call.cancel()
+            return Reply(DROPPED)
+        try:
+            return Reply(ANSWERED, self._infer(request.body, timeout=self._timeout_s))
+        except grpc.RpcError as error:
+            return explain_error(error.code().name, str(error.details()))
+
+
+def explain_error(code: str, details: str) -> Reply:
+    """Distinguish a lost connection from an error of the server: gRPC has one code for both."""
+    is_broken = code == "UNAVAILABLE" and any(word in details.lower() for word in BROKEN)
+    is_late = code == "DEADLINE_EXCEEDED" and details == "Deadline Exceeded"  # the caller's own
+    return Reply(LOST if is_broken or is_late else code, error=details[:LONGEST])

@@ -1,0 +1,117 @@
+"""Measures a load for a time: latencies, CPU time and memory while every caller is at work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field
+
+from workshop.benchmarks.load.closed_loop import BACKOFF_S, OVERLOADED, Call, Connect, Load
+from workshop.benchmarks.processes import Peaks
+
+LOOK_S = 0.2
+"""Seconds between two measurements of memory under load."""
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """CPU time of each side, in the unit of the field that holds it; None if it is not measured.
+
+    The client is the process of the callers. The balancer is between the client and the servers.
+    """
+
+    server: float | None = None
+    client: float | None = None
+    balancer: float | None = None
+
+    def minus(self, before: Cpu) -> Cpu:
+        """Return the CPU time used since an earlier reading."""
+        sides = zip(astuple(self), astuple(before), strict=True)
+        return Cpu(*(None if None in (now, then) else now - then for now, then in sides))
+
+
+@dataclass(frozen=True)
+class Round:
+    """The results of one round of a cell.
+
+    Attributes:
+        seconds: The length of the measured time; the CPU time belongs to the same time.
+        latencies_ms: The latencies of the calls that ended in the measured time.
+        refused: Calls that the server had no capacity for.
+        errors: Calls that failed, including those of the warm-up.
+        plates: The number of plates in the last answer; None without an answer.
+        counters: The server's counters over the whole load.
+    """
+
+    seconds: float
+    latencies_ms: tuple[float, ...]
+    refused: int = 0
+    errors: int = 0
+    first_error: str = ""
+    plates: int | None = None
+    cpu_s: Cpu = field(default_factory=Cpu)
+    peaks: Peaks = field(default_factory=Peaks)
+    counters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def throughput(self) -> float:
+        return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
+
+
+def measure_round(
+    connect: Connect,
+    concurrency: int,
+    seconds: float,
+    *,
+    backoff_s: float = BACKOFF_S,
+    usage: Callable[[], Cpu] = Cpu,
+    look: Callable[[], object] = lambda: None,
+) -> Round:
+    """Run the callers, and measure while all of them call.
+
+    The measured time begins when every caller has made a call. It lasts for `seconds`, or longer
+    if fewer calls than callers have ended by then. It ends with the end of a call, while the other
+    calls continue. So the filling and the draining of a queue are not measured. At both ends,
+    `usage` reads the CPU seconds so far. Under load, `look` is called every `LOOK_S`; it must be
+    fast.
+    """
+    load = Load({"": connect}, concurrency, backoff_s=backoff_s)
+
+    def wait(is_reached: Callable[[], bool]) -> int:
+        """Return the number of calls when a condition is true, or when every caller has ended."""
+        while True:
+            with load.changed:
+                if load.changed.wait_for(lambda: is_reached() or load.has_ended(), LOOK_S):
+                    return len(load.calls)
+            look()
+
+    def is_long_enough() -> bool:
+        calls = load.calls
+        is_late = bool(calls) and calls[-1].ended - calls[start - 1].ended >= seconds
+        return is_late and len(calls) - start >= concurrency
+
+    with load.run():
+        start, before = wait(lambda: load.warm >= concurrency), usage()
+        look()
+        end, after = wait(is_long_enough), usage()
+    return _sum_up(load, start, end, after.minus(before))
+
+
+def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
+    calls, measured = load.calls, load.calls[start:end]
+    failed = [one for one in calls if _is_failure(one)]
+    broken = load.errors()
+    errors = [*(one.error for one in failed), *(str(e) or type(e).__name__ for e in broken)]
+    plates = [one.plates for one in calls if one.is_answered]
+    return Round(
+        seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
+        latencies_ms=tuple(1e3 * one.waited_s for one in measured if one.is_answered),
+        refused=sum(one.status in OVERLOADED for one in measured),
+        errors=len(errors),
+        first_error=errors[0] if errors else "",
+        plates=plates[-1] if plates else None,
+        cpu_s=cpu_s,
+    )
+
+
+def _is_failure(call: Call) -> bool:
+    return call.is_wrong or not (call.is_answered or call.status in OVERLOADED)

@@ -1,0 +1,245 @@
+"""Runs `plates serve` as an operator does, on free ports and in separate folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from orchestrator.supervisor.ports import free_ports
+from orchestrator.system.subprocesses import prepare_child
+from workshop.benchmarks.plan import Address
+from workshop.benchmarks.process_counts import Processes, find_processes
+from workshop.benchmarks.processes import SHM, end_at_once, find_marked
+from workshop.benchmarks.waiting import reads_plates, wait
+
+TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=100000")
+"""High limits per client: the gateway sees all callers under one address."""
+PLATES = Path(sys.executable).with_name("plates")
+START_TIMEOUT_S, STOP_TIMEOUT_S = 120.0, 50.0
+HOST = "127.0.0.1"
+MARK = "PLATES_MEASURED_SERVICE"
+"""The environment variable with the folder of a service, set in all its processes."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports that a service listens on."""
+
+    http: int
+    grpc: int
+    metrics: int
+
+    @classmethod
+    def find(cls) -> Ports:
+        """Return ports that are free at the moment."""
+        return cls(*free_ports(3))
+
+    @property
+    def flags(self) -> list[str]:
+        return [f"--{name}-port={port}" for name, port in vars(self).items()]
+
+
+@dataclass(frozen=True)
+class Way:
+    """The way in which a service is started.
+
+    Attributes:
+        prefix: The start of its command line, for example to enter a namespace.
+        flags: Additional flags of `plates serve`.
+        variables: Additional environment variables.
+        tmp: Its TMPDIR, as a path inside the service; the service's own folder when None.
+        root: The folder that the service sees as `/`.
+        audit: The file for the audit, one line per call.
+        log: The file for its output; in the service's own folder when None.
+    """
+
+    prefix: Sequence[str] = ()
+    flags: Sequence[str | Path] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    tmp: Path | None = None
+    root: Path = Path("/")
+    audit: Path = Path(os.devnull)
+    log: Path | None = None
+
+
+@dataclass
+class Service:
+    """One service. It may be down, and can be started again in the same way."""
+
+    folder: Path
+    way: Way = field(default_factory=Way)
+    ports: Ports = field(default_factory=Ports.find)
+    whole: Processes | None = None
+    _process: subprocess.Popen[bytes] | None = None
+    _started: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+    @property
+    def pid(self) -> int:
+        """The process ID of the command; 0 while it is down."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def log(self) -> Path:
+        return self.way.log or self.folder / "log"
+
+    @property
+    def tmp(self) -> Path:
+        """The TMPDIR of the service, as a path inside the service."""
+        return self.way.tmp or self.folder / "tmp"
+
+    @property
+    def gateway(self) -> Address:
+        """The addresses of the gateway."""
+        return Address(f"{HOST}:{self.ports.http}", f"{HOST}:{self.ports.grpc}")
+
+    def start(self) -> None:
+        """Start the service without waiting until it is ready."""
+        way = self.way
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
+        variables = {"TMPDIR": str(self.tmp), MARK: str(self.folder)}
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._line(),
+                env={**os.environ, **variables, **way.variables},
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is for the load alone
+                preexec_fn=prepare_child,
+            )
+        self._started.append(self._process.pid)
+
+    def _line(self) -> list[str]:
+        way = self.way
+        flags = [*self.ports.flags, f"--audit={way.audit}", *TOGETHER, *way.flags]
+        return [*map(str, (*way.prefix, PLATES, "serve", *flags))]
+
+    def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
+        """Wait until the service reads plates.
+
+        Raises:
+            ServerError: The service ended, or is not ready in time.
+        """
+        process, log = self._process, self.log
+        wait(self.is_ready, f"{self.name} ready", timeout_s, process=process, log=log)
+        if self.whole is None:
+            self.whole = self.processes()
+
+    def is_ready(self) -> bool:
+        """Tell whether the service has read plates lately, and its models are ready now."""
+        return reads_plates(self.gateway.http)
+
+    def is_running(self) -> bool:
+        """Tell whether the command runs; its child processes do not matter."""
+        return self._process is not None and self._process.poll() is None
+
+    def processes(self) -> Processes:
+        """Return the working processes of the service."""
+        return find_processes(self.pid) if self.pid else Processes({})
+
+    def is_whole(self, victims: Iterable[int] = ()) -> bool:
+        """Tell whether as many processes work as after the first start, without the victims."""
+        return self.whole is not None and self.processes().is_whole(self.whole, victims)
+
+    def find(self, role: str) -> int:
+        """Return the process of this role with the lowest ID."""
+        return min(self.processes().pids[role])
+
+    def leftovers(self) -> frozenset[str]:
+        """Return the names of the service's regions in shared memory and folders in its TMPDIR."""
+        folders = self.outside(self.tmp).glob("plates-*")
+        return frozenset(one.name for one in (*self.list_regions(), *folders))
+
+    def list_regions(self) -> list[Path]:
+        """Return the service's regions; all regions when no other service shares /dev/shm."""
+        is_alone = self.way.root != Path("/")
+        names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._started]
+        return [region for name in names for region in self.outside(SHM).glob(name)]
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the command."""
+        os.kill(self.pid, number)
+
+    def wait_for_end(self, timeout_s: float = STOP_TIMEOUT_S) -> int | None:
+        """Wait for the command; return its exit status, or None when it does not end."""
+        assert self._process is not None
+        with suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout_s)
+        return None
+
+    def kill_all(self) -> None:
+        """Kill all its processes at once, as with a container; orphans of a dead command too."""
+        end_at_once(find_marked(MARK, str(self.folder)))
+        if self._process:
+            self._process.wait()
+        self._process = None
+
+    def kill(self) -> None:
+        """Kill it and remove its regions and temporary files, as when its machine fails."""
+        self.kill_all()
+        self.remove_regions()
+        shutil.rmtree(self.outside(self.tmp), ignore_errors=True)
+
+    def restart(self) -> None:
+        """Kill the service and start it again.
+
+        Raises:
+            ServerError: The service is not ready in time.
+        """
+        self.kill_all()
+        self.remove_regions()
+        self.start()
+        self.wait_until_ready()
+
+    def stop(self) -> int | None:
+        """Stop the service as an operator does, then kill all remaining processes.
+
+        Returns:
+            The exit status of the command; None when it did not run, or did not end.
+        """
+        status = None
+        if self.is_running():
+            self.send(signal.SIGTERM)
+            status = self.wait_for_end()
+        self.kill_all()
+        return status
+
+    def remove_regions(self) -> None:
+        """Remove the shared memory that killed services of ours left behind."""
+        for region in self.list_regions():
+            region.unlink(missing_ok=True)
+
+    def outside(self, path: Path) -> Path:
+        """Return the path outside the service's namespace for a path inside it."""
+        return self.way.root / path.relative_to("/")
+
+
+@contextmanager
+def run_service(way: Way) -> Iterator[Service]:
+    """Run a service for the length of a `with` block.
+
+    Raises:
+        ServerError: The service cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="plates-") as folder:
+        service = Service(Path(folder, "service"), way)
+        try:
+            service.start()
+            service.wait_until_ready()
+            yield service
+        finally:
+            service.stop()
+            service.remove_regions()

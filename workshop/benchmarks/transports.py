@@ -1,0 +1,108 @@
+"""Opens callers for the transports of a plan: HTTP, gRPC, and gRPC with shared memory."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import tritonclient.grpc
+from tritonclient.utils import InferenceServerException, shared_memory
+
+from orchestrator.contract import MODEL, OUTPUTS
+from orchestrator.errors import ServerError
+from orchestrator.supervisor.options import ADMIN_METADATA
+from orchestrator.system.loopback import PAST_PROXY
+from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.connections import ANSWERED, Connection
+from workshop.benchmarks.load.requests import Request, file, kserve_grpc, kserve_http, pixels
+from workshop.benchmarks.load.responses import count_rows
+from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.plan import GRPC_SHM, HTTP_ENCODED, OVER_GRPC, Address
+
+REGION = f"plates_bench_{os.getpid()}_"
+"""The prefix of the names of our shared memory regions."""
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class PictureRequest:
+    """The content of every call: a picture, the model, and the outputs that are asked for.
+
+    The first output must have one row for each plate.
+    """
+
+    picture: Picture
+    model: str = MODEL
+    outputs: tuple[str, ...] = tuple(OUTPUTS)
+
+    def build(self, transport: str, region: str = "") -> Request:
+        """Return the request for a transport, with its picture in the region if named."""
+        picture = self.picture
+        inputs = [
+            file(picture.encoded)
+            if transport == HTTP_ENCODED
+            else pixels(picture.bgr, region=region)
+        ]
+        if transport in OVER_GRPC:
+            return kserve_grpc(inputs, model=self.model, outputs=self.outputs)
+        return kserve_http(inputs, model=self.model, outputs=self.outputs)
+
+
+@contextmanager
+def connect(
+    transport: str, wanted: PictureRequest, address: Address, admin_key: str = ""
+) -> Iterator[Send]:
+    """Open one caller's connection; gives a function that makes one call and counts the plates.
+
+    Args:
+        transport: One of the transports of a plan.
+        wanted: The content of every call.
+        address: The addresses of the server.
+        admin_key: The administrators' key, which the server needs for shared memory regions.
+
+    Raises:
+        ServerError: The server cannot use a shared memory region.
+    """
+    with ExitStack() as stack:
+        is_shared = transport == GRPC_SHM
+        share = _share(wanted.picture, address, admin_key) if is_shared else None
+        request = wanted.build(transport, stack.enter_context(share) if share else "")
+        connection = stack.enter_context(closing(Connection(address.http, address.grpc)))
+
+        def send(number: int) -> Outcome:
+            reply = connection.send(request)
+            if reply.status != ANSWERED:
+                return Outcome(reply.status, error=f"{reply.status}: {reply.error}")
+            return Outcome(plates=count_rows(request, reply))
+
+        yield send
+
+
+@contextmanager
+def _share(picture: Picture, address: Address, key: str) -> Iterator[str]:
+    """Put a picture into a shared memory region and register it with the server; give its name."""
+    name, size = f"{REGION}{next(_numbers)}", picture.bgr.nbytes
+    headers = {ADMIN_METADATA: key}
+    with ExitStack() as stack:
+        try:
+            region = shared_memory.create_shared_memory_region(name, name, size, create_only=True)
+            stack.callback(shared_memory.destroy_shared_memory_region, region)
+            shared_memory.set_shared_memory_region(region, [picture.bgr])
+            client = tritonclient.grpc.InferenceServerClient(
+                address.grpc, channel_args=[PAST_PROXY]
+            )
+            stack.callback(client.close)
+            client.register_system_shared_memory(name, name, size, headers=headers)
+        except (InferenceServerException, shared_memory.SharedMemoryException, OSError) as error:
+            raise ServerError(f"shared memory: wanted {size} bytes there, got {error}") from error
+        stack.callback(_unregister, client, name, headers)
+        yield name
+
+
+def _unregister(client: Any, name: str, headers: Mapping[str, str]) -> None:
+    with suppress(InferenceServerException):  # a dead server has forgotten it already
+        client.unregister_system_shared_memory(name, headers=headers)
