@@ -199,7 +199,7 @@ def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
 
 
 def test_whoever_stops_early_ends_what_was_not_begun() -> None:
-    source, begun = Source(), set()
+    source, begun, released = Source(), set(), []
     is_full, release = threading.Event(), threading.Event()
 
     def items() -> Iterator[int]:
@@ -210,7 +210,10 @@ def test_whoever_stops_early_ends_what_was_not_begun() -> None:
 
     def work(item: int) -> int:
         begun.add(item)
-        assert release.wait(20) if item else is_full.wait(20)
+        if item:
+            released.append(release.wait(20))
+        else:
+            assert is_full.wait(20)
         return item
 
     results = work_in_order(work, items(), 2)
@@ -222,6 +225,7 @@ def test_whoever_stops_early_ends_what_was_not_begun() -> None:
         if thread.name.startswith("plates"):
             thread.join(20)
     assert begun <= {0, 1, 2}
+    assert all(released)  # otherwise the close waited for the work
 
 
 def test_tasks_are_cancelled_where_somebody_stops_early() -> None:

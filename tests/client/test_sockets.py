@@ -84,6 +84,16 @@ def test_an_operation_has_the_rest_of_the_timeout(
         operate(timed)
 
 
+@pytest.mark.parametrize("timeout_s", [20, None])
+@pytest.mark.parametrize("send", [TimedSocket.send, TimedSocket.sendall])
+def test_what_is_sent_arrives(pair, send: Callable, timeout_s: float | None) -> None:
+    timed, there = pair
+    there.settimeout(20)
+    timed.settimeout(timeout_s)
+    send(timed, b"x")
+    assert there.recv(2) == b"x"
+
+
 def test_it_notes_that_a_byte_came(pair) -> None:
     timed, there = pair
     timed.settimeout(20)
@@ -170,15 +180,16 @@ def test_tls_has_the_rest_of_the_timeout(certificate: Certificate, monkeypatch) 
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
     here, there = socket.socketpair()
 
-    def answer(connection: socket.socket) -> None:
-        connection.sendall(b"hello")
+    def answer_late() -> None:
+        time.sleep(0.2)
+        over_tls(lambda connection: connection.sendall(b"hello"), certificate)(there)
 
     with there, ThreadPoolExecutor(1) as threads:
         opened = TimedSocket(fileno=here.detach())
         opened.settimeout(20)
-        done = threads.submit(over_tls(answer, certificate), there)
+        done = threads.submit(answer_late)
         with start_tls(opened, make_context(), "localhost") as secured:
-            assert 10 < secured.left_s() <= 20
+            assert 0 < secured.left_s() <= 19.8
             assert secured.recv_into(bytearray(5)) == 5
             assert secured.has_received
         done.result(timeout=20)
