@@ -108,11 +108,7 @@ def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSoc
         OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
     """
     ends = time.monotonic() + opened.left_s()
-    try:
-        secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
-    except BaseException:
-        opened.close()
-        raise
+    secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
     secured.settimeout(_left_s(ends))
     return secured
 
