@@ -19,7 +19,6 @@ from orchestrator.client.aio import AsyncPlateClient
 from orchestrator.client.requests import RequestOptions
 from orchestrator.errors import (
     ExtraError,
-    Overloaded,
     ParameterError,
     PictureError,
     RequestError,
@@ -35,7 +34,6 @@ from tests.client.peers import (
     listening,
     outputs,
     receive,
-    reply,
 )
 
 PICTURE = b"a picture"
@@ -136,14 +134,9 @@ def test_wrong_arguments_are_errors_without_an_event_loop(options: dict, kind: t
     [
         pytest.param(b"", ServerError, "got Remote end closed connection without", id="none"),
         pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", ServerError, "no HTTP; for gRPC", id="no-http"),
-        pytest.param(reply(200, b""), ServerError, "got an empty answer", id="empty"),
-        pytest.param(reply(200, b"{}"), ServerError, "got none named coordinates", id="no-outputs"),
         pytest.param(
             b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", ServerError, "got .*", id="half"
         ),
-        pytest.param(reply(302, b"<html>"), ServerError, "got HTTP 302", id="elsewhere"),
-        pytest.param(reply(503, b'{"error": "too many"}'), Overloaded, "too many", id="full"),
-        pytest.param(reply(400, b'{"error": "not so"}'), RequestError, "not so", id="refused"),
     ],
 )
 def test_errors_are_those_of_the_other_client(answer: bytes, kind: type, message: str) -> None:
