@@ -68,8 +68,7 @@ class Connection(HTTPConnection):
             if resend is None or not isinstance(sock, TimedSocket) or sock.has_received:
                 raise
             self.timeout = sock.left_s()
-        self.close()
-        resend()
+        resend()  # it connects, because http.client has closed the connection
         return super().getresponse()
 
 

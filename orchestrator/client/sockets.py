@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import socket
 import ssl
@@ -20,10 +21,10 @@ class TimedSocket(socket.socket):
     """
 
     has_received = False
-    _ends = float("inf")
+    _ends = math.inf
 
     def settimeout(self, value: float | None, /) -> None:
-        self._ends = time.monotonic() + (float("inf") if value is None else value)
+        self._ends = time.monotonic() + (math.inf if value is None else value)
         super().settimeout(value)
 
     def left_s(self) -> float:
@@ -34,18 +35,23 @@ class TimedSocket(socket.socket):
         """
         return _left_s(self._ends)
 
+    def _limit_next(self) -> None:
+        """Give the next operation the rest of the timeout."""
+        left_s = self.left_s()
+        super().settimeout(None if math.isinf(left_s) else left_s)
+
     def recv_into(self, buffer: Any, nbytes: int | None = 0, flags: int = 0) -> int:
-        super().settimeout(self.left_s())
+        self._limit_next()
         received = super().recv_into(buffer, nbytes or 0, flags)
         self.has_received |= received > 0
         return received
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        super().settimeout(self.left_s())
+        self._limit_next()
         return super().send(data, flags)
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
-        super().settimeout(self.left_s())
+        self._limit_next()
         super().sendall(data, flags)
 
 
@@ -102,11 +108,7 @@ def start_tls(opened: TimedSocket, tls: ssl.SSLContext, host: str) -> ssl.SSLSoc
         OSError: The server has no TLS, its certificate is not trusted, or the timeout has passed.
     """
     ends = time.monotonic() + opened.left_s()
-    try:
-        secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
-    except BaseException:
-        opened.close()
-        raise
+    secured = tls.wrap_socket(opened, server_hostname=host.strip("[]"))
     secured.settimeout(_left_s(ends))
     return secured
 

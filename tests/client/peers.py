@@ -76,7 +76,7 @@ def parse(request: bytes) -> tuple[dict[str, str], bytes]:
     return dict(line.split(": ", 1) for line in head.decode().split("\r\n")[1:]), body
 
 
-def said(status: int, body: bytes) -> bytes:
+def reply(status: int, body: bytes) -> bytes:
     return b"HTTP/1.1 %d Said\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
 
 
@@ -95,7 +95,7 @@ def outputs() -> list[dict[str, object]]:
 
 
 def answer_of(outputs: list[dict[str, object]]) -> bytes:
-    return said(200, json.dumps({"model_name": "plate_recognition", "outputs": outputs}).encode())
+    return reply(200, json.dumps({"model_name": "plate_recognition", "outputs": outputs}).encode())
 
 
 NO_PLATES = answer_of(outputs())

@@ -79,7 +79,7 @@ NO_SCHEME = ("grpcs://localhost", "https://localhost:0", "ftp://localhost:8000")
 
 
 @pytest.mark.parametrize("url", [*NO_HOST_AND_PORT, *NO_PORT, *NO_HOST, *NO_SCHEME])
-def test_what_is_no_url_of_a_server_is_refused(url) -> None:
+def test_other_urls_are_errors(url) -> None:
     message = r"^url: wanted host:port, http\(s\)://host:port or grpc\(s\)://host:port, got "
     with pytest.raises(ServerError, match=message):
         PlateClient(url)
@@ -92,7 +92,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated() -> None:
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1, math.nan, math.inf, "5", None, True, 1e9])
-def test_what_is_no_timeout_is_refused(timeout_s) -> None:
+def test_other_timeouts_are_errors(timeout_s) -> None:
     with pytest.raises(SettingsError, match=r"^timeout_s: wanted seconds above 0 and up to"):
         PlateClient(timeout_s=timeout_s)
 
@@ -105,7 +105,7 @@ def test_a_region_may_be_text_or_four_numbers(roi) -> None:
 
 
 @pytest.mark.parametrize("roi", [(), (1, 2, 3), range(5), 7, (1, 2, 3, "right"), (1, 2, 3, None)])
-def test_what_is_no_region_is_refused(roi) -> None:
+def test_other_regions_are_errors(roi) -> None:
     with (
         PlateClient("127.0.0.1:9") as client,
         pytest.raises(ParameterError, match=r"^roi: wanted four numbers or"),
@@ -130,12 +130,12 @@ def test_numbers_of_numpy_are_parameters() -> None:
     ],
 )
 @pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
-def test_what_no_request_can_carry_is_refused(url: str, options, message: str) -> None:
+def test_parameters_that_no_request_can_carry_are_errors(url: str, options, message: str) -> None:
     with PlateClient(url) as client, pytest.raises(ParameterError, match=message):
         client.recognize(PICTURE, **options)
 
 
-def test_an_unknown_output_is_refused_before_anybody_is_called() -> None:
+def test_an_unknown_output_is_an_error_before_the_request() -> None:
     with PlateClient("127.0.0.1:9") as client, pytest.raises(ParameterError, match=r"got text$"):
         client.recognize(PICTURE, outputs=["text"])
 
@@ -148,7 +148,7 @@ def test_a_request_names_the_call_and_asks_for_every_output() -> None:
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:9", "grpc://127.0.0.1:9"])
-def test_what_is_no_picture_is_refused_before_anybody_is_called(url: str) -> None:
+def test_a_value_without_a_picture_is_an_error_before_the_request(url: str) -> None:
     with (
         PlateClient(url, retries=5) as client,
         pytest.raises(PictureError, match=r"got None, which is what cv2\.imread gives"),

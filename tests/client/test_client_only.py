@@ -10,7 +10,7 @@ ANY_PORTS = ("--http-port=0", "--grpc-port=0", "--metrics-port=0")
 """A server may have the usual ones."""
 
 
-def test_a_client_has_none_of_what_serving_needs(client_only: ClientOnly) -> None:
+def test_a_client_needs_no_package_of_the_server(client_only: ClientOnly) -> None:
     packages = {"torch", "openvino", "pytriton", "matplotlib", "PIL", "cv2"}
     code = (
         "import sys; from importlib.util import find_spec; print([*map(find_spec, sys.argv[1:])])"
@@ -38,13 +38,13 @@ def test_the_command_line_is_there(client_only: ClientOnly) -> None:
         pytest.param(("train", "detector", "--out", "/nowhere"), id="train-detector"),
     ],
 )
-def test_a_command_that_needs_more_says_what(client_only: ClientOnly, arguments) -> None:
+def test_a_command_names_the_missing_package(client_only: ClientOnly, arguments) -> None:
     done = client_only.in_checkout().plates(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    said = done.stderr.removeprefix("starting Triton ...\n")
-    assert " is not installed, since a client needs none; " in said
-    assert said.endswith(BRINGS)
-    assert said.count("\n") == 1
+    stderr = done.stderr.removeprefix("starting Triton ...\n")
+    assert " is not installed, since a client needs none; " in stderr
+    assert stderr.endswith(BRINGS)
+    assert stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", ["evaluate", "bench", "quantize", "train"])
@@ -53,7 +53,7 @@ def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only, com
     assert client_only.in_checkout().plates(command, "--help").returncode == 0
 
 
-def test_drawing_says_what_it_needs_before_anything_is_sent(
+def test_drawing_names_the_missing_package_before_the_request(
     client_only: ClientOnly, tmp_path
 ) -> None:
     picture = tmp_path / "car.jpg"
@@ -64,14 +64,14 @@ def test_drawing_says_what_it_needs_before_anything_is_sent(
     assert "pip install opencv-python-headless, or " in done.stderr
 
 
-def test_a_function_that_needs_more_says_what(client_only: ClientOnly) -> None:
+def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
     done = client_only.run("from orchestrator import load_networks")
     assert done.returncode == 1
     assert "ExtraError: the package " in done.stderr
     assert done.stderr.endswith(BRINGS)
 
 
-def test_what_is_missing_for_another_reason_is_not_blamed_on_the_extra(
+def test_other_missing_modules_are_not_blamed_on_the_extra(
     client_only: ClientOnly,
 ) -> None:
     done = client_only.run(
@@ -86,7 +86,7 @@ def test_a_client_is_there(client_only: ClientOnly) -> None:
     assert client_only.run(code).returncode == 0
 
 
-def test_who_recognises_is_asked_for_a_server_first(client_only: ClientOnly) -> None:
+def test_recognize_asks_for_a_server_first(client_only: ClientOnly) -> None:
     done = client_only.plates("recognize", "/dev/null")
     assert done.stderr.startswith(
         "plates: without --url host:port a server is started: the package"

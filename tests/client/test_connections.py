@@ -15,10 +15,10 @@ from urllib3.exceptions import HTTPError
 from orchestrator.client.connections import ConnectionPool, IdleConnections
 from orchestrator.client.inference import HttpRequest, HttpResponse
 from orchestrator.client.sockets import TimedSocket, open_socket
-from tests.client.peers import CountingServer, Handle, deaf, listening, receive, said
+from tests.client.peers import CountingServer, Handle, deaf, listening, receive, reply
 
 POST = HttpRequest("POST", "/", b"a picture")
-OK = said(200, b"{}")
+OK = reply(200, b"{}")
 BEGINNINGS = (b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{")
 """Incomplete beginnings of a response."""
 ENDS = pytest.mark.parametrize("resets", [False, True], ids=["closed", "reset"])
@@ -44,7 +44,7 @@ def post(pool: ConnectionPool, timeout_s: float = 20) -> HttpResponse:
 
 @pytest.mark.parametrize("status", [200, 400, 503])
 def test_a_connection_is_kept_after_any_response(connect, status: int) -> None:
-    server = CountingServer(said(status, b"{}"))
+    server = CountingServer(reply(status, b"{}"))
     pool = connect(server)
     responses = [post(pool) for _ in range(5)]
     assert [(one.status, one.body) for one in responses] == [(status, b"{}")] * 5

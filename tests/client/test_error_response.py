@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from orchestrator import AsyncPlateClient, ErrorResponse, Overloaded, PlateClient, PlateError
-from tests.client.peers import listening, receive, said
+from tests.client.peers import listening, receive, reply
 
 PICTURE = b"a picture"
 
@@ -38,20 +38,20 @@ both = pytest.mark.parametrize("fail", [fail, fail_async])
 @pytest.mark.parametrize(
     ("response", "wanted"),
     [
-        pytest.param(said(503, b'{"error": "full"}'), ErrorResponse(503), id="no-pause"),
+        pytest.param(reply(503, b'{"error": "full"}'), ErrorResponse(503), id="no-pause"),
         pytest.param(
-            said(503, b"<html>").replace(b"\r\n", b"\r\nRetry-After: 3\r\n", 1),
+            reply(503, b"<html>").replace(b"\r\n", b"\r\nRetry-After: 3\r\n", 1),
             ErrorResponse(503, retry_after_s=3.0),
             id="pause",
         ),
         pytest.param(
-            said(400, b'{"error": "no"}').replace(b"\r\n", b"\r\nretry-after: soon\r\n", 1),
+            reply(400, b'{"error": "no"}').replace(b"\r\n", b"\r\nretry-after: soon\r\n", 1),
             ErrorResponse(400),
             id="unreadable-pause",
         ),
-        pytest.param(said(502, b"<html>"), ErrorResponse(502), id="page"),
-        pytest.param(said(200, b""), ErrorResponse(200), id="empty"),
-        pytest.param(said(200, b"<html>"), ErrorResponse(200), id="unreadable"),
+        pytest.param(reply(502, b"<html>"), ErrorResponse(502), id="page"),
+        pytest.param(reply(200, b""), ErrorResponse(200), id="empty"),
+        pytest.param(reply(200, b"<html>"), ErrorResponse(200), id="unreadable"),
         pytest.param(b"", ErrorResponse(), id="none"),
     ],
 )

@@ -92,7 +92,7 @@ def test_tasks_take_no_more_items_than_there_is_room_for() -> None:
     asyncio.run(run())
 
 
-def test_no_more_threads_are_at_work_than_were_asked_for() -> None:
+def test_no_more_threads_work_than_in_flight() -> None:
     at_work, most, lock = set(), [], threading.Lock()
 
     def work(item: int) -> int:
@@ -108,7 +108,7 @@ def test_no_more_threads_are_at_work_than_were_asked_for() -> None:
     assert max(most) == 2
 
 
-def test_no_more_tasks_are_at_work_than_were_asked_for() -> None:
+def test_no_more_tasks_work_than_in_flight() -> None:
     at_work, most = set(), []
 
     async def work(item: int) -> int:
@@ -125,7 +125,7 @@ def test_no_more_tasks_are_at_work_than_were_asked_for() -> None:
     assert max(most) == 2
 
 
-def test_a_result_that_is_there_waits_for_one_more_item_alone() -> None:
+def test_a_ready_result_waits_for_one_more_item_at_most() -> None:
     """A camera's next frame comes after a while."""
     source = Source()
     ended = [threading.Event() for _ in range(4)]
@@ -198,8 +198,8 @@ def test_after_a_slow_result_tasks_give_back_all_that_are_ready() -> None:
     asyncio.run(run())
 
 
-def test_whoever_stops_early_ends_what_was_not_begun() -> None:
-    source, begun = Source(), set()
+def test_closing_early_cancels_the_work_that_has_not_begun() -> None:
+    source, begun, released = Source(), set(), []
     is_full, release = threading.Event(), threading.Event()
 
     def items() -> Iterator[int]:
@@ -210,7 +210,10 @@ def test_whoever_stops_early_ends_what_was_not_begun() -> None:
 
     def work(item: int) -> int:
         begun.add(item)
-        assert release.wait(20) if item else is_full.wait(20)
+        if item:
+            released.append(release.wait(20))
+        else:
+            assert is_full.wait(20)
         return item
 
     results = work_in_order(work, items(), 2)
@@ -222,9 +225,10 @@ def test_whoever_stops_early_ends_what_was_not_begun() -> None:
         if thread.name.startswith("plates"):
             thread.join(20)
     assert begun <= {0, 1, 2}
+    assert all(released)  # otherwise the close waited for the work
 
 
-def test_tasks_are_cancelled_where_somebody_stops_early() -> None:
+def test_closing_early_cancels_the_tasks() -> None:
     cancelled: list[int] = []
 
     async def work(item: int) -> int:

@@ -129,7 +129,7 @@ def closed(file: io.IOBase) -> io.IOBase:
         pytest.param(Image.new("RGB", (0, 2)), r"got uint8 \[2, 0, 3\]", id="pil-empty"),
     ],
 )
-def test_what_holds_no_picture_is_refused_in_one_sentence(picture, message: str) -> None:
+def test_a_value_without_a_picture_is_an_error_in_one_sentence(picture, message: str) -> None:
     with pytest.raises(PictureError, match=message) as raised:
         load_picture(picture)
     assert "\n" not in str(raised.value)

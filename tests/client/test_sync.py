@@ -25,7 +25,7 @@ from tests.client.peers import (
     listening,
     outputs,
     receive,
-    said,
+    reply,
 )
 
 PICTURE = b"a picture"
@@ -87,23 +87,25 @@ def fault_of(url: str) -> PlateError:
         pytest.param(b"", "got Remote end closed connection without response", id="none"),
         pytest.param(b"HTTP/1.1 200 OK\r\nContent-Le", "got an empty answer", id="half-a-head"),
         pytest.param(b"SSH-2.0-OpenSSH", "got what is no HTTP; for gRPC", id="no-http"),
-        pytest.param(said(200, b""), "got an empty answer", id="empty"),
-        pytest.param(said(302, PAGE), "got HTTP 302", id="elsewhere"),
-        pytest.param(said(404, PAGE), "got HTTP 404", id="page-not-found"),
-        pytest.param(said(500, PAGE), "got HTTP 500", id="page-of-an-error"),
-        pytest.param(said(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
+        pytest.param(reply(200, b""), "got an empty answer", id="empty"),
+        pytest.param(reply(302, PAGE), "got HTTP 302", id="elsewhere"),
+        pytest.param(reply(404, PAGE), "got HTTP 404", id="page-not-found"),
+        pytest.param(reply(500, PAGE), "got HTTP 500", id="page-of-an-error"),
+        pytest.param(reply(500, b'{"detail": "no"}'), "got HTTP 500", id="error-of-another"),
         pytest.param(
             b"HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{", "got Incomplete", id="half-a-body"
         ),
-        pytest.param(said(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
-        pytest.param(said(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
+        pytest.param(reply(502, PAGE), r"got HTTP 502 \(request", id="bad-gateway"),
+        pytest.param(reply(404, b'{"error": "Not Found"}'), "got Not Found", id="another-path"),
         pytest.param(
-            said(405, b'{"error": "Method Not Allowed"}'), "got Method Not", id="another-port"
+            reply(405, b'{"error": "Method Not Allowed"}'),
+            "got Method Not",
+            id="another-port",
         ),
-        pytest.param(said(504, b'{"error": "late"}'), r"got late \(request", id="gateway-timeout"),
-        pytest.param(said(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
+        pytest.param(reply(504, b'{"error": "late"}'), r"got late \(request", id="gateway-timeout"),
+        pytest.param(reply(408, PAGE), r"got HTTP 408 \(request", id="request-timeout"),
         pytest.param(
-            said(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),
+            reply(500, b'{"error": "lprnet: Stub process \'lprnet_0_0\' is not healthy."}'),
             "got lprnet: Stub process",
             id="dead-worker",
         ),
@@ -133,7 +135,7 @@ def test_no_answer_over_http_is_a_server_error(http_server, answer: bytes, messa
     ],
 )
 def test_error_responses_over_http(http_server, status, body, kind, message) -> None:
-    fault = fault_of(http_server(said(status, body)))
+    fault = fault_of(http_server(reply(status, body)))
     assert type(fault) is kind
     assert message in str(fault)
     assert fault.response == ErrorResponse(status)
@@ -163,12 +165,12 @@ def without(name: str) -> list[dict[str, object]]:
         pytest.param(
             [*without("corners"), output("corners", shape=[1, 4, 2])],
             "no answer of plate_recognition",
-            id="fewer-values-than-said",
+            id="fewer-values-than-declared",
         ),
     ],
 )
 def test_an_invalid_answer_is_a_server_error(http_server, body, message: str) -> None:
-    url = http_server(said(200, body) if isinstance(body, bytes) else answer_of(body))
+    url = http_server(reply(200, body) if isinstance(body, bytes) else answer_of(body))
     fault = fault_of(url)
     assert type(fault) is ServerError
     assert fault.args[0].startswith(f"{url}: ")

@@ -83,25 +83,25 @@ def test_a_trusted_certificate_will_do_over_grpc(grpcs, trust, certificate: Cert
         client.recognize(PICTURE)
 
 
-def test_a_certificate_that_nobody_trusts_is_told(
+def test_an_untrusted_certificate_is_an_error(
     serve, trust, certificate: Certificate, anothers: Certificate
 ) -> None:
     trust(anothers.chain)
     url = serve(certificate)
-    said = f"^{url}: wanted a certificate that is trusted for this host, got: self.signed certific"
-    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=said):
+    message = f"^{url}: wanted a certificate that is trusted for this host, got: self.signed"
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=message):
         client.recognize(PICTURE)
 
 
-def test_a_certificate_of_another_host_is_told(serve, trust, anothers: Certificate) -> None:
+def test_a_certificate_of_another_host_is_an_error(serve, trust, anothers: Certificate) -> None:
     trust(anothers.chain)
     url = serve(anothers)
-    said = f"^{url}: wanted a certificate that is trusted for this host, got: (IP addr|Hostname)"
-    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=said):
+    message = f"^{url}: wanted a certificate that is trusted for this host, got: (IP addr|Hostname)"
+    with PlateClient(url, timeout_s=20) as client, pytest.raises(ServerError, match=message):
         client.recognize(PICTURE)
 
 
-def test_who_speaks_no_tls_is_told(trust, certificate: Certificate) -> None:
+def test_a_server_without_tls_is_an_error(trust, certificate: Certificate) -> None:
     trust(certificate.chain)
 
     def answer_in_clear(connection: socket.socket) -> None:
@@ -137,9 +137,7 @@ def test_a_connection_is_kept_and_replaced_when_it_was_closed(
     assert (len(calls), client.retried) == (4, 0)
 
 
-def test_an_answer_is_there_still_when_its_server_has_hung_up(
-    trust, certificate: Certificate
-) -> None:
+def test_a_response_is_read_after_the_server_has_closed(trust, certificate: Certificate) -> None:
     trust(certificate.chain)
     here, there = socket.socketpair()
 
@@ -165,7 +163,7 @@ def test_an_answer_is_there_still_when_its_server_has_hung_up(
         pytest.param("empty.pem", "(?i:no.certificate)", id="empty"),
     ],
 )
-def test_a_file_without_authorities_is_told_at_once(
+def test_a_file_without_authorities_is_an_error_at_once(
     trust, tmp_path: Path, scheme: str, name: str, reason: str
 ) -> None:
     (tmp_path / "empty.pem").touch()

@@ -1,4 +1,4 @@
-"""A key goes along with every call, over either protocol, and is not told."""
+"""Every request has the API key, over both protocols, and no message shows it."""
 
 import logging
 import socket
@@ -12,10 +12,10 @@ from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import PlateError, RequestError
-from tests.client.peers import listening, parse, receive, said
+from tests.client.peers import listening, parse, receive, reply
 
 KEY = "plk_hush"
-REFUSED = said(401, b'{"error": "the key is not known"}')
+REFUSED = reply(401, b'{"error": "the key is not known"}')
 CALLS = [
     pytest.param(lambda client: client.recognize(b"a picture"), id="infer"),
     pytest.param(lambda client: client.is_ready(), id="ready"),
@@ -33,7 +33,7 @@ def http() -> Iterator[tuple[str, Keys]]:
         while request := receive(connection):
             headers, _ = parse(request)
             keys.add(headers.get("authorization"))
-            connection.sendall(said(200, b"{}"))
+            connection.sendall(reply(200, b"{}"))
 
     with listening(answer) as url:
         yield url, keys
@@ -72,7 +72,7 @@ def recorded(request: pytest.FixtureRequest) -> tuple[str, Keys]:
     ("key", "sent"),
     [pytest.param(None, {None}, id="none"), pytest.param(KEY, {f"Bearer {KEY}"}, id="one")],
 )
-def test_a_key_goes_along(
+def test_every_request_has_the_key(
     recorded: tuple[str, Keys],
     call: Callable[[PlateClient], object],
     key: str | None,
@@ -85,7 +85,7 @@ def test_a_key_goes_along(
 
 
 @pytest.mark.parametrize("method", ["recognize", "server_settings"])
-def test_a_key_that_is_refused_is_not_told(method: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_rejected_key_is_in_no_message(method: str, caplog: pytest.LogCaptureFixture) -> None:
     def refuse(connection: socket.socket) -> None:
         receive(connection)
         connection.sendall(REFUSED)
