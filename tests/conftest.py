@@ -10,6 +10,8 @@ from orchestrator.system.loopback import without_proxy
 from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
+OF_A_SERVER = {"integration", "browser"}
+"""Folders whose tests all need a real server; tests of other folders bear the marker themselves."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
@@ -22,6 +24,12 @@ def pytest_configure() -> None:
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     grpc.insecure_channel("localhost:1").close()  # reads the variable once
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if OF_A_SERVER & {*item.path.parts}:
+            item.add_marker(pytest.mark.server)
 
 
 @pytest.fixture(scope="session", autouse=True)

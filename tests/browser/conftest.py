@@ -30,12 +30,6 @@ FLAGS = [
 Open = Callable[..., Any]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "browser" in item.path.parts:
-            item.add_marker(pytest.mark.server)
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, with a camera that shows a test picture."""

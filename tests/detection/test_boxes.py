@@ -16,7 +16,8 @@ def boxes(*rows: tuple[float, float, float, float]) -> torch.Tensor:
         pytest.param((10, -5, 20, 20), (10, 0, 20, 20), id="top edge"),
         pytest.param((10, 10, 120, 20), (10, 10, 100, 20), id="right edge"),
         pytest.param((10, 10, 20, 70), (10, 10, 20, 50), id="bottom edge"),
-        pytest.param((120, 60, 130, 70), (100, 50, 100, 50), id="outside"),
+        pytest.param((120, 60, 130, 70), (100, 50, 100, 50), id="right of it and below"),
+        pytest.param((-30, -20, -10, -5), (0, 0, 0, 0), id="left of it and above"),
     ],
 )
 def test_clip_keeps_boxes_in_the_picture(box, clipped) -> None:

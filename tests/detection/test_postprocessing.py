@@ -163,6 +163,28 @@ def test_a_find_within_a_tile_needs_no_other_and_tiles_stay_in_the_picture() -> 
 
 
 @pytest.mark.parametrize(
+    ("box", "tiles"),
+    [
+        pytest.param((70, 150, 90, 160), 1, id="left"),
+        pytest.param((69, 150, 89, 160), 2, id="beyond the left"),
+        pytest.param((350, 150, 370, 160), 1, id="right"),
+        pytest.param((351, 150, 371, 160), 2, id="beyond the right"),
+        pytest.param((150, 110, 170, 120), 1, id="top"),
+        pytest.param((150, 109, 170, 120), 2, id="beyond the top"),
+        pytest.param((150, 290, 170, 302), 1, id="bottom"),
+        pytest.param((150, 290, 170, 303), 2, id="beyond the bottom"),
+        pytest.param((500, 500, 580, 520), 1, id="wide and clear"),
+        pytest.param((500, 500, 579, 520), 2, id="small"),
+    ],
+)
+def test_a_box_needs_a_tile_of_its_own_where_no_other_holds_it(box, tiles: int) -> None:
+    """The first tile is 60, 110 to 380, 302; a box needs half its width beside it."""
+    xyxy = torch.tensor([(200.0, 200.0, 240.0, 212.0), box])
+    found = Detections(xyxy, torch.tensor([0.9, 0.5]))
+    assert len(tiles_around(found, 0.5, (1920, 1080))) == tiles
+
+
+@pytest.mark.parametrize(
     ("find", "size_wh", "tile"),
     [
         pytest.param((945, 530, 955, 533, 0.9), (1920, 1080), (1600, 888, 1920, 1080), id="corner"),

@@ -80,15 +80,6 @@ def test_a_file_with_parts_that_cost_too_much_is_refused(file: bytes, message: s
         keep_pixels(file, "cat")
 
 
-def test_a_large_jpeg_may_have_fewer_scans() -> None:
-    """Each goes through all 49.8 megapixels, whatever it changes."""
-    sides = struct.pack(">BHHB", 8, 7056, 7056, 1) + bytes(3)
-    head, scan = b"\xff\xd8" + segment(0xC2, sides), segment(0xDA, bytes([1, 0, 0, 0, 0, 0]))
-    assert keep_pixels(file := head + scan * 20) is file
-    with pytest.raises(PictureError, match="wanted a JPEG of up to 20 scans, got more"):
-        keep_pixels(head + scan * 21)
-
-
 def test_as_many_scans_as_allowed_are_taken() -> None:
     file = many_scans(MOST_SCANS - OWN_SCANS)
     assert keep_pixels(file) is file
@@ -100,6 +91,40 @@ def test_scans_count_behind_a_first_one_of_one_component() -> None:
     part, whole = (segment(0xDA, bytes([count]) + bytes(2 * count + 3)) for count in (1, 3))
     with pytest.raises(PictureError, match="up to 32 scans"):
         keep_pixels(b"\xff\xd8" + frame + part + whole * MOST_SCANS)
+
+
+def jpeg_of(*parts: bytes) -> bytes:
+    return b"\xff\xd8" + b"".join(parts)
+
+
+def frame(marker: int, side: int = 8) -> bytes:
+    return segment(marker, struct.pack(">BHHB", 8, side, side, 1) + bytes(3))
+
+
+SCAN = segment(0xDA, bytes([1, 0, 0, 0, 0, 0]))
+
+
+@pytest.mark.parametrize("marker", [0xC0, 0xC1, 0xC9])
+def test_the_first_scan_of_a_sequential_jpeg_is_all_of_it(marker: int) -> None:
+    assert keep_pixels(file := jpeg_of(frame(marker), SCAN * 99)) is file
+
+
+@pytest.mark.parametrize("marker", [0xC2, 0xC3, *range(0xC5, 0xC8), 0xCA, 0xCB, *range(0xCD, 0xD0)])
+def test_scans_of_any_other_jpeg_are_counted_for_its_size(marker: int) -> None:
+    assert keep_pixels(file := jpeg_of(frame(marker, 7056), SCAN * 20)) is file
+    with pytest.raises(PictureError, match="up to 20 scans"):
+        keep_pixels(jpeg_of(frame(marker, 7056), SCAN * 21))
+
+
+@pytest.mark.parametrize("marker", [0xC4, 0xC8, 0xCC])
+def test_tables_between_the_codes_of_frames_are_no_frames(marker: int) -> None:
+    assert keep_pixels(file := jpeg_of(frame(0xC2), frame(marker, 65_535), SCAN * 32)) is file
+
+
+@pytest.mark.parametrize("alone", [b"\xff\x01", b"\xff\xd8"])
+def test_a_marker_without_a_segment_hides_no_scans(alone: bytes) -> None:
+    with pytest.raises(PictureError, match="up to 32 scans"):
+        keep_pixels(jpeg_of(frame(0xC2), alone, SCAN * 33))
 
 
 def test_pixels_stay_the_same() -> None:

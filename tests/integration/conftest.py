@@ -20,12 +20,6 @@ from orchestrator.supervisor.triton_start import run_server
 GREY = np.full((300, 400, 3), 128, np.uint8)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "integration" in item.path.parts:
-            item.add_marker(pytest.mark.server)
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     with run_server(on_free_ports(prepare(ServerOptions()))) as started:
