@@ -18,7 +18,7 @@ UrlOption = Annotated[
         rich_help_panel=SERVER_PANEL,
         metavar="HOST:PORT",
         help="A server that runs; grpc://host:port for gRPC, with TLS https:// or grpcs://. "
-        "Without, one is started for the time of this command.",
+        "Without it, this command starts one for its own time.",
     ),
 ]
 FEWEST_CALLS, USUAL_CALLS, MOST_CALLS = 4, 8, 32
@@ -32,7 +32,7 @@ KeyOption = Annotated[
         "--key",
         envvar="PLATES_KEY",
         rich_help_panel=SERVER_PANEL,
-        help="API key for --url; the variable keeps it out of others' sight, who see command "
+        help="API key for --url; the variable hides it from other users, who can read command "
         "lines.",
     ),
 ]
@@ -52,7 +52,7 @@ RetriesOption = Annotated[
         "--retries",
         min=0,
         rich_help_panel=SERVER_PANEL,
-        help="How often a picture is sent again, after growing pauses, where the server is busy or "
+        help="How often a picture is sent again, after growing pauses, if the server is busy or "
         "does not answer.",
     ),
 ]

@@ -48,17 +48,21 @@ FormatsOption = Annotated[
         "--formats",
         envvar="PLATE_FORMATS",
         rich_help_panel=NETWORKS_PANEL,
-        help="What plates may say, in the alphabet of the weights; without, what lies beside them.",
+        help="File of the plate formats, in the alphabet of the weights; without it, theirs.",
     ),
 ]
 DeviceOption = Annotated[
-    Device, typer.Option(rich_help_panel=NETWORKS_PANEL, help="GPU where there is one, or insist.")
+    Device,
+    typer.Option(
+        rich_help_panel=NETWORKS_PANEL,
+        help="Processor of the networks; auto: a GPU if there is one.",
+    ),
 ]
 EngineOption = Annotated[
     Engine,
     typer.Option(
         rich_help_panel=NETWORKS_PANEL,
-        help="What runs the networks; auto: what is fastest on this machine.",
+        help="Engine of the networks; auto: the fastest on this machine.",
     ),
 ]
 ThreadsOption = Annotated[
@@ -66,11 +70,12 @@ ThreadsOption = Annotated[
     typer.Option(
         min=0,
         rich_help_panel=NETWORKS_PANEL,
-        help="CPU threads of one inference; 0: what fits the machine.",
+        help="CPU threads of one inference; 0: as many as fit the machine.",
     ),
 ]
 PicturesOption = Annotated[
-    int, typer.Option(min=0, max=64, help="Pictures in work at once; 0: what fits the machine.")
+    int,
+    typer.Option(min=0, max=64, help="Pictures processed at once; 0: as many as fit the machine."),
 ]
 PortOption = Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]

@@ -29,9 +29,9 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 
 MetricsHostOption = Annotated[
     str,
-    typer.Option(help="Address for metrics and probes. They want no key and speak no TLS."),
+    typer.Option(help="Address for metrics and probes, which need no key and have no TLS."),
 ]
-NoGrpcOption = Annotated[bool, typer.Option("--no-grpc", help="Serve HTTP alone.")]
+NoGrpcOption = Annotated[bool, typer.Option("--no-grpc", help="Serve HTTP without gRPC.")]
 NoGatewayOption = Annotated[
     bool,
     typer.Option(
@@ -51,7 +51,7 @@ AllowedHostOption = Annotated[
     typer.Option(
         "--allowed-host",
         metavar="NAME",
-        help="A name under which callers reach this service, as a proxy hands it on; repeatable.",
+        help="A name of this service in the Host header of requests; repeatable.",
     ),
 ]
 CorsOriginOption = Annotated[
@@ -59,31 +59,35 @@ CorsOriginOption = Annotated[
     typer.Option(
         "--cors-origin",
         metavar="ORIGIN",
-        help="A site whose pages may call, as https://shop.example; repeatable.",
+        help="A site whose pages may call this service: https://shop.example; repeatable.",
     ),
 ]
 KeysOption = Annotated[
     Path | None,
-    typer.Option("--keys", envvar="PLATES_KEYS", help="API keys, one of which each call needs."),
+    typer.Option(
+        "--keys", envvar="PLATES_KEYS", help="File of API keys; each request needs one of them."
+    ),
 ]
 NoKeysOption = Annotated[
-    bool, typer.Option("--no-keys", help="Answer whoever reaches the gateway, from elsewhere too.")
+    bool, typer.Option("--no-keys", help="Serve clients on other machines without a key.")
 ]
 CertificateOption = Annotated[
-    Path | None, typer.Option("--certificate", help="TLS certificate and those that sign it, PEM.")
+    Path | None, typer.Option("--certificate", help="TLS certificate and its chain, PEM.")
 ]
 PrivateKeyOption = Annotated[
     Path | None, typer.Option("--private-key", help="The certificate's key, PEM.")
 ]
 AuditOption = Annotated[
-    Path | None, typer.Option("--audit", help="File of a line for each call; standard output.")
+    Path | None, typer.Option("--audit", help="File of the audit log; without it, standard output.")
 ]
 ProcessesOption = Annotated[
-    int, typer.Option("--gateway-processes", min=1, max=64, help="How many share the work.")
+    int, typer.Option("--gateway-processes", min=1, max=64, help="Number of gateway processes.")
 ]
 LimitOption = Annotated[
     list[str] | None,
-    typer.Option("--limit", metavar="NAME=VALUE", help="What callers may ask for; repeatable."),
+    typer.Option(
+        "--limit", metavar="NAME=VALUE", help="Limit of requests; repeatable: docs/gateway.md."
+    ),
 ]
 
 

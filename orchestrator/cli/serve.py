@@ -47,8 +47,7 @@ from orchestrator.networks.engines import Engine
 # Heavy modules are imported when a command runs, so that --help is quick.
 
 UNKNOWN_KEY = (
-    "explicit: wanted PLATES_ADMIN_KEY, got none: whoever loads models must send it, and nobody "
-    "would know it"
+    "explicit: wanted PLATES_ADMIN_KEY, got none: administrators must send this key to load models"
 )
 
 
@@ -84,7 +83,7 @@ def serve(
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(help="A repository whose models are served beside; repeatable."),
+        typer.Option(help="A further repository whose models are served, too; repeatable."),
     ] = None,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
@@ -99,8 +98,8 @@ def serve(
         str | None,
         typer.Option(
             envvar="PLATES_ADMIN_KEY",
-            help="Administrators of Triton must send this; nobody can without: "
-            "docs/operations.md. In the variable it is out of others' sight.",
+            help="Key of Triton's administrators: docs/operations.md. The variable hides it from "
+            "other users, who can read command lines.",
         ),
     ] = None,
     admin_port: Annotated[
@@ -113,13 +112,15 @@ def serve(
     ] = 0,
     tritonserver: Annotated[
         Path | None,
-        typer.Option(help="Program of an installed Triton to run; the embedded one without."),
+        typer.Option(help="Program of an installed Triton; without it, the embedded one runs."),
     ] = None,
     traces: Annotated[
         str,
         typer.Option(help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces."),
     ] = "",
-    trace_rate: Annotated[int, typer.Option(min=1, help="One of so many requests is traced.")] = 1,
+    trace_rate: Annotated[
+        int, typer.Option(min=1, help="One of this many requests is traced.")
+    ] = 1,
     verbose: VerboseOption = False,
 ) -> None:
     """Start Triton and the gateway and keep them running until Ctrl-C."""

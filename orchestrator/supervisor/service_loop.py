@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.errors import PlateError
 from orchestrator.supervisor.backoff import Backoff
+from orchestrator.supervisor.sighup import restart_requests
 from orchestrator.system.retry import Retries
 from orchestrator.system.subprocesses import ignore_stops
 
@@ -26,7 +23,6 @@ RESTART_PAUSES_S = (60.0, 3600.0)
 """First and longest pause after a failed restart of a service that needs one; two services need
 much memory."""
 CHECK_EVERY_S = 0.2
-TERMINAL = Path("/dev/tty")
 
 logger = logging.getLogger(__name__)
 
@@ -103,37 +99,6 @@ def _check(services: Sequence[_SupervisedService], *, is_restart: bool) -> None:
 def _monitor(services: Sequence[_SupervisedService]) -> None:
     for service in services:
         service.monitor()
-
-
-@contextmanager
-def restart_requests() -> Iterator[Callable[[], bool]]:
-    """Handle SIGHUP for the length of a `with` block; gives a function that tells whether it came.
-
-    A process with a terminal gets SIGHUP when the terminal is closed: then it ends, as any other.
-    """
-    requested = threading.Event()
-    if threading.current_thread() is not threading.main_thread() or _has_terminal():
-        yield requested.is_set
-        return
-
-    def is_requested() -> bool:
-        was_set = requested.is_set()
-        requested.clear()
-        return was_set
-
-    before = signal.signal(signal.SIGHUP, lambda *_: requested.set())
-    try:
-        yield is_requested
-    finally:
-        signal.signal(signal.SIGHUP, before)
-
-
-def _has_terminal() -> bool:
-    try:
-        TERMINAL.open("rb").close()
-    except OSError:
-        return False
-    return True
 
 
 class _SupervisedService:

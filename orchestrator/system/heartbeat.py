@@ -78,7 +78,7 @@ class Heartbeat:
     def __init__(self, limit_s: float = 0.0, prefix: str | None = None) -> None:
         self._limit_s = limit_s
         self._memory = _map(prefix)
-        self._told = b""
+        self._details = b""
         self._write(State.IDLE)
 
     @classmethod
@@ -113,9 +113,9 @@ class Heartbeat:
     def take(self, calls: Sequence[str], picture: str, more_s: float = 0.0) -> None:
         """Begin a step with more details; see `work`."""
         ids = [call[-LONGEST:] for call in calls[:MOST_CALLS]]
-        told = json.dumps([ids, picture]).encode()
-        self._told = told if len(told) <= SIZE - HEAD.size else b'[[], ""]'
-        self._memory[HEAD.size : HEAD.size + len(self._told)] = self._told
+        details = json.dumps([ids, picture]).encode()
+        self._details = details if len(details) <= SIZE - HEAD.size else b'[[], ""]'
+        self._memory[HEAD.size : HEAD.size + len(self._details)] = self._details
         self._write(State.WORKING, more_s)
 
     @contextmanager
@@ -129,7 +129,7 @@ class Heartbeat:
 
     def _write(self, state: State, more_s: float = 0.0) -> None:
         limit_s = self._limit_s and self._limit_s + more_s
-        HEAD.pack_into(self._memory, 0, time.monotonic(), limit_s, len(self._told), int(state))
+        HEAD.pack_into(self._memory, 0, time.monotonic(), limit_s, len(self._details), int(state))
 
 
 def read(prefix: str, pid: int) -> Beat:

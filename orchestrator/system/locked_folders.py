@@ -114,7 +114,7 @@ def _end_children(mark: int, held: ExitStack) -> None:
     """
     deadline = time.monotonic() + ENDING_S
     held.callback(os.close, mark)
-    told: set[int] = set()
+    killed: set[int] = set()
     while True:
         try:
             fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,9 +123,11 @@ def _end_children(mark: int, held: ExitStack) -> None:
             if time.monotonic() > deadline:
                 raise
         found = _holders(mark)
-        if found - told:
-            logger.warning("ending what is left of a service that was killed: %s", [*found - told])
-        told |= found
+        if found - killed:
+            logger.warning(
+                "ending what is left of a service that was killed: %s", [*found - killed]
+            )
+        killed |= found
         for pid in found:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

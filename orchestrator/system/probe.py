@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Is the service well? Asks the gateway, which knows: it has its models read a plate every 10 s.
+"""The health check: asks the gateway whether the service is ready.
 
-For a container's health check, where there is no curl. Standard library alone, and no import of the
-package, so that it starts in milliseconds:
+For containers without curl. It imports the standard library alone, so that it starts in
+milliseconds:
 
     python3 -IS orchestrator/system/probe.py localhost:8002/readyz
 
-Exit status 0: it is. 1: anything else, with one sentence on stderr.
+Exit status 0: ready. 1: anything else, with one sentence on stderr.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 
 class ProbeError(Exception):
-    """What is wrong, as one sentence."""
+    """The reason why the service is not ready, as one sentence."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,10 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def probe(url: str, timeout_s: float) -> None:
-    """See that the service is well.
+    """Check that the service is ready.
 
     Raises:
-        ProbeError: It is not; the message says why.
+        ProbeError: It is not; the message gives the reason.
     """
     host, slash, path = url.partition("/")
     connection = http.client.HTTPConnection(host, timeout=timeout_s)

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.message import Message
 from io import BytesIO
 from pathlib import Path
@@ -17,11 +17,9 @@ from orchestrator.supervisor.model_reload import MOST_AT_ONCE, ModelReload
 from orchestrator.supervisor.options import ADMIN_HEADER, ServerOptions
 from tests.waiting import until
 
-OPTIONS = ServerOptions(http_port=1, admin_key="key", start_timeout_s=7)
-
 
 class Repository:
-    """Triton's repository API, in place of `open_url`: notes requests, and answers at once."""
+    """Triton's repository API, in place of `open_url`: notes requests, answers when it may."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -30,7 +28,6 @@ class Repository:
         self.error: Exception | None = None
 
     def open(self, request: Request, timeout_s: float) -> BytesIO:
-        assert timeout_s == OPTIONS.start_timeout_s
         self.requests.append(request)
         self.gate.wait(20)
         if self.error:
@@ -51,26 +48,6 @@ def triton(monkeypatch) -> Iterator[Repository]:
 
 
 @pytest.fixture
-def reload(triton) -> Iterator[Callable[..., ModelReload]]:
-    """Make one, with a repository of ours or without."""
-    made: list[ModelReload] = []
-
-    def make(ours: Path | None = None) -> ModelReload:
-        made.append(ModelReload(OPTIONS, ours))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
-def wait_for(reload: ModelReload) -> list[str]:
-    loaded: list[str] = []
-    until(lambda: loaded.extend(reload.finish()) or loaded, "a model that was loaded")
-    return loaded
-
-
-@pytest.fixture
 def ours(tmp_path: Path) -> Path:
     """A repository with a network, and a model whose version has no files."""
     (tmp_path / "yolo" / "1").mkdir(parents=True)
@@ -80,24 +57,20 @@ def ours(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def changed_s(ours: Path) -> float:
-    return (ours / "yolo" / "1" / "model.xml").stat().st_mtime
+def load(model: str, *, has_others: bool = False, ours: Path | None = None) -> None:
+    """Load a model again, and wait until it is loaded."""
+    reload = ModelReload(ServerOptions(http_port=1, admin_key="key"), ours)
+    reload.start(model, has_others=has_others)
+    loaded: list[str] = []
+    until(lambda: loaded.extend(reload.finish()) or loaded, "a model that was loaded")
+    reload.close()
+    assert (loaded, reload.is_loading(model)) == ([model], False)
 
 
-def test_a_model_whose_other_workers_answer_is_loaded_beside_them(triton, reload, ours) -> None:
-    one = reload(ours)
-    one.start("yolo", has_others=True)
-    assert wait_for(one) == ["yolo"]
+def test_a_model_whose_other_workers_answer_is_loaded_beside_them(triton, ours) -> None:
+    load("yolo", has_others=True, ours=ours)
     assert triton.paths == ["yolo/load"]
-    assert changed_s(ours) > 0
-
-
-def test_the_key_goes_to_an_address_and_to_no_name(triton, reload) -> None:
-    one = reload()
-    one.start("yolo", has_others=False)
-    wait_for(one)
-    url, key = triton.requests[0].full_url, triton.requests[0].get_header(ADMIN_HEADER.capitalize())
-    assert (url, key) == ("http://127.0.0.1:1/v2/repository/models/yolo/unload", "key")
+    assert (ours / "yolo" / "1" / "model.xml").stat().st_mtime > 0
 
 
 @pytest.mark.parametrize(
@@ -110,62 +83,50 @@ def test_the_key_goes_to_an_address_and_to_no_name(triton, reload) -> None:
     ],
 )
 def test_any_other_model_is_unloaded_before(
-    triton, reload, ours, model: str, has_others: bool, is_ours: bool
+    triton, ours, model: str, has_others: bool, is_ours: bool
 ) -> None:
-    one = reload(ours if is_ours else None)
-    one.start(model, has_others=has_others)
-    assert wait_for(one) == [model]
+    load(model, has_others=has_others, ours=ours if is_ours else None)
     assert triton.paths == [f"{model}/unload", f"{model}/load"]
-    assert changed_s(ours) == 0
+    assert (ours / "yolo" / "1" / "model.xml").stat().st_mtime == 0
 
 
-def test_models_do_not_wait_for_each_other(triton, reload) -> None:
+def test_the_key_goes_to_an_address_and_to_no_name(triton) -> None:
+    load("yolo")
+    url, key = triton.requests[0].full_url, triton.requests[0].get_header(ADMIN_HEADER.capitalize())
+    assert (url, key) == ("http://127.0.0.1:1/v2/repository/models/yolo/unload", "key")
+
+
+def test_models_do_not_wait_for_each_other_and_closing_waits_for_none(triton) -> None:
     triton.gate.clear()
-    one = reload()
-    one.start("yolo", has_others=False)
-    one.start("stn", has_others=False)
-    until(lambda: len(triton.requests) == 2, "both to be requested")
-    assert one.finish() == []
-    assert [one.is_loading(model) for model in ("yolo", "stn", "lprnet")] == [True, True, False]
-    triton.gate.set()
-    until(lambda: not {"yolo", "stn"} - {*one.finish()} or len(triton.requests) == 4, "both loaded")
-
-
-def test_closing_waits_for_no_load_and_cancels_those_that_have_not_begun(triton, reload) -> None:
-    triton.gate.clear()
-    one = reload()
+    reload = ModelReload(ServerOptions(), None)
     names = [f"model{number}" for number in range(MOST_AT_ONCE + 1)]
     for name in names:
-        one.start(name, has_others=False)
+        reload.start(name, has_others=False)
     until(lambda: len(triton.requests) == MOST_AT_ONCE, "all that are loaded at once")
-    one.close()  # would wait for the gate
+    assert reload.finish() == []
+    assert [reload.is_loading(name) for name in (names[0], "lprnet")] == [True, False]
+    reload.close()  # before the gate opens
     triton.gate.set()
     until(lambda: len(triton.requests) == 2 * MOST_AT_ONCE, "those that had begun to end")
-    assert not any(path.startswith(names[-1]) for path in triton.paths)
+    assert f"{names[-1]}/unload" not in triton.paths
+
+
+def bad_request(body: bytes) -> HTTPError:
+    return HTTPError("http://x", 400, "Bad Request", Message(), BytesIO(body))
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("error", "reason"),
     [
-        pytest.param(b'{"error": "no such file"}', "no such file", id="Triton's words"),
-        pytest.param(b"<html>", "HTTP Error 400: Bad Request", id="no JSON"),
-        pytest.param(b"{}", "HTTP Error 400: Bad Request", id="JSON without a reason"),
+        pytest.param(bad_request(b'{"error": "no such file"}'), "no such file", id="a reason"),
+        pytest.param(bad_request(b"<html>"), "HTTP Error 400: Bad Request", id="no JSON"),
+        pytest.param(bad_request(b"{}"), "HTTP Error 400: Bad Request", id="JSON without a reason"),
+        pytest.param(ConnectionRefusedError("refused"), "refused", id="a server that is away"),
     ],
 )
-def test_a_model_that_cannot_be_loaded_is_an_error_with_tritons_reason(
-    triton, reload, body: bytes, reason: str
+def test_a_model_that_cannot_be_loaded_is_an_error_with_its_reason(
+    triton, error: Exception, reason: str
 ) -> None:
-    triton.error = HTTPError("http://x", 400, "Bad Request", Message(), BytesIO(body))
-    one = reload()
-    one.start("broken", has_others=False)
-    with pytest.raises(ServerError, match=f"^broken/unload: {reason}$"):
-        wait_for(one)
-    assert not one.is_loading("broken")
-
-
-def test_a_server_that_is_away_is_an_error(triton, reload) -> None:
-    triton.error = ConnectionRefusedError("connection refused")
-    one = reload()
-    one.start("stn", has_others=False)
-    with pytest.raises(ServerError, match=r"^stn/unload: connection refused$"):
-        wait_for(one)
+    triton.error = error
+    with pytest.raises(ServerError, match=f"^stn/unload: {reason}$"):
+        load("stn")

@@ -1,14 +1,14 @@
 """A service that runs is restarted on SIGHUP, or when it needs that."""
 
-import signal
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from orchestrator.supervisor import service_loop
-from orchestrator.supervisor.service_loop import ServiceSpec, restart_requests
+from orchestrator.supervisor import service_loop, sighup
+from orchestrator.supervisor.service_loop import ServiceSpec
 from tests.supervisor.test_service_loop import UNEXPECTED, Fake, run
+from tests.supervisor.test_sighup import hang_up
 
 
 @pytest.fixture
@@ -19,12 +19,7 @@ def events() -> list[str]:
 @pytest.fixture(autouse=True)
 def no_terminal(monkeypatch, tmp_path) -> None:
     """Be a process without a terminal, as a service is."""
-    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "none")
-
-
-def hang_up() -> None:
-    """Do what SIGHUP does, without the signal: native threads of other tests would get it, too."""
-    signal.getsignal(signal.SIGHUP)(signal.SIGHUP, None)
+    monkeypatch.setattr(sighup, "TERMINAL", tmp_path / "none")
 
 
 @pytest.fixture
@@ -96,21 +91,3 @@ def test_a_restart_that_fails_unexpectedly_ends_nothing(events, caplog) -> None:
     assert events == ["start a", "stop a 20"]
     assert "a could not be restarted" in caplog.text
     assert "FileNotFoundError: no such folder" in caplog.text
-
-
-def test_a_terminal_that_is_closed_restarts_nothing(monkeypatch, tmp_path) -> None:
-    (tmp_path / "tty").touch()
-    monkeypatch.setattr(service_loop, "TERMINAL", tmp_path / "tty")
-    before = signal.getsignal(signal.SIGHUP)
-    with restart_requests() as is_requested:
-        assert signal.getsignal(signal.SIGHUP) is before
-        assert not is_requested()
-
-
-def test_a_request_counts_once() -> None:
-    before = signal.getsignal(signal.SIGHUP)
-    with restart_requests() as is_requested:
-        assert not is_requested()
-        hang_up()
-        assert [is_requested(), is_requested()] == [True, False]
-    assert signal.getsignal(signal.SIGHUP) is before
