@@ -111,6 +111,11 @@ def test_a_picture_is_answered_with_every_output(model, request_of) -> None:
     assert answer["texts"] == [[b""]]
 
 
+def test_a_worker_leaves_the_cores_to_the_networks_and_takes_tiny_numbers_as_zero(model) -> None:
+    assert (torch.get_num_threads(), cv2.getNumThreads()) == (1, 1)
+    assert (torch.tensor([1e-40]) * 1.0).item() == 0
+
+
 def test_the_time_of_each_stage_is_told(model, networks, request_of) -> None:
     find = networks.MODELS["yolo"]
     networks.MODELS["yolo"] = lambda sent: time.sleep(0.05) or find(sent)
