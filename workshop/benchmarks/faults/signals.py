@@ -24,7 +24,7 @@ GRACE_S = 8.0
 COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
 
 
-def strike(role: str, number: signal.Signals) -> Act:
+def send_signal(role: str, number: signal.Signals) -> Act:
     """Return an action that sends a signal to one process of a role."""
 
     def act(stage: Stage) -> Effect:

@@ -134,13 +134,13 @@ def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: li
             return "plates serve ended"
         if time.monotonic() - told > TOLD_EVERY_S:
             told = time.monotonic()
-            typer.echo(_tell_progress(sample), err=True)
+            typer.echo(_format_progress(sample), err=True)
         now = time.monotonic()
         due = max(due + plan.every_s, now)  # a late sample delays the later ones
         time.sleep(due - now)
 
 
-def _tell_progress(sample: Sample) -> str:
+def _format_progress(sample: Sample) -> str:
     memory_mb = sum(held.memory_mb for held in sample.roles.values())
     return (
         f"{sample.seconds:.0f} s: {sample.calls.ended:,} calls, {sample.calls.failed} wrong, "
