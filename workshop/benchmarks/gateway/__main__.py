@@ -77,7 +77,6 @@ def show_floods(floods: Sequence[Flood]) -> str:
 
 def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
     measured = flood.round
-    unanswered = measured.refused + measured.errors
     p50, p99 = (percentile(measured.latencies_ms, share) or nan for share in (50, 99))
     return (
         flood.server,
@@ -86,7 +85,7 @@ def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
         f"{measured.throughput / busy:.2f}",
         f"{p50:.0f}",
         f"{p99:.0f}",
-        f"{unanswered / measured.seconds:.0f}",
+        f"{measured.unanswered / measured.seconds:.0f}",
         f"{flood.before_mb:.0f}",
         f"{flood.after_mb:.0f}",
     )
