@@ -102,7 +102,7 @@ def test_a_resumed_run_with_workers_is_the_same_as_one_without_a_break(
     recipe = replace(quick(data), training=replace(QUICK, steps=4))
     by_workers = replace(recipe, training=replace(QUICK, steps=4, workers=2))
     run(recipe, whole, resume=False)
-    interrupt_at(3, by_workers, broken)
+    interrupt_at(3, recipe, broken)
     run(by_workers, broken, resume=True)
     first, second = (
         torch.load(folder / "checkpoint.pt", weights_only=True) for folder in (whole, broken)
