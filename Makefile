@@ -18,7 +18,7 @@ help:
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
 	@echo "make mutants     MODULE=orchestrator.reading.grammar: the changes of its code that its tests miss"
 	@echo "make bench       measure speed and cost of the server and of its parts"
-	@echo "make bench-compositions  BLS, ensemble and one Python model beside one another"
+	@echo "make bench-compositions  BLS model, ensemble and one Python model compared"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"

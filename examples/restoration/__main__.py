@@ -11,8 +11,8 @@ import numpy as np
 from tritonclient.grpc import InferenceServerClient, InferenceServerClientPlugin, InferInput
 from tritonclient.utils import InferenceServerException
 
-from examples.restoration.judging import judge
 from examples.restoration.pictures import Pair, render_pair
+from examples.restoration.quality import measure_quality
 from orchestrator import load_networks
 from orchestrator.imaging.files import Bgr
 from orchestrator.supervisor.local_server import own_server
@@ -53,7 +53,7 @@ def held_out() -> list[Pair]:
 
 def main() -> None:
     pairs, infer = held_out(), load_networks()
-    print("blurred:", judge(pairs, [pair.blurred for pair in pairs], infer), "of", COUNT)
+    print("blurred:", measure_quality(pairs, [pair.blurred for pair in pairs], infer), "of", COUNT)
     with tempfile.TemporaryDirectory() as folder:  # a copy, because a part of it will be removed
         repository = Path(shutil.copytree(REPOSITORY, Path(folder, "models")))
         options = ServerOptions(repository=repository, explicit=True)
@@ -63,7 +63,7 @@ def main() -> None:
                 client.load_model(chain)
                 print("ready:", *ready(client))
                 restored = [restore(client, chain, pair.blurred) for pair in pairs]
-                print(f"{chain}:", judge(pairs, restored, infer), "of", COUNT)
+                print(f"{chain}:", measure_quality(pairs, restored, infer), "of", COUNT)
                 client.unload_model(chain, unload_dependents=True)
             shutil.rmtree(repository / "finish")
             try:

@@ -15,9 +15,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load
 from orchestrator.networks.weights import WEIGHTS, check_listed
 from tests.examples.exports import write_export
-from tests.samples import PROJECT, STREET, TEXTS
-
-ADAPTER = PROJECT / "examples" / "detector" / "adapter.py"
+from tests.samples import STREET, TEXTS
 
 
 class Scripted(nn.Module):
@@ -156,7 +154,3 @@ def test_an_export_with_more_than_one_output_is_refused_in_one_sentence(tmp_path
     torch.jit.save(torch.jit.script(Two()), tmp_path / "theirs")
     with pytest.raises(WeightsError, match=r"^.*theirs: wanted a tensor for a tensor, got .+$"):
         write_weights(tmp_path / "theirs", tmp_path / "out")
-
-
-def test_the_adapter_is_as_short_as_promised() -> None:
-    assert len([line for line in ADAPTER.read_text().splitlines() if line.strip()]) <= 40

@@ -130,13 +130,6 @@ def test_the_recogniser_is_there_in_version_2_alone(client) -> None:
         client.infer("recogniser", [crops], model_version="1")
 
 
-def test_the_ensemble_names_the_version_of_its_recogniser(client) -> None:
-    steps = client.get_model_config("ocr_ensemble").config.ensemble_scheduling.step
-    versions = {step.model_name: step.model_version for step in steps}
-    assert len(versions) == 5
-    assert versions["recogniser"] == 2
-
-
 def test_the_one_model_has_as_many_workers_as_its_configuration_says(client) -> None:
     config = client.get_model_config("ocr_model").config
     assert [*config.version_policy.specific.versions] == [1]

@@ -11,7 +11,7 @@ from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.__main__ import app
-from workshop.benchmarks.compositions.answers import ask_over_http, differ, inputs_of
+from workshop.benchmarks.compositions.answers import differ, inputs_of, open_infer
 from workshop.benchmarks.compositions.figures import CompositionsReport
 from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
 from workshop.benchmarks.pictures import render
@@ -32,10 +32,10 @@ def server() -> Iterator[Server]:
 @pytest.mark.parametrize("plates", [4, 0])
 @pytest.mark.parametrize("form", [ENSEMBLE, MONOLITH])
 def test_a_composition_answers_as_the_service(server: Server, form: str, plates: int) -> None:
-    ask, inputs = ask_over_http(server.options.http_url), inputs_of(render(plates))
-    wanted = ask(FORMS[BLS].model, inputs, PLATES.outputs)
+    infer, inputs = open_infer(server.options.http_url), inputs_of(render(plates))
+    wanted = infer(FORMS[BLS].model, inputs, PLATES.outputs)
     assert len(wanted["texts"]) == plates
-    assert differ(wanted, ask(FORMS[form].model, inputs, PLATES.outputs)) == ""
+    assert differ(wanted, infer(FORMS[form].model, inputs, PLATES.outputs)) == ""
 
 
 def test_compositions_are_measured_beside_the_service(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import torch
 
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.triton.placement import Placement
-from workshop.benchmarks.gpu_check import ask, check, find_astray
+from workshop.benchmarks.gpu_check import check, find_astray, recognize_on
 from workshop.benchmarks.pictures import render
 
 
 def test_every_hop_is_told_of_and_is_on_the_cpu() -> None:
-    answers, placements = ask("cpu", [render(0), render(1)])
+    answers, placements = recognize_on("cpu", [render(0), render(1)])
     assert [len(plates) for plates in answers] == [0, 1]
     assert set(placements) == {
         Placement(model, seen_by, tensor, "cpu")

@@ -26,7 +26,7 @@ def set_against(new: BenchReport, old: BenchReport) -> Comparison:
     now, before = ({cell.key: cell for cell in report.cells} for report in (new, old))
     found = divide(COMPARED, now, before)
     cells = tuple(CellChange(key, Change(*ratios)) for key, ratios in found.items())
-    return Comparison(old.date, tuple(tell_differences(new, old)), take_medians(cells), cells)
+    return Comparison(old.date, tuple(describe_differences(new, old)), take_medians(cells), cells)
 
 
 def take_medians(cells: Sequence[CellChange]) -> dict[str, Change]:
@@ -43,7 +43,7 @@ def _median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
-def tell_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:
+def describe_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:
     """Yield each difference between two runs: machine, conditions, server and pictures."""
     for part in ("machine", "conditions", "server"):
         before, now = _flatten(asdict(old)[part]), _flatten(asdict(new)[part])

@@ -91,7 +91,7 @@ def draw_large() -> Picture:
     return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
 
 
-def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
+def recognize_on(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
     """Start a server and send it the pictures; return its answers and its tensors' devices.
 
     Args:
@@ -115,8 +115,8 @@ def ask(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Pl
 def check(device: str = "gpu") -> bool:
     """Compare a server on the device with one on the CPU and print the results."""
     pictures = [*map(render, PLATES), *read([STREET]), draw_large()]
-    answers, placements = ask(device, pictures)
-    wanted, _ = ask("cpu", pictures)
+    answers, placements = recognize_on(device, pictures)
+    wanted, _ = recognize_on("cpu", pictures)
     wrong: list[str] = []
     for picture, ours, theirs in zip(pictures, answers, wanted, strict=True):
         found = differ(theirs, ours)

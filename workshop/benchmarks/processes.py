@@ -23,15 +23,15 @@ T = TypeVar("T")
 def find_tree(root: int) -> frozenset[int]:
     """Return a living process and its descendants; empty when it has ended."""
     found = [root]
-    for below in _ask([root], lambda one: one.children(recursive=True)):
+    for below in _query([root], lambda one: one.children(recursive=True)):
         found += [one.pid for one in below]
-    alive = _ask(found, lambda one: one.pid if one.status() != psutil.STATUS_ZOMBIE else None)
+    alive = _query(found, lambda one: one.pid if one.status() != psutil.STATUS_ZOMBIE else None)
     return frozenset(pid for pid in alive if pid is not None)
 
 
 def find_workers(root: int, model: str) -> list[int]:
     """Return the processes below a server, or its supervisor, that work for a model."""
-    lines = _ask(sorted(find_tree(root)), lambda one: (one.pid, one.cmdline()))
+    lines = _query(sorted(find_tree(root)), lambda one: (one.pid, one.cmdline()))
     return [pid for pid, line in lines if f"/{model}/" in " ".join(line)]
 
 
@@ -52,12 +52,12 @@ def name_role(line: Sequence[str]) -> str:
 
 def read_cpu_s(pids: Iterable[int]) -> float:
     """Return the CPU seconds, user and system, that the processes have used so far."""
-    return sum(_ask(pids, lambda one: sum(one.cpu_times()[:2])))
+    return sum(_query(pids, lambda one: sum(one.cpu_times()[:2])))
 
 
 def count_private_bytes(pids: Iterable[int]) -> int:
     """Return the size of resident pages of one process alone; this is cheap to read."""
-    return sum(info.rss - info.shared for info in _ask(pids, lambda one: one.memory_info()))
+    return sum(info.rss - info.shared for info in _query(pids, lambda one: one.memory_info()))
 
 
 def count_bytes(pids: Iterable[int]) -> int:
@@ -65,13 +65,13 @@ def count_bytes(pids: Iterable[int]) -> int:
 
     This takes milliseconds.
     """
-    return sum(_ask(pids, lambda one: one.memory_full_info().pss))
+    return sum(_query(pids, lambda one: one.memory_full_info().pss))
 
 
-def _ask(pids: Iterable[int], question: Callable[[psutil.Process], T]) -> Iterator[T]:
+def _query(pids: Iterable[int], read: Callable[[psutil.Process], T]) -> Iterator[T]:
     for pid in pids:
         with suppress(psutil.NoSuchProcess):  # the process may end meanwhile
-            yield question(psutil.Process(pid))
+            yield read(psutil.Process(pid))
 
 
 def find_marked(name: str, value: str) -> frozenset[int]:

@@ -46,7 +46,7 @@ class MeasuredServer:
     own: Server | None = None
     admin_key: str = field(default="", repr=False)
 
-    def tell_end(self) -> str:
+    def describe_end(self) -> str:
         """Say why the server no longer runs; empty while it runs or when it is not ours."""
         if self.own is None or self.own.monitor():
             return ""
@@ -64,14 +64,14 @@ def open_server(plan: Plan) -> Iterator[MeasuredServer]:
         WeightsError: Weights cannot be used.
     """
     if plan.address:
-        facts = _ask_facts(plan.address)
+        facts = _read_facts(plan.address)
         yield MeasuredServer(plan.address, facts, admin_key=plan.admin_key)
         return
     options = on_free_ports(prepare(choose_options(plan)))
     with run_server(options) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
-            _ask_facts(address),
+            _read_facts(address),
             device=options.device,
             engine=options.choose_engine().value,
             capacity=options.capacity(),
@@ -91,7 +91,7 @@ def choose_options(plan: Plan) -> ServerOptions:
     )
 
 
-def _ask_facts(address: Address) -> ServerFacts:
+def _read_facts(address: Address) -> ServerFacts:
     """Ask the server about itself."""
     url = f"http://{address.http}/v2"
     config = read_url(f"{url}/models/{MODEL}/config", json.loads)

@@ -48,8 +48,8 @@ class Ports:
 
 
 @dataclass(frozen=True)
-class Way:
-    """The way in which a service is started.
+class Launch:
+    """The command line, the environment and the folders that a service is started with.
 
     Attributes:
         prefix: The start of its command line, for example to enter a namespace.
@@ -72,10 +72,10 @@ class Way:
 
 @dataclass
 class Service:
-    """One service. It may be down, and can be started again in the same way."""
+    """One service. It may be down, and can be started again by the same launch."""
 
     folder: Path
-    way: Way = field(default_factory=Way)
+    launch: Launch = field(default_factory=Launch)
     ports: Ports = field(default_factory=Ports.find)
     whole: Processes | None = None
     _process: subprocess.Popen[bytes] | None = None
@@ -92,12 +92,12 @@ class Service:
 
     @property
     def log(self) -> Path:
-        return self.way.log or self.folder / "log"
+        return self.launch.log or self.folder / "log"
 
     @property
     def tmp(self) -> Path:
         """The TMPDIR of the service, as a path inside the service."""
-        return self.way.tmp or self.folder / "tmp"
+        return self.launch.tmp or self.folder / "tmp"
 
     @property
     def gateway(self) -> Address:
@@ -106,14 +106,14 @@ class Service:
 
     def start(self) -> None:
         """Start the service without waiting until it is ready."""
-        way = self.way
+        launch = self.launch
         self.folder.mkdir(parents=True, exist_ok=True)
         self.outside(self.tmp).mkdir(parents=True, exist_ok=True)
         variables = {"TMPDIR": str(self.tmp), MARK: str(self.folder)}
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._line(),
-                env={**os.environ, **variables, **way.variables},
+                env={**os.environ, **variables, **launch.variables},
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -123,9 +123,9 @@ class Service:
         self._started.append(self._process.pid)
 
     def _line(self) -> list[str]:
-        way = self.way
-        flags = [*self.ports.flags, f"--audit={way.audit}", *TOGETHER, *way.flags]
-        return [*map(str, (*way.prefix, PLATES, "serve", *flags))]
+        launch = self.launch
+        flags = [*self.ports.flags, f"--audit={launch.audit}", *TOGETHER, *launch.flags]
+        return [*map(str, (*launch.prefix, PLATES, "serve", *flags))]
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Wait until the service reads plates.
@@ -165,7 +165,7 @@ class Service:
 
     def list_regions(self) -> list[Path]:
         """Return the service's regions; all regions when no other service shares /dev/shm."""
-        is_alone = self.way.root != Path("/")
+        is_alone = self.launch.root != Path("/")
         names = ["plates_*"] if is_alone else [f"plates_{pid}_*" for pid in self._started]
         return [region for name in names for region in self.outside(SHM).glob(name)]
 
@@ -224,18 +224,18 @@ class Service:
 
     def outside(self, path: Path) -> Path:
         """Return the path outside the service's namespace for a path inside it."""
-        return self.way.root / path.relative_to("/")
+        return self.launch.root / path.relative_to("/")
 
 
 @contextmanager
-def run_service(way: Way) -> Iterator[Service]:
+def run_service(launch: Launch) -> Iterator[Service]:
     """Run a service for the length of a `with` block.
 
     Raises:
         ServerError: The service cannot be started.
     """
     with tempfile.TemporaryDirectory(prefix="plates-") as folder:
-        service = Service(Path(folder, "service"), way)
+        service = Service(Path(folder, "service"), launch)
         try:
             service.start()
             service.wait_until_ready()

@@ -56,7 +56,7 @@ class Session:
             return self.worker.load(picture.encoded, key.concurrency, seconds)
         assert self.server is not None
         measured = measure_served(key, PictureRequest(picture), self.server, seconds)
-        if reason := self.server.tell_end():
+        if reason := self.server.describe_end():
             raise ServerError(reason)
         return measured
 
@@ -132,11 +132,11 @@ def _measure_rounds(plan: Plan, session: Session, results: Results) -> None:
             results.rounds.setdefault(key, []).append(measured)
             done += 1
             rest_s = (time.monotonic() - started) * (all_cells - done) / done
-            typer.echo(f"{done}/{all_cells}  {_tell_progress(key, measured, rest_s)}", err=True)
+            typer.echo(f"{done}/{all_cells}  {_format_progress(key, measured, rest_s)}", err=True)
         results.rounds_done += 1
 
 
-def _tell_progress(key: Key, measured: Round, rest_s: float) -> str:
+def _format_progress(key: Key, measured: Round, rest_s: float) -> str:
     failed = f", {measured.errors} errors" if measured.errors else ""
     left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
     return (

@@ -199,7 +199,7 @@ def _find_renderer(renderer: str, folder: Path) -> Renderer:
     try:
         module = _run(file) if file.is_file() else importlib.import_module(name)
     except (Exception, SystemExit) as error:  # a module may raise anything while it is run
-        told = _tell(error)
+        told = _format_error(error)
         raise SettingsError(f"renderer: wanted the module {name}, got {told}") from error
     found: Renderer | None = getattr(module, function, None)
     if not callable(found):
@@ -226,12 +226,12 @@ def _call(
     try:
         return draw(rng, name, text=text, glyphs=glyphs)
     except (Exception, SystemExit) as error:  # a user's renderer may raise anything
-        told = _tell(error, is_sentence=isinstance(error, ValueError))
+        told = _format_error(error, is_sentence=isinstance(error, ValueError))
         wanted = f"a plate {text}" if rng else f"a plate {text} without rng"
         raise SettingsError(f"renderer: wanted {wanted}, got: {told}") from error
 
 
-def _tell(error: BaseException, *, is_sentence: bool = False) -> str:
+def _format_error(error: BaseException, *, is_sentence: bool = False) -> str:
     """Return an error's message in one line, with the error's type unless it is a sentence."""
     message = " ".join(str(error).split())
     return message if message and is_sentence else f"{type(error).__name__}: {message}"

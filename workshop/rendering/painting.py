@@ -114,7 +114,7 @@ class Field:
         cv2.fillPoly(self.plate, [corners], colour, cv2.LINE_AA, 4)
 
 
-def weigh(glyphs: GlyphSource, weight: float) -> GlyphSource:
+def fix_weight(glyphs: GlyphSource, weight: float) -> GlyphSource:
     """Return a source whose strokes always have this weight; it ignores the requested one."""
     return lambda char, height_px, _: glyphs(char, height_px, weight)
 

@@ -18,7 +18,7 @@ from workshop.rendering.camera import Light, Quad, compress
 from workshop.rendering.cars import PLATE_WIDTH, draw_car, with_plate
 from workshop.rendering.country import Country, russia
 from workshop.rendering.glyphs import glyph_mask
-from workshop.rendering.painting import weigh
+from workshop.rendering.painting import fix_weight
 from workshop.rendering.scenery import Scene, write_one
 from workshop.rendering.surroundings import LANE_M, draw_surroundings
 from workshop.rendering.texts import plain
@@ -163,7 +163,7 @@ def _stand_up(
     width_px = max(80, round(2 * float(np.linalg.norm(ends[1] - ends[0]))))
     car = draw_car(rng, width_px)
     weight = float(np.round(rng.uniform(0.8, 1.0), 1))
-    car = with_plate(car, country.plate_of(text, glyphs=weigh(glyph_mask, weight)))
+    car = with_plate(car, country.plate_of(text, glyphs=fix_weight(glyph_mask, weight)))
     layer, quad = draw_body(view, stand, car)
     layer = _smear(rng, view, stand, layer)
     sides, colour = ((0.38, 0.37), (235, 245, 255)) if car.front else ((0.4, 0.41), (40, 40, 255))

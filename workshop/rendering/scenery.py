@@ -18,7 +18,7 @@ from workshop.rendering.camera import Light, Quad, cloud, compress
 from workshop.rendering.cars import GROUND, HEIGHT, Car, Sprite, draw_car, with_plate
 from workshop.rendering.country import Country, russia
 from workshop.rendering.glyphs import glyph_mask
-from workshop.rendering.painting import weigh
+from workshop.rendering.painting import fix_weight
 from workshop.rendering.texts import plain
 
 ROW_PITCH = 0.48
@@ -87,7 +87,7 @@ def scene(
         car = draw_car(rng, 2 * round(spots[index].width), front)
         weight = float(np.round(rng.uniform(0.8, 1.0), 1))
         name = format_names[index] if format_names else None
-        glyphs = weigh(glyph_mask, weight)
+        glyphs = fix_weight(glyph_mask, weight)
         plate = country.plate_of(texts[index], format_name=name, glyphs=glyphs)
         car = with_plate(car, plate)
         quads[index] = _place(rng, street, car, spots[index])

@@ -114,11 +114,11 @@ def read_data(data: ReaderData, formats: Formats, *, train: bool) -> RealData:
     if crops and not training:
         raise SettingsError(f"crops: wanted some whose text is not held out, got {len(crops)}, "
                             f"{len(held_out)} held out: {why}")  # fmt: skip
-    _tell(crops, training, held_out, why)
+    _log_use(crops, training, held_out, why)
     return RealData(tuple(training), tuple(held_out), tuple(dropped))
 
 
-def _tell(
+def _log_use(
     crops: Sequence[RealCrop], training: Sequence[RealCrop], held_out: Sequence[RealCrop], why: str
 ) -> None:
     """Log the use of the real crops."""
@@ -236,7 +236,7 @@ def _read_labels(path: Path) -> list[_Label]:
     return sorted(last.values())
 
 
-def tell_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
+def write_dropped(dropped: Sequence[Dropped], folder: Path) -> None:
     """Log the first labels that are not used, and write all of them to `dropped.csv`."""
     write_csv(Dropped, dropped, folder / DROPPED)
     for one in dropped[:TOLD]:

@@ -79,7 +79,7 @@ class DetectorTrainer:
         for step, (pictures, targets, _, _) in enumerate(batches, self.epoch * per_epoch):
             rate = self.recipe.rate_at(step, per_epoch)
             losses.append(self.step(pictures, targets, rate))
-            progress.tell(step + 1, losses[-1])
+            progress.log(step + 1, losses[-1])
         self.mean_loss = sum(losses) / max(1, len(losses))
         self.epoch += 1
 

@@ -22,7 +22,7 @@ from workshop.rendering.synth import Batch
 from workshop.training.calibration import calibrate, choose_plates
 from workshop.training.canaries import write_canary
 from workshop.training.corners import teach_corners
-from workshop.training.crops import RealData, read_data, tell_dropped
+from workshop.training.crops import RealData, read_data, write_dropped
 from workshop.training.initial_weights import take_weights
 from workshop.training.measurement import Check, Examiner
 from workshop.training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, save_lprnet, settle
@@ -89,7 +89,7 @@ def run(recipe: ReaderRecipe, out: Path, *, device: torch.device = CPU, resume: 
         take_weights(trainer.reader.stn, trainer.reader.lprnet, recipe.start, alphabet)
     recipe = open_run(out, recipe, CHECKPOINT, formats, resume=resume)
     trainer.schedule = recipe.training
-    tell_dropped(material.data.dropped, out)
+    write_dropped(material.data.dropped, out)
     if resume:
         trainer.load(out / CHECKPOINT)
         log.info("going on from step %d of %s", trainer.step, out)
@@ -162,7 +162,7 @@ def train(trainer: ReaderTrainer, out: Path, material: Material) -> None:
     with closing(pools):
         while trainer.step < schedule.steps:
             loss = trainer.train_on(Batch.of(pools.draw()))
-            progress.tell(trainer.step, loss)
+            progress.log(trainer.step, loss)
             if trainer.step % schedule.save_every == 0 or trainer.step == schedule.steps:
                 settle(trainer.averaged, typical)
                 trainer.save(out)

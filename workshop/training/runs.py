@@ -188,7 +188,7 @@ class Progress:
         self._began = self._told = time.monotonic()
         self._losses: list[float] = []
 
-    def tell(self, step: int, loss: float) -> None:
+    def log(self, step: int, loss: float) -> None:
         """Count one step; at intervals, log the mean loss, the time per step and the time left."""
         self._losses.append(loss)
         now = time.monotonic()

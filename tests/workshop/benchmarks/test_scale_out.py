@@ -20,8 +20,8 @@ from workshop.benchmarks.scale_out.replicas import deal
 from workshop.benchmarks.scale_out.report import (
     Scale,
     ScaleOutReport,
+    compare_routes,
     compare_scales,
-    compare_ways,
     find_impacts,
 )
 from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options
@@ -199,23 +199,23 @@ def test_replicas_are_compared_round_by_round() -> None:
 
 
 def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
-    ways = {
+    routes = {
         ("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
         ("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
     }
-    (cost,) = compare_ways(ways)
+    (cost,) = compare_routes(routes)
     assert (cost.direct_ms, cost.balanced_ms, cost.more_ms) == (4.0, 6.0, 1.0)
     assert (cost.calls, cost.lost) == (8, 2)
 
 
 def report() -> ScaleOutReport:
-    ways = {("http", DIRECT): [loop(3.0)], ("http", BALANCED): [loop(4.0)]}
+    routes = {("http", DIRECT): [loop(3.0)], ("http", BALANCED): [loop(4.0)]}
     return ScaleOutReport(
         machine=Machine("A", 1, 10**9, None, "Linux", "3.12", None, {}),
         options=Options(replicas=(1, 2)),
         impacts=tuple(find_impacts(INCIDENT)),
         scales=tuple(scaled()),
-        costs=tuple(compare_ways(ways)),
+        costs=tuple(compare_routes(routes)),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from workshop.training.crops import Dropped, inner_box, read_crops, read_data, tell_dropped
+from workshop.training.crops import Dropped, inner_box, read_crops, read_data, write_dropped
 from workshop.training.recipes import ReaderData
 
 RUSSIAN = russian()
@@ -162,7 +162,7 @@ def test_photos_without_a_number_are_held_out_too(tmp_path: Path) -> None:
 
 def test_the_first_dropped_labels_are_told_and_all_are_in_a_table(tmp_path: Path, caplog) -> None:
     dropped = [Dropped("labels.csv", f"{n}.png", "A1", "no plate format") for n in range(12)]
-    tell_dropped(dropped, tmp_path)
+    write_dropped(dropped, tmp_path)
     assert caplog.messages[0] == "left out 0.png, text 'A1': no plate format"
     assert caplog.messages[10:] == [
         f"left out 2 more; all of them are in {tmp_path / 'dropped.csv'}"

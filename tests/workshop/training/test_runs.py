@@ -152,7 +152,7 @@ def test_progress_tells_the_mean_loss_the_pace_and_the_time_left(caplog, monkeyp
     caplog.set_level("INFO")
     progress = Progress(steps=8, done=5)
     for step, loss in ((6, 1.0), (7, 2.0), (8, 4.0)):
-        progress.tell(step, loss)
+        progress.log(step, loss)
     assert caplog.messages == [
         "step 7 of 8, loss 1.500, 10.00 s a step, 10 s left",
         "step 8 of 8, loss 4.000, 8.00 s a step, 0 s left",

@@ -70,8 +70,9 @@ train([*arguments, "--steps", STEPS], standalone_mode=False)
 READ = """
 import json, torch
 from pathlib import Path
-from orchestrator import ctc, load_networks
+from orchestrator import load_networks
 from orchestrator.formats.plate_formats import read_formats
+from orchestrator.reading import ctc
 from orchestrator.reading.grammar import Grammar
 formats = read_formats(Path("run/formats.toml"))
 infer = load_networks(Path("run"), formats=formats)

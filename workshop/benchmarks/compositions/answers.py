@@ -16,21 +16,21 @@ from workshop.benchmarks.pictures import Picture
 
 TIMEOUT_S = 60.0
 Tensors = Mapping[str, Array]
-Ask = Callable[[str, Tensors, Sequence[str]], Tensors]
+Infer = Callable[[str, Tensors, Sequence[str]], Tensors]
 """Calls a model with inputs, and returns the requested outputs."""
 
 
-def ask_over_http(url: str) -> Ask:
+def open_infer(url: str) -> Infer:
     """Return a function that calls the models of a server."""
 
-    def ask(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
+    def infer(model: str, inputs: Tensors, outputs: Sequence[str]) -> Tensors:
         channel = connect(url)
         try:
             return run_blocking(channel.infer(InferenceRequest(inputs, outputs, model), TIMEOUT_S))
         finally:
             run_blocking(channel.close())
 
-    return ask
+    return infer
 
 
 def inputs_of(picture: Picture) -> Tensors:
@@ -38,7 +38,7 @@ def inputs_of(picture: Picture) -> Tensors:
     return {ENCODED: np.array([picture.encoded], np.object_)}
 
 
-def check(workload: Workload, pictures: Iterable[Picture], ask: Ask) -> None:
+def check(workload: Workload, pictures: Iterable[Picture], infer: Infer) -> None:
     """Check that each form gives the same answer as the first form, for every picture.
 
     Raises:
@@ -46,14 +46,14 @@ def check(workload: Workload, pictures: Iterable[Picture], ask: Ask) -> None:
     """
     first, *others = workload.forms
     for picture in pictures:
-        wanted = _answer(first, workload, picture, ask)
+        wanted = _answer(first, workload, picture, infer)
         for form in others:
-            if difference := differ(wanted, _answer(form, workload, picture, ask)):
+            if difference := differ(wanted, _answer(form, workload, picture, infer)):
                 raise ModelError(f"{form.name}, {picture.name}: {difference}")
 
 
-def _answer(form: Form, workload: Workload, picture: Picture, ask: Ask) -> Tensors:
-    return ask(form.model, inputs_of(picture), workload.outputs)
+def _answer(form: Form, workload: Workload, picture: Picture, infer: Infer) -> Tensors:
+    return infer(form.model, inputs_of(picture), workload.outputs)
 
 
 def differ(wanted: Mapping[str, Array], got: Mapping[str, Array]) -> str:

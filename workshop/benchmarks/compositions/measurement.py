@@ -15,7 +15,7 @@ from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
-from workshop.benchmarks.compositions.answers import ask_over_http, check
+from workshop.benchmarks.compositions.answers import check, open_infer
 from workshop.benchmarks.compositions.figures import Cell, CellFigures, Memory
 from workshop.benchmarks.compositions.workloads import Form, Workload
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
@@ -58,7 +58,7 @@ def measure(workload: Workload, plan: Plan, results: Results) -> None:
         options = ServerOptions(repository=workload.repository, device="cpu", pictures=instances)
         with run_server(on_free_ports(prepare(options)), workload.lay_out) as server:
             url = server.options.http_url
-            check(workload, pictures, ask_over_http(url))
+            check(workload, pictures, open_infer(url))
             results.triton = read_url(f"http://{url}/v2", json.loads)["version"]
             results.cells += _measure_cells(workload, pictures, instances, plan, server)
             results.memory += _measure_memory(workload, instances, server.process.pid)

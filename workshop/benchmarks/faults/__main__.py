@@ -64,7 +64,7 @@ class Harness:
         for setting, several in groupby(faults, lambda fault: fault.setting):
             group = [*several]
             try:
-                with SETTINGS[setting]() as way, run_service(way) as service:
+                with SETTINGS[setting]() as launch, run_service(launch) as service:
                     while group:
                         row = self._make(group[0], service)
                         self._keep_log(group.pop(0), service)

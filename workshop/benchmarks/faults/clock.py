@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.faults.settings import OFFSET_FILE, set_offset
 
@@ -13,9 +13,9 @@ LASTS_S = 4.0
 HOUR_S = 3600
 
 
-def jump(stage: Stage) -> Effect:
+def jump(target: Target) -> Effect:
     """Set the service's clock one hour forward, and back again."""
-    offset = Path(stage.service.way.variables[OFFSET_FILE])
+    offset = Path(target.service.launch.variables[OFFSET_FILE])
     set_offset(offset, HOUR_S)
     time.sleep(LASTS_S)
     set_offset(offset, 0)

@@ -13,7 +13,7 @@ from orchestrator.contract import MODEL
 from orchestrator.supervisor.plate_models import REPOSITORY
 from workshop.benchmarks.faults.harmful_requests import send
 from workshop.benchmarks.faults.marker import draw_marker
-from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.load.requests import kserve_http, pixels
 
@@ -32,9 +32,9 @@ def hanging_repository() -> Iterator[Path]:
         yield target
 
 
-def hang(stage: Stage) -> Effect:
+def hang(target: Target) -> Effect:
     """Send the call that hangs a worker, and send it again after its result."""
-    request, address = kserve_http([pixels(draw_marker())]), stage.service.gateway.http
+    request, address = kserve_http([pixels(draw_marker())]), target.service.gateway.http
     since = time.monotonic()
     first, second = send(address, request), send(address, request)
     failures = []

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.service import Service
 
@@ -59,9 +59,9 @@ class Killer:
             self.killed.append((model, pid))
 
 
-def kill_at_random(stage: Stage) -> Effect:
+def kill_at_random(target: Target) -> Effect:
     """Kill workers until `CALLS` calls have ended and `KILLS` workers were killed."""
-    killer, calls = Killer(stage.service), stage.load.calls
+    killer, calls = Killer(target.service), target.load.calls
     began = len(calls)
     with killer.run():
         wait_until(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS)

@@ -19,14 +19,14 @@ LOOK_S = 0.1
 
 
 @dataclass(frozen=True)
-class Stage:
+class Target:
     """A service, and the load of its callers."""
 
     service: Service
     load: Load
 
 
-Act = Callable[[Stage], Effect]
+Act = Callable[[Target], Effect]
 """Makes a fault, and ends it if it lasts."""
 
 
@@ -53,7 +53,7 @@ def observe(fault: Fault, service: Service, load: Load) -> Observation:
     with load.run():
         time.sleep(BEFORE_S)
         began = time.monotonic()
-        effect = fault.act(Stage(service, load))
+        effect = fault.act(Target(service, load))
         patience_s = (fault.promise.recover_s or 0) + PATIENCE_S
         whole = None if effect.is_end else _wait(service, load, effect, patience_s)
     return Observation(fault.title, load.count, load.calls, load_began, began, whole, effect)

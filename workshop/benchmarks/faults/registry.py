@@ -24,8 +24,8 @@ from workshop.benchmarks.faults.signals import (
     kill_everything,
     kill_triton,
     restart_as_planned,
+    send_signal,
     stop_at_work,
-    strike,
 )
 from workshop.benchmarks.processes import GATEWAY
 
@@ -45,7 +45,7 @@ def _workers() -> list[Fault]:
             f"{number.name} to a worker of `{model}`",
             PLAIN,
             A_WORKER,
-            strike(model, number),
+            send_signal(model, number),
         )
         for manner, number in manners
         for model in WORKERS
@@ -55,7 +55,7 @@ def _workers() -> list[Fault]:
 FAULTS = (
     *_workers(),
     Fault("crash-yolo", "SIGSEGV in a worker of `yolo`", PLAIN, A_WORKER,
-          strike(DETECTOR, signal.SIGSEGV)),
+          send_signal(DETECTOR, signal.SIGSEGV)),
     Fault("random-kills", "workers killed at random, one after the other", PLAIN, A_WORKER,
           kill_at_random),
     Fault("memory", "one worker without memory for large pictures", PLAIN, NOTHING, limit_memory),
@@ -70,7 +70,7 @@ FAULTS = (
           Promise(over_usual_s=0.2, recover_s=240.0), restart_as_planned),
     Fault("kill-gateway", "the gateway killed", PLAIN,
           Promise(longest_s=8.0, recover_s=8.0, may_lose=True),
-          strike(GATEWAY, signal.SIGKILL)),
+          send_signal(GATEWAY, signal.SIGKILL)),
     Fault("disk", "TMPDIR and the audit's disk full", PRIVATE, NOTHING, fill_disk),
     Fault("shm", "`/dev/shm` full", PRIVATE, NOTHING, fill_shared_memory),
     Fault("kill-serve", "`plates serve` killed and started again", PRIVATE, START, kill_command),

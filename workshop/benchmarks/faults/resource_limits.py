@@ -14,7 +14,7 @@ import psutil
 
 from orchestrator.contract import MODEL
 from workshop.benchmarks.faults.harmful_requests import Attempt, describe, find_blamed, send
-from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.pictures import enlarge, render_pictures
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, pixels
@@ -36,29 +36,29 @@ def _draw_large(size_wh: tuple[int, int]) -> Picture:
     return enlarge(picture, size_wh)
 
 
-def limit_memory(stage: Stage) -> Effect:
+def limit_memory(target: Target) -> Effect:
     """Limit the memory of one worker, and send pictures that need more."""
     request = kserve_http([file(_draw_large(LARGE_WH).encoded)])
-    pid = stage.service.find(MODEL)
+    pid = target.service.find(MODEL)
     with limited(pid, resource.RLIMIT_AS, psutil.Process(pid).memory_info().vms + ROOM_BYTES):
-        attempts = [send(stage.service.gateway.http, request) for _ in range(LARGE_CALLS)]
+        attempts = [send(target.service.gateway.http, request) for _ in range(LARGE_CALLS)]
     return Effect(
         time.monotonic(), notes=describe(attempts, "large pictures"), failures=find_blamed(attempts)
     )
 
 
-def fill_shared_memory(stage: Stage) -> Effect:
+def fill_shared_memory(target: Target) -> Effect:
     """Fill /dev/shm for a while, and send pictures that need more of it."""
     request = kserve_http([pixels(_draw_large(RAW_WH).bgr)])
-    with filled(stage.service.outside(SHM)):
-        attempts = _send_for(LASTS_S, stage.service, request)
+    with filled(target.service.outside(SHM)):
+        attempts = _send_for(LASTS_S, target.service, request)
     notes = describe(attempts, "large pictures meanwhile")
     return Effect(time.monotonic(), notes=notes, failures=find_blamed(attempts))
 
 
-def fill_disk(stage: Stage) -> Effect:
+def fill_disk(target: Target) -> Effect:
     """Fill the folder of temporary files, which also holds the audit."""
-    service = stage.service
+    service = target.service
     said = service.log.stat().st_size
     with filled(service.outside(service.tmp)):
         time.sleep(LASTS_S)
@@ -68,9 +68,9 @@ def fill_disk(stage: Stage) -> Effect:
     return Effect(time.monotonic(), notes=notes, failures=failures)
 
 
-def take_descriptors(stage: Stage) -> Effect:
+def take_descriptors(target: Target) -> Effect:
     """Leave the gateway few file descriptors, and open idle connections."""
-    service = stage.service
+    service = target.service
     pid = service.find(GATEWAY)
     limit = psutil.Process(pid).num_fds() + SPARE_DESCRIPTORS
     with limited(pid, resource.RLIMIT_NOFILE, limit), ExitStack() as stack:

@@ -6,9 +6,9 @@ import socket
 import time
 from contextlib import ExitStack
 
-from workshop.benchmarks.faults.observation import Stage
+from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.service import HOST, Service, Way
+from workshop.benchmarks.service import HOST, Launch, Service
 from workshop.benchmarks.waiting import wait
 
 CHECKED = "starting Triton"
@@ -16,21 +16,21 @@ CHECKED = "starting Triton"
 END_S = 60.0
 
 
-def _beside(stage: Stage) -> Service:
+def _beside(target: Target) -> Service:
     """Return another service that shares the temporary folder."""
-    folder = stage.service.folder / f"beside-{time.monotonic_ns()}"
-    return Service(folder, Way(flags=stage.service.way.flags, tmp=stage.service.tmp))
+    folder = target.service.folder / f"beside-{time.monotonic_ns()}"
+    return Service(folder, Launch(flags=target.service.launch.flags, tmp=target.service.tmp))
 
 
-def start_and_stop_another(stage: Stage) -> Effect:
+def start_and_stop_another(target: Target) -> Effect:
     """Start a second service beside the first one, and stop it."""
-    other, names = _beside(stage), stage.service.leftovers()
+    other, names = _beside(target), target.service.leftovers()
     since = time.monotonic()
     try:
         other.start()
         other.wait_until_ready()
         ready_s = time.monotonic() - since
-        taken = names - stage.service.leftovers()
+        taken = names - target.service.leftovers()
     finally:
         other.stop()
     failures = [f"it took {len(taken)} regions and folders away"] if taken else []
@@ -40,9 +40,9 @@ def start_and_stop_another(stage: Stage) -> Effect:
     return Effect(time.monotonic(), notes=(note,), failures=tuple(failures))
 
 
-def take_a_port(stage: Stage) -> Effect:
+def take_a_port(target: Target) -> Effect:
     """Start a second service, and take one of its ports after it has checked that it is free."""
-    other, names = _beside(stage), stage.service.leftovers()
+    other, names = _beside(target), target.service.leftovers()
     with ExitStack() as stack:
         stack.callback(other.stop)
         other.start()

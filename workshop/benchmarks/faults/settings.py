@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from orchestrator.errors import PlateError
 from workshop.benchmarks.faults.hanging import hanging_repository
 from workshop.benchmarks.processes import SHM
-from workshop.benchmarks.service import Way
+from workshop.benchmarks.service import Launch
 
 PLAIN, PRIVATE, HANGING, CLOCK = "plain", "private", "hanging", "clock"
 SHM_SIZE, TMP_SIZE = "512m", "256m"
@@ -35,14 +35,14 @@ class CannotBeMadeError(PlateError):
 
 
 @contextmanager
-def plain() -> Iterator[Way]:
-    """Give the way in which an operator starts a service."""
-    yield Way(flags=CPU)
+def plain() -> Iterator[Launch]:
+    """Give the launch of an ordinary service on the CPU."""
+    yield Launch(flags=CPU)
 
 
 @contextmanager
-def private() -> Iterator[Way]:
-    """Give a way to start it with a private /dev/shm of 512 MB and a small private TMPDIR.
+def private() -> Iterator[Launch]:
+    """Give a launch with a private /dev/shm of 512 MB and a small private TMPDIR.
 
     Raises:
         CannotBeMadeError: This user has no right to mount.
@@ -50,7 +50,7 @@ def private() -> Iterator[Way]:
     with TemporaryDirectory(prefix="faults-tmp-") as tmp, _mounts(tmp) as holder:
         entry = ("nsenter", f"--mount=/proc/{holder}/ns/mnt", "--")
         root, audit = Path(f"/proc/{holder}/root"), Path(tmp, "audit.jsonl")
-        yield Way(entry, CPU, tmp=Path(tmp), root=root, audit=audit)
+        yield Launch(entry, CPU, tmp=Path(tmp), root=root, audit=audit)
 
 
 @contextmanager
@@ -75,15 +75,15 @@ def _mounts(tmp: str) -> Iterator[int]:
 
 
 @contextmanager
-def hanging() -> Iterator[Way]:
-    """Give a way to start it with a model that loops without end on one picture."""
+def hanging() -> Iterator[Launch]:
+    """Give a launch with a model that loops without end on one picture."""
     with hanging_repository() as models:
-        yield Way(flags=(*CPU, "--model-repository", models))
+        yield Launch(flags=(*CPU, "--model-repository", models))
 
 
 @contextmanager
-def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
-    """Give a way to start it with a wall clock that can be made to jump.
+def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Launch]:
+    """Give a launch with a wall clock that can be made to jump.
 
     Raises:
         CannotBeMadeError: There is no C compiler.
@@ -103,7 +103,7 @@ def clock(compilers: Sequence[str] = COMPILERS) -> Iterator[Way]:
         if made.returncode:
             raise CannotBeMadeError(f"no other clock: {made.stderr.strip()}")
         set_offset(offset, 0)
-        yield Way(flags=CPU, variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
+        yield Launch(flags=CPU, variables={"LD_PRELOAD": str(library), OFFSET_FILE: str(offset)})
 
 
 def set_offset(file: Path, seconds: int) -> None:
@@ -112,7 +112,7 @@ def set_offset(file: Path, seconds: int) -> None:
         opened.write(seconds.to_bytes(8, sys.byteorder, signed=True))
 
 
-SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Way]]] = {
+SETTINGS: Mapping[str, Callable[[], AbstractContextManager[Launch]]] = {
     PLAIN: plain,
     PRIVATE: private,
     HANGING: hanging,

@@ -10,7 +10,7 @@ import time
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.faults.killing import wait_until
-from workshop.benchmarks.faults.observation import Act, Stage
+from workshop.benchmarks.faults.observation import Act, Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.processes import GATEWAY, TRITON
 from workshop.benchmarks.service import Service
@@ -24,11 +24,11 @@ GRACE_S = 8.0
 COMPLAINT = re.compile(r"error|traceback", re.IGNORECASE)
 
 
-def strike(role: str, number: signal.Signals) -> Act:
+def send_signal(role: str, number: signal.Signals) -> Act:
     """Return an action that sends a signal to one process of a role."""
 
-    def act(stage: Stage) -> Effect:
-        pid = stage.service.find(role)
+    def act(target: Target) -> Effect:
+        pid = target.service.find(role)
         since = time.monotonic()
         os.kill(pid, number)
         return Effect(since, frozenset({pid}))
@@ -36,21 +36,21 @@ def strike(role: str, number: signal.Signals) -> Act:
     return act
 
 
-def kill_triton(stage: Stage) -> Effect:
+def kill_triton(target: Target) -> Effect:
     """Kill tritonserver; its workers end with it."""
-    before = stage.service.processes()
+    before = target.service.processes()
     since = time.monotonic()
     os.kill(min(before.pids[TRITON]), signal.SIGKILL)
     return Effect(since, before.all - before.pids[GATEWAY])
 
 
-def restart_as_planned(stage: Stage) -> Effect:
+def restart_as_planned(target: Target) -> Effect:
     """Ask for a planned restart of Triton, and wait until it is complete.
 
     The number of processes does not show this: a temporary one serves meanwhile, and a failed
     start is retried.
     """
-    service = stage.service
+    service = target.service
     before, said = service.processes(), service.log.stat().st_size
     since = time.monotonic()
     service.send(signal.SIGHUP)
@@ -58,9 +58,9 @@ def restart_as_planned(stage: Stage) -> Effect:
     return Effect(since, before.all - before.pids[GATEWAY])
 
 
-def kill_command(stage: Stage) -> Effect:
+def kill_command(target: Target) -> Effect:
     """Kill `plates serve` alone, and start it again at once."""
-    service = stage.service
+    service = target.service
     before, names = service.processes().all, service.leftovers()
     since = time.monotonic()
     service.send(signal.SIGKILL)
@@ -68,9 +68,9 @@ def kill_command(stage: Stage) -> Effect:
     return _start_again(service, names, Effect(since, before))
 
 
-def kill_everything(stage: Stage) -> Effect:
+def kill_everything(target: Target) -> Effect:
     """Kill every process at once, as when a container is killed, and start again at once."""
-    service = stage.service
+    service = target.service
     before, names = service.processes().all, service.leftovers()
     since = time.monotonic()
     service.kill_all()
@@ -100,9 +100,9 @@ def _start_again(service: Service, names: frozenset[str], effect: Effect) -> Eff
     return Effect(effect.since, effect.victims, notes, tuple(failures))
 
 
-def stop_at_work(stage: Stage) -> Effect:
+def stop_at_work(target: Target) -> Effect:
     """Send SIGTERM while calls are in progress and a client keeps an idle connection."""
-    service = stage.service
+    service = target.service
     idle = http.client.HTTPConnection(service.gateway.http, timeout=5)
     idle.request("GET", "/healthz")
     idle.getresponse().read()
@@ -111,19 +111,19 @@ def stop_at_work(stage: Stage) -> Effect:
     service.send(signal.SIGTERM)
     status = service.wait_for_end()
     took_s = time.monotonic() - since
-    stage.load.is_over.set()
+    target.load.is_over.set()
     idle.close()
     return Effect(
         since,
-        notes=(f"exit status {status} after {took_s:.1f} s", count_later(stage, since)),
+        notes=(f"exit status {status} after {took_s:.1f} s", count_later(target, since)),
         failures=tuple(find_faults_of_end(service, status, took_s, said)),
         is_end=True,
     )
 
 
-def count_later(stage: Stage, since: float) -> str:
+def count_later(target: Target, since: float) -> str:
     """Describe the results of the calls that were sent after a moment."""
-    later = [call for call in stage.load.calls if call.began >= since]
+    later = [call for call in target.load.calls if call.began >= since]
     answered, lost = sum(c.is_answered for c in later), sum(c.is_lost for c in later)
     rest = len(later) - answered - lost
     return f"sent later: {answered} answered, {rest} told to go, {lost} not connected"

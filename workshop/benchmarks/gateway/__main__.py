@@ -13,6 +13,7 @@ import typer
 from orchestrator.cli.flags import show_errors
 from workshop.benchmarks.gateway.measurement import Cost, Flood, measure_cost, measure_flood
 from workshop.benchmarks.gateway.services import open_services
+from workshop.benchmarks.load.process import run_callers
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.pooling import percentile
 from workshop.reporting.tables import format_markdown
@@ -35,11 +36,11 @@ def main(
     """Call the bare Triton and the gateway in front of it in turns; then flood them."""
     with show_errors(verbose=False), tempfile.TemporaryDirectory() as folder:
         files = picture or _rendered(Path(folder))
-        with open_services() as ports:
+        with open_services() as ports, run_callers() as measure:
             if seconds:
-                typer.echo(show_costs(measure_cost(ports, files, seconds)))
+                typer.echo(show_costs(measure_cost(ports, files, seconds, measure)))
             if flood:
-                typer.echo(show_floods([*measure_flood(ports, files[0], flood)]))
+                typer.echo(show_floods([*measure_flood(ports, files[0], flood, measure)]))
 
 
 def _rendered(folder: Path) -> Sequence[Path]:
@@ -76,7 +77,6 @@ def show_floods(floods: Sequence[Flood]) -> str:
 
 def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
     measured = flood.round
-    unanswered = measured.refused + measured.errors
     p50, p99 = (percentile(measured.latencies_ms, share) or nan for share in (50, 99))
     return (
         flood.server,
@@ -85,7 +85,7 @@ def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
         f"{measured.throughput / busy:.2f}",
         f"{p50:.0f}",
         f"{p99:.0f}",
-        f"{unanswered / measured.seconds:.0f}",
+        f"{measured.unanswered / measured.seconds:.0f}",
         f"{flood.before_mb:.0f}",
         f"{flood.after_mb:.0f}",
     )

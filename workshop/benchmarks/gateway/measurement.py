@@ -8,8 +8,8 @@ from math import nan
 from pathlib import Path
 from statistics import median
 
-from workshop.benchmarks.load.process import measure_in_process
-from workshop.benchmarks.load.requests import file, kserve_http
+from workshop.benchmarks.load.process import Measure
+from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http
 from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.pooling import percentile
 from workshop.benchmarks.processes import count_bytes, find_tree
@@ -66,18 +66,21 @@ class Flood:
     after_mb: float
 
 
-def measure_cost(ports: Ports, pictures: Sequence[Path], seconds: float) -> Iterator[Cost]:
+def measure_cost(
+    ports: Ports, pictures: Sequence[Path], seconds: float, measure: Measure
+) -> Iterator[Cost]:
     """Measure every combination of picture and number of callers."""
     for picture in pictures:
         for callers in CALLERS:
-            yield _cost(ports, picture, callers, seconds)
+            yield _cost(ports, picture, callers, seconds, measure)
 
 
-def _cost(ports: Ports, picture: Path, callers: int, seconds: float) -> Cost:
+def _cost(ports: Ports, picture: Path, callers: int, seconds: float, measure: Measure) -> Cost:
+    request = _build(picture)
     rounds: dict[str, list[Round]] = {name: [] for name in ports.ports}
     for _ in range(ROUNDS):
         for name, port in ports.ports.items():
-            rounds[name].append(_measure(port, picture, callers, seconds))
+            rounds[name].append(measure(f"{HOST}:{port}", request, callers, seconds))
     return Cost(
         picture=picture.stem,
         callers=callers,
@@ -89,17 +92,16 @@ def _cost(ports: Ports, picture: Path, callers: int, seconds: float) -> Cost:
     )
 
 
-def _measure(port: int, picture: Path, callers: int, seconds: float) -> Round:
-    request = kserve_http([file(picture.read_bytes())], outputs=("texts",))
-    return measure_in_process(f"{HOST}:{port}", request, callers, seconds)
+def _build(picture: Path) -> HttpRequest:
+    return kserve_http([file(picture.read_bytes())], outputs=("texts",))
 
 
-def measure_flood(ports: Ports, picture: Path, seconds: float) -> Iterator[Flood]:
+def measure_flood(ports: Ports, picture: Path, seconds: float, measure: Measure) -> Iterator[Flood]:
     """Measure each server twice: with the usual number of callers, then with a flood."""
     for name, port in ports.ports.items():
         for callers in (USUAL, FLOOD):
             before = _memory_mb(ports.gateway)
-            measured = _measure(port, picture, callers, seconds)
+            measured = measure(f"{HOST}:{port}", _build(picture), callers, seconds)
             yield Flood(name, callers, measured, before, _memory_mb(ports.gateway))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
@@ -13,14 +13,19 @@ from workshop.benchmarks.load.connections import Connection
 from workshop.benchmarks.load.requests import HttpRequest
 from workshop.benchmarks.load.rounds import Round, measure_round
 
+Measure = Callable[[str, HttpRequest, int, float], Round]
+"""Measures callers that send one request without any backoff.
 
-def measure_in_process(
-    address: str, request: HttpRequest, concurrency: int, seconds: float
-) -> Round:
-    """Measure callers that send one request without any backoff, in a separate process."""
+Its arguments are the address of the server, the request, the number of callers, and the seconds.
+"""
+
+
+@contextmanager
+def run_callers() -> Iterator[Measure]:
+    """Start the process of the callers for the length of a `with` block."""
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        return pool.submit(_measure, address, request, concurrency, seconds).result()
+        yield lambda *load: pool.submit(_measure, *load).result()
 
 
 def _measure(address: str, request: HttpRequest, concurrency: int, seconds: float) -> Round:

@@ -36,7 +36,8 @@ class Round:
     Attributes:
         seconds: The length of the measured time; the CPU time belongs to the same time.
         latencies_ms: The latencies of the calls that ended in the measured time.
-        refused: Calls that the server had no capacity for.
+        refused: Calls of the measured time that the server had no capacity for.
+        unanswered: All calls of the measured time without an answer, also the refused ones.
         errors: Calls that failed, including those of the warm-up.
         plates: The number of plates in the last answer; None without an answer.
         counters: The server's counters over the whole load.
@@ -45,6 +46,7 @@ class Round:
     seconds: float
     latencies_ms: tuple[float, ...]
     refused: int = 0
+    unanswered: int = 0
     errors: int = 0
     first_error: str = ""
     plates: int | None = None
@@ -106,6 +108,7 @@ def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
         seconds=calls[end - 1].ended - calls[start - 1].ended if start and measured else 0.0,
         latencies_ms=tuple(1e3 * one.waited_s for one in measured if one.is_answered),
         refused=sum(one.status in OVERLOADED for one in measured),
+        unanswered=sum(not one.is_answered for one in measured),
         errors=len(errors),
         first_error=errors[0] if errors else "",
         plates=plates[-1] if plates else None,

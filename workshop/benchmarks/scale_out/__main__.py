@@ -26,8 +26,8 @@ from workshop.benchmarks.scale_out.incidents import INCIDENTS, Fleet, observe
 from workshop.benchmarks.scale_out.report import (
     Impact,
     ScaleOutReport,
+    compare_routes,
     compare_scales,
-    compare_ways,
     find_impacts,
 )
 from workshop.benchmarks.scale_out.scaling import Options, measure_cost, measure_scales
@@ -59,13 +59,13 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
         impacts += find_impacts(observe(name, fleet, load, options.margin))
         print(f"{name}: done", file=sys.stderr)
     scales = measure_scales(fleet, pictures, options)
-    ways = measure_cost(fleet, pictures[0], options.rounds)
+    routes = measure_cost(fleet, pictures[0], options.rounds)
     return ScaleOutReport(
         machine=describe_machine(),
         options=options,
         impacts=tuple(impacts),
         scales=tuple(compare_scales(scales)),
-        costs=tuple(compare_ways(ways)),
+        costs=tuple(compare_routes(routes)),
     )
 
 

@@ -72,7 +72,7 @@ class Balancer:
 
         Its gRPC side follows, because it tracks the HTTP side.
         """
-        self._ask(f"set server {HTTP}/{replica} state {state}")
+        self._send_command(f"set server {HTTP}/{replica} state {state}")
 
     def is_up(self, replica: str) -> bool:
         """Tell whether a replica gets calls, over HTTP and over gRPC."""
@@ -91,10 +91,10 @@ class Balancer:
         return sum(int(row["wretr"]) for name in replicas for row in self._rows(name))
 
     def _rows(self, replica: str) -> list[dict[str, str]]:
-        table = csv.DictReader(self._ask("show stat").splitlines())
+        table = csv.DictReader(self._send_command("show stat").splitlines())
         return [row for row in table if row["svname"] == replica]
 
-    def _ask(self, command: str) -> str:
+    def _send_command(self, command: str) -> str:
         """Send one command to the runtime API.
 
         Raises:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
-from workshop.benchmarks.service import Service, Way
+from workshop.benchmarks.service import Launch, Service
 
 
 def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]:
@@ -49,6 +49,6 @@ def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Service]]:
         yield replicas
 
 
-def _run_on(cores: frozenset[int]) -> Way:
+def _run_on(cores: frozenset[int]) -> Launch:
     listed = ",".join(map(str, sorted(cores)))
-    return Way(prefix=("taskset", "--cpu-list", listed), flags=("--device=cpu",))
+    return Launch(prefix=("taskset", "--cpu-list", listed), flags=("--device=cpu",))

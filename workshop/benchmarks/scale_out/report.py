@@ -11,7 +11,7 @@ from workshop.benchmarks.load.rounds import Round
 from workshop.benchmarks.pooling import LoadFigures, divide_by_round, pool
 from workshop.benchmarks.scale_out.balancer import PROTOCOLS
 from workshop.benchmarks.scale_out.incidents import Incident
-from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options, Way
+from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options, Route
 from workshop.reporting.machine import Machine
 
 
@@ -136,7 +136,7 @@ def _divide(load: LoadFigures, base: LoadFigures) -> float | None:
     return divide_by_round(load, base, lambda figures: figures.throughput)
 
 
-def compare_ways(rounds: Mapping[Way, Sequence[Round]]) -> list[Cost]:
+def compare_routes(rounds: Mapping[Route, Sequence[Round]]) -> list[Cost]:
     """Return a row for each protocol."""
     return [
         _compare(protocol, *(rounds[protocol, by] for by in (DIRECT, BALANCED)))

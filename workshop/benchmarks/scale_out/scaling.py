@@ -22,7 +22,7 @@ from workshop.benchmarks.scale_out.incidents import Fleet
 T = TypeVar("T")
 DIRECT, BALANCED = "direct", "balanced"
 COST_S = 1.0
-"""The seconds of each way in each round."""
+"""The seconds of each route in each round."""
 NO_PLATES = 0
 """A value of `max_plates` that is refused before the picture is decoded."""
 
@@ -53,8 +53,8 @@ class Concurrency:
     callers: int
 
 
-Way = tuple[str, str]
-"""The way of a call that is refused at once: its protocol, and `DIRECT` or `BALANCED`."""
+Route = tuple[str, str]
+"""The route of a call that is refused at once: its protocol, and `DIRECT` or `BALANCED`."""
 Rounds = dict[T, list[Round]]
 
 
@@ -79,7 +79,7 @@ def measure_scales(
     return measured
 
 
-def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
+def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Route]:
     """Measure calls that hold a picture and are refused at once, with and without the balancer.
 
     Such a call lacks only the recognition, whose time would hide the difference. There is one
@@ -97,8 +97,8 @@ def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Way]:
         ("grpc", BALANCED): fleet.balancer.urls["grpc"],
     }
 
-    def measure(way: Way) -> Round:
-        return measure_round(partial(_connect_refused, urls[way], picture), 1, COST_S)
+    def measure(route: Route) -> Round:
+        return measure_round(partial(_connect_refused, urls[route], picture), 1, COST_S)
 
     measured = _measure("cost of the balancer", list(urls), rounds, measure)
     _use(fleet, len(fleet.replicas))

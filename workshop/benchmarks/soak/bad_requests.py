@@ -64,8 +64,12 @@ def _in_kserve_http(street: Picture) -> BadRequests:
     packed = replace(right, headers={**right.headers, "Content-Encoding": "gzip"})
     return {
         "HTTP: no colours": (kserve_http([pixels(street.bgr[..., 0])]), "400", "input__0"),
-        "HTTP: both inputs": (_ask_both(street), "400", "exactly one of"),
-        "HTTP: another model": (_ask_yolo(street), "404", "wanted one of plate_recognition"),
+        "HTTP: both inputs": (_name_both_inputs(street), "400", "exactly one of"),
+        "HTTP: another model": (
+            _call_yolo(street),
+            "404",
+            "wanted one of plate_recognition",
+        ),
         "HTTP: half a body": (replace(right, body=right.body[:1000]), "400", "wanted"),
         "HTTP: compressed": (packed, "415", ""),
     }
@@ -111,9 +115,9 @@ def _announce(request: HttpRequest, size: int) -> HttpRequest:
     return replace(request, headers={**request.headers, "Content-Length": str(size)})
 
 
-def _ask_both(street: Picture) -> HttpRequest:
+def _name_both_inputs(street: Picture) -> HttpRequest:
     return kserve_http([pixels(street.bgr), file(street.encoded)])
 
 
-def _ask_yolo(street: Picture) -> HttpRequest:
+def _call_yolo(street: Picture) -> HttpRequest:
     return kserve_http([pixels(street.bgr)], model="yolo")

@@ -16,7 +16,7 @@ from workshop.benchmarks.plan import Address
 from workshop.benchmarks.soak.checked_requests import CheckedRequest, RequestMix
 from workshop.benchmarks.soak.samples import Calls
 
-MOST_TOLD = 20
+MOST_DESCRIBED = 20
 """The number of wrong answers that are described in the report; all of them are counted."""
 
 
@@ -50,7 +50,7 @@ class Record:
         request = self.mix.find(call.number)
         with self._lock:
             self._counts["failed" if call.is_wrong else _name_outcome(request)] += 1
-            if call.is_wrong and len(self.wrong) < MOST_TOLD:
+            if call.is_wrong and len(self.wrong) < MOST_DESCRIBED:
                 self.wrong.append(call.error)
             if request.is_good and not call.is_wrong:
                 self._latencies_ms.append(1e3 * call.waited_s)

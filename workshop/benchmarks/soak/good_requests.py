@@ -116,7 +116,7 @@ def list_alone(pictures: SentPictures) -> dict[str, HttpRequest]:
 def list_good(pictures: SentPictures) -> Iterator[NamedRequest]:
     """Yield all good requests: every picture in all ways, and the special cases."""
     for number, one in enumerate(pictures.streets):
-        for way, request in _list_ways(one).items():
+        for way, request in _list_requests(one).items():
             yield NamedRequest(f"{one.name} by {way}", request, (one.name,))
         other = pictures.streets[number - 1]
         form = rest_form(one.encoded, other.encoded)
@@ -133,7 +133,7 @@ def list_good(pictures: SentPictures) -> Iterator[NamedRequest]:
         yield NamedRequest(f"{crop.name} by {way}", request, (crop.name,))
 
 
-def _list_ways(one: Picture) -> dict[str, Request]:
+def _list_requests(one: Picture) -> dict[str, Request]:
     packed: dict[str, Request] = {
         "REST": rest(one.encoded),
         "KServe HTTP, file": kserve_http([file(one.encoded)]),

@@ -17,7 +17,7 @@ from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.load.responses import read_texts
 from workshop.benchmarks.plan import Address
-from workshop.benchmarks.service import Service, Way
+from workshop.benchmarks.service import Launch, Service
 from workshop.benchmarks.soak.bad_requests import list_bad
 from workshop.benchmarks.soak.callers import Record, connect
 from workshop.benchmarks.soak.checked_requests import RequestMix, shuffle
@@ -50,7 +50,7 @@ def run(plan: Plan) -> tuple[SoakReport, str]:
     prepare_folder(plan.out)
     pictures, samples = draw(), list[Sample]()
     with TemporaryDirectory(prefix="plates-soak-") as folder:
-        service = Service(Path(folder, "service"), Way(log=plan.out / "serve.log"))
+        service = Service(Path(folder, "service"), Launch(log=plan.out / "serve.log"))
         try:
             service.start()
             service.wait_until_ready()
@@ -134,13 +134,13 @@ def _watch(plan: Plan, service: Service, load: Load, record: Record, samples: li
             return "plates serve ended"
         if time.monotonic() - told > TOLD_EVERY_S:
             told = time.monotonic()
-            typer.echo(_tell_progress(sample), err=True)
+            typer.echo(_format_progress(sample), err=True)
         now = time.monotonic()
         due = max(due + plan.every_s, now)  # a late sample delays the later ones
         time.sleep(due - now)
 
 
-def _tell_progress(sample: Sample) -> str:
+def _format_progress(sample: Sample) -> str:
     memory_mb = sum(held.memory_mb for held in sample.roles.values())
     return (
         f"{sample.seconds:.0f} s: {sample.calls.ended:,} calls, {sample.calls.failed} wrong, "

@@ -164,12 +164,12 @@ def find_replaced(samples: Iterable[Sample]) -> list[str]:
     before: Sample | None = None
     for sample in samples:
         if before is not None:
-            told += _tell_changes(before, sample)
+            told += _describe_changes(before, sample)
         before = sample
     return told
 
 
-def _tell_changes(before: Sample, now: Sample) -> list[str]:
+def _describe_changes(before: Sample, now: Sample) -> list[str]:
     gone = Counter(role for pid, role in before.pids.items() if pid not in now.pids)
     new = Counter(role for pid, role in now.pids.items() if pid not in before.pids)
     when = f"{now.seconds:.0f} s, {now.calls.ended} calls"

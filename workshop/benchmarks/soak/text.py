@@ -14,29 +14,30 @@ WORDS = {"memory_mb": "memory, MiB", "MiB": "MiB"}
 
 def format_report(report: SoakReport, length: str) -> str:
     """Return the whole report for a terminal."""
-    parts = [tell_run(report, length), format_table(HEADER, list_rows(report))]
-    return "\n\n".join([*parts, "\n".join([*tell_limits(report), *tell_verdict(report)])])
+    parts = [describe_run(report, length), format_table(HEADER, list_rows(report))]
+    return "\n\n".join([*parts, "\n".join([*describe_limits(report), *describe_verdict(report)])])
 
 
 def format_section(report: SoakReport, length: str) -> str:
     """Return the section of a run for a page, in Markdown."""
-    lines = [tell_run(report, length), "", format_markdown(HEADER, list_rows(report))]
-    return "\n".join([*lines, " ".join([*tell_limits(report), *tell_verdict(report)])])
+    lines = [describe_run(report, length), "", format_markdown(HEADER, list_rows(report))]
+    return "\n".join([*lines, " ".join([*describe_limits(report), *describe_verdict(report)])])
 
 
-def tell_run(report: SoakReport, length: str) -> str:
+def describe_run(report: SoakReport, length: str) -> str:
     """Return one sentence about the load and the results of the calls."""
     calls, seconds = report.calls, report.seconds
     latency = f"p50 {calls.p50_ms:.0f} ms, p95 {calls.p95_ms:.0f} ms" if calls.p50_ms else "none"
     return (
-        f"{length} by {report.callers} callers: {calls.ended:,} calls in {tell_time(seconds)}, "
-        f"{calls.ended / seconds:.0f} calls/s; answered {calls.answered:,} ({latency}), "
-        f"told what is wrong with them {calls.refused:,}, hung up {calls.dropped:,}, "
+        f"{length} by {report.callers} callers: {calls.ended:,} calls in "
+        f"{format_duration(seconds)}, {calls.ended / seconds:.0f} calls/s; "
+        f"answered {calls.answered:,} ({latency}), "
+        f"refused with the right error {calls.refused:,}, hung up {calls.dropped:,}, "
         f"wrong {calls.failed:,}."
     )
 
 
-def tell_time(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a duration in words."""
     return f"{seconds / 60:.0f} minutes" if seconds >= 600 else f"{seconds:.0f} s"
 
@@ -46,24 +47,24 @@ def list_rows(report: SoakReport) -> list[list[Cell]]:
     trends = {(one.of, one.name): one.trend for one in report.quantities}
     roles = dict.fromkeys(one.of for one in report.quantities if one.of not in (SHM, FILES))
     rows: list[list[Cell]] = [
-        [role, *_tell_figures(trends[role, "memory_mb"]),
-         *(_tell_ends(trends[role, name]) for name in ("descriptors", "threads"))]
+        [role, *_format_trend(trends[role, "memory_mb"]),
+         *(_format_ends(trends[role, name]) for name in ("descriptors", "threads"))]
         for role in roles
     ]  # fmt: skip
-    return [*rows, [SHM, *_tell_figures(trends[SHM, "MiB"]), None, None]]
+    return [*rows, [SHM, *_format_trend(trends[SHM, "MiB"]), None, None]]
 
 
-def _tell_figures(trend: Trend) -> tuple[str, str, str]:
+def _format_trend(trend: Trend) -> tuple[str, str, str]:
     slope = "?" if trend.per_1000 is None else f"{trend.per_1000:+.2f}"
     return f"{trend.first:.1f}", f"{trend.last:.1f}", slope
 
 
-def _tell_ends(trend: Trend) -> str:
+def _format_ends(trend: Trend) -> str:
     first, last = f"{trend.first:.0f}", f"{trend.last:.0f}"
     return first if first == last else f"{first} to {last}"
 
 
-def tell_limits(report: SoakReport) -> Iterator[str]:
+def describe_limits(report: SoakReport) -> Iterator[str]:
     """Yield a sentence with the highest allowed slopes in a run of this length."""
     limits: dict[str, float] = {}
     for one in report.quantities:
@@ -73,29 +74,29 @@ def tell_limits(report: SoakReport) -> Iterator[str]:
     yield f"Limits per 1,000 calls: {', '.join(told)}."
 
 
-def tell_verdict(report: SoakReport) -> Iterator[str]:
+def describe_verdict(report: SoakReport) -> Iterator[str]:
     """Yield a sentence for each problem, or one that says that nothing grows."""
     if report.ended:
         yield f"The run ended early: {report.ended}."
     if not report.is_judged:
         yield "Too few samples after the warm-up to tell whether anything grows."
     for one in report.growing:
-        yield f"GROWS: {_tell_growth(one)}."
+        yield f"GROWS: {_describe_growth(one)}."
     if report.drift:
-        yield _tell_drift(report)
+        yield _describe_drift(report)
     for words in (report.wrong, report.replaced, report.left):
         yield from words
     if not report.has_failed:
         yield "Nothing grows."
 
 
-def _tell_growth(one: Quantity) -> str:
+def _describe_growth(one: Quantity) -> str:
     what = WORDS.get(one.name, one.name)
     slope = format_figure(one.trend.per_1000)
     return f"{one.of}, {what}: {slope} per 1,000 calls, at most {format_figure(one.trend.limit)}"
 
 
-def _tell_drift(report: SoakReport) -> str:
+def _describe_drift(report: SoakReport) -> str:
     drift = report.drift
     assert drift is not None
     word = "SLOWER" if drift.grows else "Latency"

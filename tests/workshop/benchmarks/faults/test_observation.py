@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from workshop.benchmarks.faults import observation
-from workshop.benchmarks.faults.observation import Fault, Stage, is_steady, observe
+from workshop.benchmarks.faults.observation import Fault, Target, is_steady, observe
 from workshop.benchmarks.faults.report import Effect, Promise
 from workshop.benchmarks.load.closed_loop import Call, Load, Outcome, Send
 
@@ -48,7 +48,7 @@ def load() -> Load:
 
 
 def fault(effect: Effect | None = None) -> Fault:
-    def act(stage: Stage) -> Effect:
+    def act(target: Target) -> Effect:
         return effect or Effect(time.monotonic(), frozenset({1}))
 
     return Fault("one", "One", "plain", Promise(recover_s=1.0), act)

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import DataError
-from tests.samples import PROJECT
 from workshop.benchmarks.faults.page import HEADER, format_notes, format_rows, write_page
 from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
 from workshop.reporting.machine import Machine
@@ -56,13 +55,6 @@ def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
 def test_a_page_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No such file"):
         write_page(tmp_path / "page.md", REPORT)
-
-
-def test_the_published_page_has_the_marks(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text((PROJECT / "docs" / "reliability.md").read_text(encoding="utf-8"))
-    write_page(page, REPORT)
-    assert "no libfaketime" in page.read_text()
 
 
 def test_notes_name_their_fault() -> None:

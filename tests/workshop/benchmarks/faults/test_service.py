@@ -14,12 +14,12 @@ from workshop.benchmarks.faults.resource_limits import limited
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
 from workshop.benchmarks.processes import end_at_once, find_marked
-from workshop.benchmarks.service import Ports, Service, Way
+from workshop.benchmarks.service import Launch, Ports, Service
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    return Service(tmp_path, Way(root=tmp_path / "root", tmp=Path("/tmp/own")))
+    return Service(tmp_path, Launch(root=tmp_path / "root", tmp=Path("/tmp/own")))
 
 
 def test_every_port_is_told() -> None:
@@ -32,7 +32,7 @@ def test_ports_of_two_services_differ() -> None:
 
 def test_what_a_service_leaves_is_looked_for_where_it_sees_it(service: Service) -> None:
     for path in ("dev/shm/plates_1_2_region", "dev/shm/other", "tmp/own/plates-models-x/sub"):
-        (service.way.root / path).mkdir(parents=True)
+        (service.launch.root / path).mkdir(parents=True)
     assert service.leftovers() == {"plates_1_2_region", "plates-models-x"}
 
 
@@ -87,10 +87,10 @@ def test_a_clock_that_cannot_be_made_says_why() -> None:
 
 
 @pytest.fixture
-def jumping() -> Iterator[Way]:
+def jumping() -> Iterator[Launch]:
     try:
-        with clock() as way:
-            yield way
+        with clock() as launch:
+            yield launch
     except CannotBeMadeError as error:
         pytest.skip(str(error))
 
@@ -107,7 +107,7 @@ print(time.time(), time.monotonic(), time.monotonic() - before < 60)
 
 
 @pytest.mark.parametrize("ahead_s", [0, 7200, -7200])
-def test_the_wall_clock_jumps_and_no_other(jumping: Way, ahead_s: int) -> None:
+def test_the_wall_clock_jumps_and_no_other(jumping: Launch, ahead_s: int) -> None:
     set_offset(Path(jumping.variables[OFFSET_FILE]), ahead_s)
     done = subprocess.run(
         [sys.executable, "-c", CLOCKS], env=jumping.variables, capture_output=True, check=True

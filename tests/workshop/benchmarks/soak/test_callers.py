@@ -7,7 +7,7 @@ import pytest
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.benchmarks.load.connections import ANSWERED, Reply
 from workshop.benchmarks.load.requests import HttpRequest
-from workshop.benchmarks.soak.callers import MOST_TOLD, Record
+from workshop.benchmarks.soak.callers import MOST_DESCRIBED, Record
 from workshop.benchmarks.soak.checked_requests import EVERY, CheckedRequest, RequestMix, shuffle
 from workshop.benchmarks.soak.samples import Calls
 
@@ -101,6 +101,6 @@ def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
 
 def test_a_record_keeps_the_first_wrong_answers_and_counts_all() -> None:
     record = Record(RequestMix([GOOD], [BAD]))
-    for _ in range(MOST_TOLD + 5):
+    for _ in range(MOST_DESCRIBED + 5):
         record.add(call(0, 0.0, "wrong"))
-    assert (len(record.wrong), record.add_up().failed) == (MOST_TOLD, MOST_TOLD + 5)
+    assert (len(record.wrong), record.add_up().failed) == (MOST_DESCRIBED, MOST_DESCRIBED + 5)

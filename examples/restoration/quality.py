@@ -16,7 +16,7 @@ from orchestrator.reading.grammar import Grammar
 from orchestrator.reading.passes import Infer, infer_logits, rectify
 
 
-class Judgement(NamedTuple):
+class Quality(NamedTuple):
     """Means over pictures, and the number of plates read without a mistake."""
 
     psnr_db: float
@@ -27,7 +27,7 @@ class Judgement(NamedTuple):
         return f"PSNR {self.psnr_db:.2f} dB, SSIM {self.ssim:.3f}, plates read {self.read}"
 
 
-def judge(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Judgement:
+def measure_quality(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Quality:
     """Compare pictures with the sharp pictures of the pairs, and read them."""
     twice = [(pair.sharp, picture) for pair, picture in zip(pairs, pictures, strict=True)]
     psnr = [peak_signal_noise_ratio(*two) for two in twice]
@@ -35,7 +35,7 @@ def judge(pairs: Sequence[Pair], pictures: Sequence[Bgr], infer: Infer) -> Judge
     right = [
         read_plate(two[1], pair, infer) == pair.text for two, pair in zip(twice, pairs, strict=True)
     ]
-    return Judgement(float(np.mean(psnr)), float(np.mean(ssim)), sum(right))
+    return Quality(float(np.mean(psnr)), float(np.mean(ssim)), sum(right))
 
 
 def read_plate(picture: Bgr, pair: Pair, infer: Infer) -> str:
