@@ -34,7 +34,7 @@ from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_c
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 PROTOCOL = "kserve-grpc"
-LARGEST_QUESTION = 65_536
+LARGEST_METADATA_REQUEST = 65_536
 """Largest message other than an infer call, bytes. An infer call may have as many bytes beside
 its body."""
 STREAMS = 100
@@ -128,8 +128,10 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             async with self._admit(what, context) as admitted:
                 with admitted.receive():
                     message = await self._read(context)
-                if len(message) > LARGEST_QUESTION:
-                    raise BodyTooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
+                if len(message) > LARGEST_METADATA_REQUEST:
+                    raise BodyTooLarge(
+                        f"message: wanted up to {LARGEST_METADATA_REQUEST} bytes, got more"
+                    )
                 request = parse_message(kind, message)
                 return await answer(request.name, request.version)
 
@@ -139,7 +141,7 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         address = address_of(context.peer())
         return self._service.admit(PROTOCOL, what, address, _headers_of(context))
 
-    async def _note_unread(self, context: Any) -> bytes:
+    async def _note_unread(self, context: Any) -> None:
         """Count a call that gRPC itself has refused, because its message was compressed.
 
         gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
@@ -147,14 +149,14 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         with suppress(PlateError):
             async with self._admit("other", context):
                 raise UnsupportedMedia("grpc-encoding: wanted none, got a compressed message")
-        return b""
 
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         """Return the handler of a method, as a stream, so that our code awaits the message."""
 
         async def handle(_messages: Any, context: Any) -> bytes:
             if not context.peer():
-                return await self._note_unread(context)
+                await self._note_unread(context)
+                raise asyncio.CancelledError  # a message to an ended call is a traceback in the log
             async with _refusing(context):
                 response = await answer(context)
             message: bytes = response.SerializeToString()
@@ -273,7 +275,7 @@ def make_server(
 def _options(limits: Limits) -> list[tuple[str, int]]:
     header_bytes = limits.header_kb * 1024
     return [
-        ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_QUESTION),
+        ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_METADATA_REQUEST),
         ("grpc.max_allowed_incoming_connections", limits.connections),
         ("grpc.max_concurrent_streams", STREAMS),
         ("grpc.max_metadata_size", header_bytes),

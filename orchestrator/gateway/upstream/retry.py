@@ -147,8 +147,7 @@ class RetryPolicy:
         try:
             return await self._send(sent, within_s)
         except (DeadlineExceeded, asyncio.CancelledError):
-            if mark := mark_of(sent.id):
-                _store(self._given_up, mark, fingerprint_of(sent))
+            _store(self._given_up, mark_of(sent.id), fingerprint_of(sent))
             raise
 
     def _take_blame(self, sent: InferenceRequest) -> bool:
@@ -195,6 +194,5 @@ def _harmful(how: str) -> HarmfulRequest:
 def _store(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     """Store an entry. Drop the oldest entry if there are too many."""
     kept[key] = value
-    kept.move_to_end(key)
     if len(kept) > MOST_KEPT:
         kept.popitem(last=False)
