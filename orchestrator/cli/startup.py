@@ -79,7 +79,7 @@ class RunningGateway:
         if isinstance(event, TritonMoved):
             self._moved = event
         if self._gateway:
-            self._gateway.tell(event)
+            self._gateway.send(event)
 
 
 def _find_canary(folder: Path) -> Path:

@@ -146,13 +146,13 @@ class DataPlane:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, what: str, address: str, headers: Headers
+        self, protocol: str, kind: str, address: str, headers: Headers
     ) -> AsyncIterator[AdmittedRequest]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
             protocol: Protocol of the call, one of `metrics.PROTOCOLS`.
-            what: Kind of the request, from a small set.
+            kind: Kind of the request, from a small set.
             address: IP address of the caller; empty if it is not known.
             headers: Lower-case names and values of the headers.
 
@@ -168,12 +168,12 @@ class DataPlane:
                 yield admitted
             outcome = ANSWERED
         except Exception as error:
-            outcome = self._outcome_of(what, error)
+            outcome = self._outcome_of(kind, error)
             if isinstance(error, DELAYED) and not isinstance(error, Evicted):
                 await self.admission.delay_rejection(admitted.slot.client.name)
             raise
         finally:
-            self._note(protocol, what, admitted, outcome, time.monotonic() - begun)
+            self._note(protocol, kind, admitted, outcome, time.monotonic() - begun)
 
     def _authenticate(self, headers: Headers, address: Client) -> Client:
         keys = self._keys.keys() if self._keys else None
@@ -184,18 +184,18 @@ class DataPlane:
             self.admission.charge(address)
             raise
 
-    def _outcome_of(self, what: str, error: Exception) -> Outcome:
+    def _outcome_of(self, kind: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
         if outcome.status == 500:  # our own fault; only this log describes it
-            logger.error("%s failed", what, exc_info=error)
+            logger.error("%s failed", kind, exc_info=error)
         return outcome
 
     def _note(
-        self, protocol: str, what: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
+        self, protocol: str, kind: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
     ) -> None:
         entry = Entry(
             client=admitted.slot.client.name,
-            what=what,
+            what=kind,
             model=admitted.model,
             id=admitted.id,
             status=outcome.status,
