@@ -12,9 +12,10 @@ from importlib import metadata
 from typing import Any
 
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
-from orchestrator.errors import Cancelled, RequestError
+from orchestrator.errors import RequestError
 from orchestrator.gateway.errors import (
     ANSWERED,
+    CANCELLED,
     Evicted,
     Outcome,
     QuotaExceeded,
@@ -161,7 +162,7 @@ class DataPlane:
         """
         begun = time.monotonic()
         admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)))
-        outcome = outcome_of(Cancelled())
+        outcome = CANCELLED  # unless the call ends otherwise
         try:
             client = self._authenticate(headers, admitted.slot.client)
             with self.admission.enter(client) as admitted.slot:

@@ -165,3 +165,7 @@ def outcome_of(error: Exception) -> Outcome:
         case PlateError():
             return Outcome(500, "INTERNAL", error.reason, message)
     return Outcome(500, "INTERNAL", "internal", FAILED)
+
+
+CANCELLED = outcome_of(Cancelled())
+"""Outcome of a call whose client disconnected."""
