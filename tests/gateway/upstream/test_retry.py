@@ -1,9 +1,7 @@
 """Calls are sent again while Triton is away, but not those that bring its workers down."""
 
 import asyncio
-import heapq
-import itertools
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +12,7 @@ from orchestrator.gateway.upstream import retry
 from orchestrator.gateway.upstream.backoff import LONGEST_S
 from orchestrator.gateway.upstream.retry import RetryPolicy, fingerprint_of
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
-from tests.gateway.stories import settle
+from tests.gateway.stories import Time, settle
 
 AWAY = ServerError("away")
 
@@ -51,29 +49,6 @@ class Triton:
 
     def ask(self, asked: InferenceRequest, within_s: float = 60.0) -> InferenceResponse:
         return asyncio.run(self.retries.infer(asked, within_s))
-
-
-class Time:
-    """Passes at once for several tasks that sleep."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
-        self._numbers = itertools.count()
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
-        await woken
-
-    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
-        together = asyncio.gather(*tasks)
-        await settle()
-        while not together.done():
-            self.now, _, woken = heapq.heappop(self._sleepers)
-            woken.set_result(None)
-            await settle()
-        await together
 
 
 def test_an_answered_call_is_sent_once_and_gets_its_own_id_back() -> None:
