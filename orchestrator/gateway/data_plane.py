@@ -12,9 +12,10 @@ from importlib import metadata
 from typing import Any
 
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
-from orchestrator.errors import Cancelled, RequestError
+from orchestrator.errors import RequestError
 from orchestrator.gateway.errors import (
     ANSWERED,
+    CANCELLED,
     Evicted,
     Outcome,
     QuotaExceeded,
@@ -146,13 +147,13 @@ class DataPlane:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, what: str, address: str, headers: Headers
+        self, protocol: str, kind: str, address: str, headers: Headers
     ) -> AsyncIterator[AdmittedRequest]:
         """Admit a caller before its body is read, and record the outcome at the end.
 
         Args:
             protocol: Protocol of the call, one of `metrics.PROTOCOLS`.
-            what: Kind of the request, from a small set.
+            kind: Kind of the request, from a small set.
             address: IP address of the caller; empty if it is not known.
             headers: Lower-case names and values of the headers.
 
@@ -161,19 +162,19 @@ class DataPlane:
         """
         begun = time.monotonic()
         admitted = AdmittedRequest(self, Slot(client_at(address, self.limits)))
-        outcome = outcome_of(Cancelled())
+        outcome = CANCELLED  # unless the call ends otherwise
         try:
             client = self._authenticate(headers, admitted.slot.client)
             with self.admission.enter(client) as admitted.slot:
                 yield admitted
             outcome = ANSWERED
         except Exception as error:
-            outcome = self._outcome_of(what, error)
+            outcome = self._outcome_of(kind, error)
             if isinstance(error, DELAYED) and not isinstance(error, Evicted):
                 await self.admission.delay_rejection(admitted.slot.client.name)
             raise
         finally:
-            self._note(protocol, what, admitted, outcome, time.monotonic() - begun)
+            self._note(protocol, kind, admitted, outcome, time.monotonic() - begun)
 
     def _authenticate(self, headers: Headers, address: Client) -> Client:
         keys = self._keys.keys() if self._keys else None
@@ -184,18 +185,18 @@ class DataPlane:
             self.admission.charge(address)
             raise
 
-    def _outcome_of(self, what: str, error: Exception) -> Outcome:
+    def _outcome_of(self, kind: str, error: Exception) -> Outcome:
         outcome = outcome_of(error)
         if outcome.status == 500:  # our own fault; only this log describes it
-            logger.error("%s failed", what, exc_info=error)
+            logger.error("%s failed", kind, exc_info=error)
         return outcome
 
     def _note(
-        self, protocol: str, what: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
+        self, protocol: str, kind: str, admitted: AdmittedRequest, outcome: Outcome, seconds: float
     ) -> None:
         entry = Entry(
             client=admitted.slot.client.name,
-            what=what,
+            what=kind,
             model=admitted.model,
             id=admitted.id,
             status=outcome.status,

@@ -152,16 +152,20 @@ def outcome_of(error: Exception) -> Outcome:
 
     An error that is no PlateError is a fault of ours. Its message only goes to the log.
     """
-    said = str(error)
+    message = str(error)
     match error:
         case GatewayError():
-            return Outcome(error.status, error.code, error.reason, said, error.retry_after_s)
+            return Outcome(error.status, error.code, error.reason, message, error.retry_after_s)
         case RequestError():
-            return Outcome(400, "INVALID_ARGUMENT", error.reason, said)
+            return Outcome(400, "INVALID_ARGUMENT", error.reason, message)
         case Overloaded() | ServerError():  # full, or briefly not available
-            return Outcome(503, "UNAVAILABLE", error.reason, said, RETRY_AFTER_S)
+            return Outcome(503, "UNAVAILABLE", error.reason, message, RETRY_AFTER_S)
         case Cancelled():
-            return Outcome(499, "CANCELLED", error.reason, said)
+            return Outcome(499, "CANCELLED", error.reason, message)
         case PlateError():
-            return Outcome(500, "INTERNAL", error.reason, said)
+            return Outcome(500, "INTERNAL", error.reason, message)
     return Outcome(500, "INTERNAL", "internal", FAILED)
+
+
+CANCELLED = outcome_of(Cancelled())
+"""Outcome of a call whose client disconnected."""

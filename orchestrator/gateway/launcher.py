@@ -78,12 +78,12 @@ class Worker:
     def reason(self) -> str:
         """Return on one line why the process ended."""
         self._listener.join(1)  # its last lines may not have been read yet
-        said = [*filter(None, map(str.strip, self.lines))]
-        if said and said[-1].startswith(SENTENCE):
-            return said[-1].removeprefix(SENTENCE)
-        return " ".join(said) or f"it left no message (exit status {self.process.returncode})"
+        lines = [*filter(None, map(str.strip, self.lines))]
+        if lines and lines[-1].startswith(SENTENCE):
+            return lines[-1].removeprefix(SENTENCE)
+        return " ".join(lines) or f"it left no message (exit status {self.process.returncode})"
 
-    def tell(self, line: str) -> None:
+    def write(self, line: str) -> None:
         """Write a line to the process's standard input, if the process still reads it."""
         assert self.process.stdin is not None
         with contextlib.suppress(OSError):  # it may have ended
@@ -150,11 +150,11 @@ class Gateway:
         for worker in self.workers:
             worker.release()
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         """Send an event to all processes."""
-        for place, worker in enumerate(self.workers):
-            told = replace(event, is_counted=not place) if isinstance(event, WorkerDied) else event
-            worker.tell(event_to_json(told))
+        for number, worker in enumerate(self.workers):
+            sent = replace(event, is_counted=not number) if isinstance(event, WorkerDied) else event
+            worker.write(event_to_json(sent))
 
     def _check_running(self) -> None:
         for worker in self.workers:
@@ -202,7 +202,7 @@ def launch(command: Sequence[str], options: GatewayOptions, counts: LockedFolder
         ServerError: The process cannot be started.
     """
     worker = Worker(_run(command, options, counts))
-    worker.tell(to_json(options))
+    worker.write(to_json(options))
     return worker
 
 

@@ -223,8 +223,8 @@ def render(
             output["data"] = _to_json(one)
         outputs.append(output)
     named = {"model_name": answer.model, "model_version": answer.version}
-    said = named | ({"id": answer.id} if answer.id else {}) | {"outputs": outputs}
-    head = orjson.dumps(said, option=orjson.OPT_SERIALIZE_NUMPY)
+    members = named | ({"id": answer.id} if answer.id else {}) | {"outputs": outputs}
+    head = orjson.dumps(members, option=orjson.OPT_SERIALIZE_NUMPY)
     if not tail:
         return head, {"Content-Type": "application/json"}
     headers = {"Content-Type": "application/octet-stream", JSON_SIZE: str(len(head))}

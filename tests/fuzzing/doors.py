@@ -66,7 +66,7 @@ class Service:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, what: str, address: str, headers: Mapping[str, str]
+        self, protocol: str, kind: str, address: str, headers: Mapping[str, str]
     ) -> AsyncIterator[Service]:
         self.error = None
         try:

@@ -44,13 +44,13 @@ class FakeService:
 
     @asynccontextmanager
     async def admit(
-        self, protocol: str, what: str, address: str, headers: Mapping[str, str]
+        self, protocol: str, kind: str, address: str, headers: Mapping[str, str]
     ) -> AsyncIterator[Any]:
-        self.admissions.append((what, address, headers))
+        self.admissions.append((kind, address, headers))
         try:
             yield self
         except asyncio.CancelledError:
-            self.cancelled.append(what)
+            self.cancelled.append(kind)
             self.seen.put_nowait("cancelled")
             raise
 

@@ -1,6 +1,8 @@
 """Calls in an admission whose clock a test holds, and what became of each."""
 
 import asyncio
+import heapq
+import itertools
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +26,29 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Time:
+    """Passes at once for several tasks that sleep."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+
+    async def sleep(self, seconds: float) -> None:
+        woken = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._sleepers, (self.now + seconds, next(self._numbers), woken))
+        await woken
+
+    async def pass_for(self, *tasks: Coroutine[None, None, None]) -> None:
+        together = asyncio.gather(*tasks)
+        await settle()
+        while not together.done():
+            self.now, _, woken = heapq.heappop(self._sleepers)
+            woken.set_result(None)
+            await settle()
+        await together
 
 
 @contextmanager

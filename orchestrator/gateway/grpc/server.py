@@ -34,7 +34,7 @@ from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_c
 
 SERVICE = pb.DESCRIPTOR.services_by_name["GRPCInferenceService"]
 PROTOCOL = "kserve-grpc"
-LARGEST_QUESTION = 65_536
+LARGEST_METADATA_REQUEST = 65_536
 """Largest message other than an infer call, bytes. An infer call may have as many bytes beside
 its body."""
 STREAMS = 100
@@ -72,7 +72,7 @@ class DataPlane(Protocol):
     """The data plane behind every protocol. Every method may raise a PlateError."""
 
     def admit(
-        self, protocol: str, what: str, address: str, headers: Sequence[tuple[str, str]]
+        self, protocol: str, kind: str, address: str, headers: Sequence[tuple[str, str]]
     ) -> AbstractAsyncContextManager[AdmittedRequest]:
         """Admit a client's call, and count how it ends."""
 
@@ -110,9 +110,13 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
             "ServerLive": self._handle(self._server_live),
             "ServerReady": self._handle(self._server_ready),
             "ServerMetadata": self._handle(self._server_metadata),
-            "ModelReady": self._ask("ready", pb.ModelReadyRequest, self._model_ready),
-            "ModelMetadata": self._ask("metadata", pb.ModelMetadataRequest, service.metadata_of),
-            "ModelConfig": self._ask("config", pb.ModelConfigRequest, service.config_of),
+            "ModelReady": self._metadata_handler("ready", pb.ModelReadyRequest, self._model_ready),
+            "ModelMetadata": self._metadata_handler(
+                "metadata", pb.ModelMetadataRequest, service.metadata_of
+            ),
+            "ModelConfig": self._metadata_handler(
+                "config", pb.ModelConfigRequest, service.config_of
+            ),
             "ModelInfer": self._handle(self._infer),
         }
 
@@ -121,25 +125,29 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         path, _, method = handler_call_details.method.rpartition("/")
         return self._handlers.get(method) if path == f"/{SERVICE.full_name}" else None
 
-    def _ask(self, what: str, kind: Any, answer: Callable[[str, str], Awaitable[Any]]) -> Any:
+    def _metadata_handler(
+        self, kind: str, message_class: Any, answer: Callable[[str, str], Awaitable[Any]]
+    ) -> Any:
         """Return the handler of a request for information about a model."""
 
-        async def ask(context: Any) -> Any:
-            async with self._admit(what, context) as admitted:
+        async def respond(context: Any) -> Any:
+            async with self._admit(kind, context) as admitted:
                 with admitted.receive():
                     message = await self._read(context)
-                if len(message) > LARGEST_QUESTION:
-                    raise BodyTooLarge(f"message: wanted up to {LARGEST_QUESTION} bytes, got more")
-                request = parse_message(kind, message)
+                if len(message) > LARGEST_METADATA_REQUEST:
+                    raise BodyTooLarge(
+                        f"message: wanted up to {LARGEST_METADATA_REQUEST} bytes, got more"
+                    )
+                request = parse_message(message_class, message)
                 return await answer(request.name, request.version)
 
-        return self._handle(ask)
+        return self._handle(respond)
 
-    def _admit(self, what: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
+    def _admit(self, kind: str, context: Any) -> AbstractAsyncContextManager[AdmittedRequest]:
         address = address_of(context.peer())
-        return self._service.admit(PROTOCOL, what, address, _headers_of(context))
+        return self._service.admit(PROTOCOL, kind, address, _headers_of(context))
 
-    async def _note_unread(self, context: Any) -> bytes:
+    async def _note_unread(self, context: Any) -> None:
         """Count a call that gRPC itself has refused, because its message was compressed.
 
         gRPC answers the caller with UNIMPLEMENTED. It still calls the handler, without a peer.
@@ -147,15 +155,15 @@ class Servicer(grpc.GenericRpcHandler):  # type: ignore[misc]  # grpc has no typ
         with suppress(PlateError):
             async with self._admit("other", context):
                 raise UnsupportedMedia("grpc-encoding: wanted none, got a compressed message")
-        return b""
 
     def _handle(self, answer: Callable[[Any], Awaitable[Any]]) -> Any:
         """Return the handler of a method, as a stream, so that our code awaits the message."""
 
         async def handle(_messages: Any, context: Any) -> bytes:
             if not context.peer():
-                return await self._note_unread(context)
-            async with _refusing(context):
+                await self._note_unread(context)
+                raise asyncio.CancelledError  # a message to an ended call is a traceback in the log
+            async with _reporting_errors(context):
                 response = await answer(context)
             message: bytes = response.SerializeToString()
             return message
@@ -224,7 +232,7 @@ def address_of(peer: str) -> str:
 
 
 @asynccontextmanager
-async def _refusing(context: Any) -> AsyncIterator[None]:
+async def _reporting_errors(context: Any) -> AsyncIterator[None]:
     """Report errors to the caller. A caller that has closed the connection gets nothing."""
     try:
         yield
@@ -273,7 +281,7 @@ def make_server(
 def _options(limits: Limits) -> list[tuple[str, int]]:
     header_bytes = limits.header_kb * 1024
     return [
-        ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_QUESTION),
+        ("grpc.max_receive_message_length", limits.body_bytes + LARGEST_METADATA_REQUEST),
         ("grpc.max_allowed_incoming_connections", limits.connections),
         ("grpc.max_concurrent_streams", STREAMS),
         ("grpc.max_metadata_size", header_bytes),

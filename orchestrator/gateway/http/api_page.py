@@ -133,11 +133,11 @@ def _body(body: Json) -> str:
     rows = []
     for kind, content in body["content"].items():
         fields = content["schema"].get("properties", {})
-        told = [
+        parts = [
             f"field <code>{escape(name)}</code>: {_type_of(field)}. {_inline(field['description'])}"
             for name, field in fields.items()
         ]
-        rows.append((kind, "; ".join(told) or "one picture"))
+        rows.append((kind, "; ".join(parts) or "one picture"))
     return f"<p>{_inline(body['description'])}.</p>\n" + _table(
         "Body", ("Content type", "Holds"), rows
     )
@@ -158,11 +158,11 @@ def _answers(document: Json, responses: Json) -> Iterator[str]:
 
 
 def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str]:
-    told = (
+    sentence = (
         f"<strong>{status}</strong> <code>{escape(kind)}</code>: {_inline(answer['description'])}"
     )
     fields = f" {_type_of(content['schema'])}" if "$ref" in content["schema"] else ""
-    yield f"<p>{told}{fields}</p>"
+    yield f"<p>{sentence}{fields}</p>"
     for name, example in content.get("examples", {}).items():
         text = _block(json.dumps(example["value"], indent=2), f"Example {name}")
         yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
@@ -201,7 +201,7 @@ def _schemas(document: Json) -> str:
 
 
 def _problems() -> str:
-    told = [
+    entries = [
         f'<dt id="{anchor_of(reason)}">{escape(kind.title)} '
         f'<span class="faint">{", ".join(map(str, kind.statuses))}, '
         f"reason <code>{escape(reason)}</code></span></dt>\n<dd>{_inline(kind.meaning)}</dd>"
@@ -210,7 +210,7 @@ def _problems() -> str:
     return (
         '<section id="problems">\n<h2>Problems</h2>\n<p>A call that has no answer ends with '
         "<code>application/problem+json</code>; its <code>type</code> leads here.</p>\n<dl>\n"
-        + "\n".join(told)
+        + "\n".join(entries)
         + "\n</dl>\n</section>\n</main>"
     )
 

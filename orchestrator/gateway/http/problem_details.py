@@ -158,14 +158,14 @@ def problem(outcome: Outcome, instance: str = "") -> dict[str, str | int]:
     """
     kind = KINDS.get(outcome.reason)
     is_known = kind is not None and outcome.status in kind.statuses
-    told: dict[str, str | int] = {
+    members: dict[str, str | int] = {
         "type": f"{DOCS}#{anchor_of(outcome.reason)}" if is_known else "about:blank",
         "title": kind.title if kind is not None and is_known else _phrase_of(outcome.status),
         "status": outcome.status,
         "detail": outcome.message,
         "reason": outcome.reason,
     }
-    return told | {"instance": instance} if instance else told
+    return members | {"instance": instance} if instance else members
 
 
 def headers_of(outcome: Outcome) -> dict[str, str]:

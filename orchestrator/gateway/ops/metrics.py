@@ -47,7 +47,7 @@ ENDS = ("SIGKILL", "SIGSEGV", "SIGABRT", "hung", "stopped")
 MOST_KEYS = 1000
 """Most key names that are counted separately. Further keys are counted as `other`."""
 SECONDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1, 2, 5, 10, 30)
-NOW = {
+GAUGES = {
     "inside": ("inside", "Calls that were let in."),
     "waiting": ("waiting", "Calls that wait for their turn."),
     "in_work": ("in_work", "Calls that Triton has."),
@@ -92,7 +92,7 @@ class Metrics:
             buckets=SECONDS,
             registry=self._registry,
         )
-        self._now = {name: self._gauge(*told) for name, told in NOW.items()}
+        self._gauges = {name: self._gauge(*texts) for name, texts in GAUGES.items()}
         self.connections = self._gauge("connections", "Open connections.")
         self.connections_dropped = self._counter(
             "connections_dropped", "Connections closed for others, or for sending no request."
@@ -107,11 +107,13 @@ class Metrics:
         self.keys_broken = self._gauge("keys_broken", "1 where the file of keys cannot be read.")
         self._begin()
 
-    def _counter(self, name: str, told: str, *labels: str) -> Counter:
-        return Counter(PREFIX + name, told, labels, registry=self._registry)
+    def _counter(self, name: str, description: str, *labels: str) -> Counter:
+        return Counter(PREFIX + name, description, labels, registry=self._registry)
 
-    def _gauge(self, name: str, told: str) -> Gauge:
-        return Gauge(PREFIX + name, told, registry=self._registry, multiprocess_mode="livesum")
+    def _gauge(self, name: str, description: str) -> Gauge:
+        return Gauge(
+            PREFIX + name, description, registry=self._registry, multiprocess_mode="livesum"
+        )
 
     def _begin(self) -> None:
         """Create the labels at the start, so that a rate includes the first call."""
@@ -153,7 +155,7 @@ class Metrics:
     def refresh(self) -> None:
         """Update the gauges. If there are several processes, each does so every second."""
         counts = self._counts()
-        for name, gauge in self._now.items():
+        for name, gauge in self._gauges.items():
             gauge.set(getattr(counts, name))
 
     def render(self) -> bytes:

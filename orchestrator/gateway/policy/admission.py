@@ -102,7 +102,6 @@ class Admission:
             QuotaExceeded: The bodies of this client fill half of the memory.
             ServiceFull: There is no room, or the call was evicted meanwhile.
         """
-        self._check_slot(slot)
         self._slots.reserve(slot, size)
 
     @contextmanager
@@ -112,7 +111,7 @@ class Admission:
         Raises:
             Evicted: The call was evicted meanwhile.
         """
-        self._check_slot(slot)
+        self._slots.check(slot)
         with anyio.CancelScope() as scope:
             slot.evict, slot.is_receiving = scope.cancel, True
             try:
@@ -127,10 +126,6 @@ class Admission:
         if wait_s:
             raise QuotaExceeded(f"calls a second: wanted at most {client.rate:g}, got more", wait_s)
 
-    def _check_slot(self, slot: Slot) -> None:
-        if slot not in self._slots:
-            raise evicted()
-
     @asynccontextmanager
     async def queue(self, slot: Slot, cost: Cost = USUAL_COST) -> AsyncIterator[None]:
         """Wait in the queue for Triton, and count as in work while the block runs.
@@ -141,7 +136,7 @@ class Admission:
         Raises:
             ServiceFull: The wait was too long, or a call of better priority evicted this one.
         """
-        self._check_slot(slot)
+        self._slots.check(slot)
         self._rates.take(slot.client, self._clock(), cost.calls - slot.paid)
         slot.paid = 0.0
         async with self._queue.acquire(slot, cost):

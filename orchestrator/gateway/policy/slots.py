@@ -50,8 +50,14 @@ class Slots:
     def __len__(self) -> int:
         return len(self._inside)
 
-    def __contains__(self, slot: Slot) -> bool:
-        return slot in self._inside
+    def check(self, slot: Slot) -> None:
+        """Check that a call still has its slot.
+
+        Raises:
+            Evicted: The call was evicted meanwhile.
+        """
+        if slot not in self._inside:
+            raise evicted()
 
     def add(self, slot: Slot) -> None:
         """Admit a call.
@@ -79,8 +85,9 @@ class Slots:
 
         Raises:
             QuotaExceeded: The bodies of this client fill half of the memory.
-            ServiceFull: There is no room.
+            ServiceFull: There is no room, or the call was evicted meanwhile.
         """
+        self.check(slot)
         own = sum(one.size for one in self._inside if one.client.name == slot.client.name)
         if own and own + size > self._limits.memory_bytes // 2:
             raise QuotaExceeded(

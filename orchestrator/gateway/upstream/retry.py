@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar
 
 import anyio
 
-from orchestrator import contract
-from orchestrator.contract import mark_of
+from orchestrator.contract import mark, mark_of
 from orchestrator.errors import ServerError
 from orchestrator.gateway.errors import DeadlineExceeded, HarmfulRequest
 from orchestrator.gateway.upstream.backoff import SharedBackoff
@@ -108,7 +107,7 @@ class RetryPolicy:
         deadline, retry_until = begun + within_s, begun + min(within_s, self._away_s)
         async with AsyncExitStack() as alone:
             while True:
-                sent = call if call.is_probe else replace(call, id=self._mark(call.id))
+                sent = call if call.is_probe else replace(call, id=mark(call.id, self._number()))
                 try:
                     response = await self._try(sent, deadline - self._clock())
                 except ServerError:
@@ -147,8 +146,7 @@ class RetryPolicy:
         try:
             return await self._send(sent, within_s)
         except (DeadlineExceeded, asyncio.CancelledError):
-            if mark := mark_of(sent.id):
-                _store(self._given_up, mark, fingerprint_of(sent))
+            _store(self._given_up, mark_of(sent.id), fingerprint_of(sent))
             raise
 
     def _take_blame(self, sent: InferenceRequest) -> bool:
@@ -158,8 +156,9 @@ class RetryPolicy:
             raise _harmful(how)
         return bool(how)
 
-    def _mark(self, call_id: str) -> str:
-        return contract.mark(call_id, f"{os.getpid():x}-{next(self._numbers):x}")
+    def _number(self) -> str:
+        """Return a number that no other try of any process has."""
+        return f"{os.getpid():x}-{next(self._numbers):x}"
 
     def _strike(self, culprit: Fingerprint, how: str) -> bool:
         """Count a worker that died with a call. Tell whether there were too many."""
@@ -195,6 +194,5 @@ def _harmful(how: str) -> HarmfulRequest:
 def _store(kept: OrderedDict[KeyT, ValueT], key: KeyT, value: ValueT) -> None:
     """Store an entry. Drop the oldest entry if there are too many."""
     kept[key] = value
-    kept.move_to_end(key)
     if len(kept) > MOST_KEPT:
         kept.popitem(last=False)

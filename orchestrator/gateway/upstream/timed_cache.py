@@ -23,11 +23,11 @@ class TimedCache:
     def __len__(self) -> int:
         return len(self._kept)
 
-    async def get(self, key: Hashable, ask: Callable[[], Awaitable[Any]], ttl_s: float) -> Any:
-        """Return the cached answer of a key. Ask again if it is missing or older than `ttl_s`."""
-        asked, answer = self._kept.get(key, (float("-inf"), None))
-        if self._clock() - asked > ttl_s:
-            answer = await ask()
+    async def get(self, key: Hashable, load: Callable[[], Awaitable[Any]], ttl_s: float) -> Any:
+        """Return the cached answer of a key, or load it if it is missing or older than `ttl_s`."""
+        loaded_at, answer = self._kept.get(key, (float("-inf"), None))
+        if self._clock() - loaded_at > ttl_s:
+            answer = await load()
             self._kept[key] = (self._clock(), answer)
             self._kept.move_to_end(key)
             if len(self._kept) > self._most:

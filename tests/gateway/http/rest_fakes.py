@@ -1,5 +1,7 @@
 """A model that answers from a table, and what it answers."""
 
+import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +16,7 @@ from orchestrator.contract import (
     STAGE_SECONDS,
     to_arrays,
 )
+from orchestrator.gateway.http.rest import RestRequest, read, recognize
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.validation import check
 from orchestrator.plates import Plate, PlateRegion, Plates
@@ -89,3 +92,21 @@ class FakeInfer:
         if isinstance(entry, Exception):
             raise entry
         return answer_with(call, entry)
+
+
+READING_AS_JSON = {
+    name: PLATE_AS_JSON[name]
+    for name in (
+        *("text", "text_score", "raw_text", "character_scores"),
+        *("candidates", "format", "region"),
+    )
+}
+LIMITS = Limits(pictures=3)
+
+
+def recognized(sent: RestRequest, infer: FakeInfer) -> dict:
+    return json.loads(asyncio.run(recognize(sent, infer, LIMITS)).to_json())
+
+
+def read_out(sent: RestRequest, infer: FakeInfer) -> dict:
+    return json.loads(asyncio.run(read(sent, infer, LIMITS)).to_json())

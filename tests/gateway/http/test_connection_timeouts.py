@@ -92,11 +92,24 @@ def test_each_request_has_the_whole_limit_of_headers() -> None:
 
 def test_a_connection_that_is_idle_again_gives_way_to_another() -> None:
     async def story() -> None:
-        client, _ = await connect(get())
-        busy = Client(client.connections)
+        busy, _ = await connect(get())
         await busy.send(get("/100"))
-        _ = [Client(client.connections) for _ in range(9)]
-        assert (client.is_closing(), busy.is_closing()) == (True, False)
+        idle = Client(busy.connections)
+        await idle.send(get())
+        _ = [Client(busy.connections) for _ in range(9)]
+        assert (idle.is_closing(), busy.is_closing()) == (True, False)
+
+    run_at_once(story())
+
+
+def test_a_request_behind_another_waits_for_its_answer() -> None:
+    async def story() -> None:
+        client, _ = await connect(b"")
+        await client.send(get("/5") + get("/5"))
+        await asyncio.sleep(6)
+        assert client.received.count(b"HTTP/1.1 200 ") == 1
+        await asyncio.sleep(5)
+        assert client.received.count(b"HTTP/1.1 200 ") == 2
 
     run_at_once(story())
 

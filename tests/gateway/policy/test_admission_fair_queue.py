@@ -1,17 +1,16 @@
-"""Order of waiting calls, and delays of rejections."""
+"""Order of waiting calls, and the slots that they lose or pass on."""
 
 import asyncio
 
 import pytest
 
 from orchestrator.gateway.errors import Evicted, ServiceFull
-from orchestrator.gateway.options import MIB, Limits
+from orchestrator.gateway.options import MIB
 from orchestrator.gateway.policy.admission import Admission, Counts
 from orchestrator.gateway.policy.clients import ARCHIVE, GATE, USUAL
 from orchestrator.gateway.policy.slots import Slot
 from tests.gateway.stories import (
     NOTHING,
-    Clock,
     Story,
     admission,
     client,
@@ -240,78 +239,5 @@ def test_a_call_that_lost_its_place_may_be_cancelled_too() -> None:
         ends = await story.finish(work, waiting, gate)
         assert [type(one) for one in ends] == [type(None), asyncio.CancelledError, type(None)]
         assert story.admission.counts() == NOTHING
-
-    play(told())
-
-
-class Sleeper:
-    """Sleeps until it is woken, and keeps for how long it was to sleep."""
-
-    def __init__(self) -> None:
-        self.asked: list[float] = []
-        self.wake = asyncio.Event()
-
-    async def __call__(self, seconds: float) -> None:
-        self.asked.append(seconds)
-        await self.wake.wait()
-
-
-async def refuse(admitting: Admission, times: int, clients: int = 1) -> list[asyncio.Task[None]]:
-    tasks = [
-        asyncio.create_task(admitting.delay_rejection(f"c{i % clients}")) for i in range(times)
-    ]
-    await settle()
-    return tasks
-
-
-def test_the_first_refusals_of_a_second_are_told_at_once() -> None:
-    async def told() -> None:
-        clock, sleeper = Clock(), Sleeper()
-        admitting = Admission(Limits(calls=1), clock, sleeper)
-        tasks = await refuse(admitting, 22)
-        assert [task.done() for task in tasks] == [True] * 20 + [False] * 2
-        assert (sleeper.asked, admitting.counts().delayed) == ([1.0, 1.0], 2)
-        clock.now += 1
-        assert [task.done() for task in await refuse(admitting, 20)] == [True] * 20
-        sleeper.wake.set()
-        await asyncio.gather(*tasks)
-        assert admitting.counts() == NOTHING
-
-    play(told())
-
-
-def test_no_more_than_2000_are_held() -> None:
-    async def told() -> None:
-        admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
-        tasks = await refuse(admitting, 20 + 2000 + 3, clients=50)
-        assert [task.done() for task in tasks] == [True] * 20 + [False] * 2000 + [True] * 3
-        sleeper.wake.set()
-        await asyncio.gather(*tasks)
-
-    play(told())
-
-
-def test_one_client_has_at_most_50_refusals_held() -> None:
-    async def told() -> None:
-        admitting = Admission(Limits(calls=1), Clock(), sleeper := Sleeper())
-        greedy = await refuse(admitting, 20 + 50 + 3)
-        assert [task.done() for task in greedy] == [True] * 20 + [False] * 50 + [True] * 3
-        other = asyncio.create_task(admitting.delay_rejection("other"))
-        await settle()
-        assert not other.done()
-        sleeper.wake.set()
-        await asyncio.gather(*greedy, other)
-        assert admitting.counts() == NOTHING
-
-    play(told())
-
-
-def test_a_held_caller_who_hangs_up_is_held_no_more() -> None:
-    async def told() -> None:
-        admitting = Admission(Limits(calls=1), Clock(), Sleeper())
-        tasks = await refuse(admitting, 21)
-        tasks[-1].cancel()
-        await settle()
-        assert admitting.counts().delayed == 0
 
     play(told())

@@ -77,14 +77,15 @@ def test_another_triton_has_all_its_workers() -> None:
     assert asyncio.run(story()) == 2 * CALLS
 
 
-def test_a_start_that_nobody_tells_the_end_of_holds_calls_back_for_a_while() -> None:
+@pytest.mark.parametrize(("after_s", "most"), [(LONGEST_S, CALLS // 8), (LONGEST_S + 1, 2 * CALLS)])
+def test_a_start_without_an_end_throttles_calls_for_a_while(after_s: float, most: int) -> None:
     async def story() -> int:
         one = Story()
         one.throttle.begin("stn", is_last=True)
-        one.clock.now += LONGEST_S + 1
+        one.clock.now += after_s
         return await one.most()
 
-    assert asyncio.run(story()) == 2 * CALLS
+    assert asyncio.run(story()) == most
 
 
 def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
