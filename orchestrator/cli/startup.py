@@ -92,7 +92,7 @@ class GatewayService:
         if isinstance(event, TritonMoved):
             self._options = replace(self._options, **asdict(event))
         if self._gateway:
-            self._gateway.tell(event)
+            self._gateway.send(event)
 
 
 def _check_models(options: ServerOptions, gateway: GatewayOptions) -> None:
