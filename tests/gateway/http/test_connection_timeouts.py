@@ -69,6 +69,17 @@ def test_a_call_in_work_may_take_longer_than_its_headers_and_body(before: bytes)
 
 
 @BEFORE
+def test_a_body_may_come_in_pieces(before: bytes) -> None:
+    async def story() -> None:
+        client, _ = await connect(before)
+        for piece in (post(b"", 4), b"ab", b"cd"):
+            await client.send(piece)
+        assert client.received.startswith(b"HTTP/1.1 200 ")
+
+    run_at_once(story())
+
+
+@BEFORE
 def test_headers_are_bounded(before: bytes) -> None:
     async def story() -> None:
         client, _ = await connect(before, header_kb=8)
