@@ -23,13 +23,13 @@ from orchestrator.gateway.errors import (
     Unauthenticated,
     outcome_of,
 )
-from orchestrator.gateway.http.connections import Connections
 from orchestrator.gateway.ops.audit import Audit, Entry
 from orchestrator.gateway.ops.metrics import Metrics
 from orchestrator.gateway.options import GatewayOptions
 from orchestrator.gateway.policy.admission import Admission
 from orchestrator.gateway.policy.api_keys import KeyFile, authenticate
 from orchestrator.gateway.policy.clients import Client, client_at
+from orchestrator.gateway.policy.connections import Connections
 from orchestrator.gateway.policy.custom_models import check_by_metadata
 from orchestrator.gateway.policy.slots import Slot
 from orchestrator.gateway.policy.validation import check, check_served, take_timeout

@@ -15,6 +15,8 @@ from orchestrator.system.toml_files import build, check_range
 MIB = 1024 * 1024
 WORKED_OUT = ("calls", "picture_mb")
 """Limits that are worked out from the machine if they are 0."""
+UPLOAD_S, WORK_S = 5.0, 15.0
+"""At shutdown: seconds for the rest of a body that is still sent, and for calls in work."""
 
 
 @dataclass(frozen=True)

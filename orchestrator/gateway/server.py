@@ -20,10 +20,10 @@ from orchestrator.errors import ServerError
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.app import make_app, make_metrics_app
-from orchestrator.gateway.http.connections import Connections
-from orchestrator.gateway.http.protocol import WORK_S, guarded
+from orchestrator.gateway.http.protocol import guarded
 from orchestrator.gateway.ipc import listen
-from orchestrator.gateway.options import Address, GatewayOptions
+from orchestrator.gateway.options import WORK_S, Address, GatewayOptions
+from orchestrator.gateway.policy.connections import Connections
 
 CLOSING_S = 2.0
 """Seconds for a client to confirm the end of a TLS connection."""

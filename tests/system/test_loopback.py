@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from orchestrator.system.loopback import is_loopback, open_url, without_proxy
-from tests.client.peers import listening, receive, said
+from tests.client.peers import listening, receive, reply
 
 
 @pytest.fixture
 def url() -> Iterator[str]:
     def answer(connection: socket.socket) -> None:
         receive(connection)
-        connection.sendall(said(200, b"here"))
+        connection.sendall(reply(200, b"here"))
 
     with listening(answer) as address:
         yield f"http://{address}/"

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from orchestrator.system import probe
-from tests.client.peers import listening, receive, said
+from tests.client.peers import listening, receive, reply
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def answering() -> Iterator[Callable[[int], str]]:
             def handle(connection: socket.socket) -> None:
                 while request := receive(connection):
                     is_known = request.startswith(b"GET /readyz HTTP/")
-                    connection.sendall(said(status if is_known else 404, b"{}"))
+                    connection.sendall(reply(status if is_known else 404, b"{}"))
 
             return stack.enter_context(listening(handle))
 

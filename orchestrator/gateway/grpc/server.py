@@ -26,9 +26,8 @@ from orchestrator.gateway.errors import (
     UnsupportedMedia,
     outcome_of,
 )
-from orchestrator.gateway.http.protocol import UPLOAD_S
 from orchestrator.gateway.ops.tracing import trace_of
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.options import UPLOAD_S, Limits
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.protocol.kserve_grpc import parse_message, parse_request, to_call, to_response
 

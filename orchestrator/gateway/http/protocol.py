@@ -8,9 +8,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from orchestrator.gateway.http.connections import Connections
-from orchestrator.gateway.options import Limits
+from orchestrator.gateway.options import UPLOAD_S, WORK_S, Limits
 from orchestrator.gateway.policy.clients import client_at
+from orchestrator.gateway.policy.connections import Connections
 
 GONE = "plates.gone"
 """Key in a request's scope. Its value is called if the caller disconnects before the answer."""
@@ -22,10 +22,6 @@ GRACE_S = 5.0
 """Seconds after the timeout for a body, in which the reader of the body answers with an error."""
 LINGER_S = 0.5
 """At shutdown: seconds in which an idle connection may still receive a request."""
-UPLOAD_S = 5.0
-"""At shutdown: seconds for the rest of a body. Its call is not in work yet."""
-WORK_S = 15.0
-"""At shutdown: seconds for calls in work."""
 DISCARD_S, MOST_DISCARDED = 5.0, 64 * 1024 * 1024
 """Seconds and bytes until a client that sends unwanted data is disconnected."""
 

@@ -8,9 +8,9 @@ from typing import Any
 import uvicorn
 from uvicorn.server import ServerState
 
-from orchestrator.gateway.http.connections import Connections
 from orchestrator.gateway.http.protocol import guarded
 from orchestrator.gateway.options import Limits
+from orchestrator.gateway.policy.connections import Connections
 
 
 class JumpingClock(selectors.SelectSelector):

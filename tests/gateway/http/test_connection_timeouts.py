@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from orchestrator.gateway.http.protocol import GRACE_S, LINGER_S, UPLOAD_S, WORK_S
+from orchestrator.gateway.http.protocol import GRACE_S, LINGER_S
+from orchestrator.gateway.options import UPLOAD_S, WORK_S
 from tests.gateway.http.connection_fakes import Client, run_at_once
 
 GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
