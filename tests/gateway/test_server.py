@@ -83,10 +83,8 @@ main()
 """
 
 
-def test_a_process_whose_task_dies_is_told_of_and_another_started(
-    tmp_path: Path, monkeypatch, caplog
-) -> None:
-    order, pause = tmp_path / "die", time.sleep
+def test_a_process_whose_task_dies_is_told_of_and_another_started(tmp_path: Path, caplog) -> None:
+    order = tmp_path / "die"
     command = [sys.executable, "-c", DIES_WHEN_TOLD, str(order)]
     http, grpc, metrics = (Address("127.0.0.1", port) for port in free_ports(3))
     options = GatewayOptions(
@@ -102,13 +100,11 @@ def test_a_process_whose_task_dies_is_told_of_and_another_started(
 
     def sleep(seconds: float) -> None:
         if len(gateways) == 2:
-            monkeypatch.undo()
             raise KeyboardInterrupt
-        pause(seconds)
+        time.sleep(seconds)
 
-    monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
-        supervise([ServiceSpec("the gateway", begin)], on_ready=order.touch)
+        supervise([ServiceSpec("the gateway", begin)], order.touch, sleep)
     (dead,), (second,) = (gateway.workers for gateway in gateways)
     assert dead.process.returncode == 1
     assert dead.reason() == "a task in the background failed: ValueError('not a number')"
