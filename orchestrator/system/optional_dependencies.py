@@ -8,7 +8,10 @@ from importlib import metadata
 
 from orchestrator.errors import ExtraError
 
-SERVER = ("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL")
+SERVER = (
+    *("torch", "openvino", "pytriton", "nvidia-pytriton", "PIL"),
+    *("starlette", "uvicorn", "httptools", "uvloop", "pydantic", "orjson", "prometheus_client"),
+)
 """Packages that serving needs, by their names for import or installation."""
 WORKSHOP = ("matplotlib", "psutil")
 """Packages that measuring needs in addition."""

@@ -114,7 +114,7 @@ def recognition(triton):
 
 def infer_beside(bls, request):
     """Return what calls `plate_recognition` beside other calls."""
-    return bls.infer_async_for(request, {"plate_recognition": bls.OtherModel(("coordinates",))})
+    return bls.infer_async_for(request, {"plate_recognition": bls.Callee(("coordinates",))})
 
 
 @pytest.mark.usefixtures("recognition")
