@@ -33,7 +33,8 @@ for url in sys.argv[1:]:
     with PlateClient(url, timeout_s=20) as client:
         recognize = lambda: client.recognize(b"a picture")
         recognize()
-        print(run_in_child(client.close), run_in_child(lambda: (recognize(), recognize())))
+        statuses = run_in_child(client.close), run_in_child(lambda: (recognize(), recognize()))
+        print(*statuses, flush=True)  # a child would print what is not flushed, too
         recognize()
 
 listener = socket.create_server(("127.0.0.1", 0))

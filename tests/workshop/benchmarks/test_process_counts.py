@@ -1,6 +1,5 @@
 """Which process does what, by its command line; and whether all are there."""
 
-import os
 import subprocess
 
 import pytest
@@ -32,5 +31,5 @@ def test_only_models_have_workers() -> None:
 
 def test_a_process_without_a_role_is_not_counted() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
-        assert find_processes(os.getpid()).all == frozenset()
+        assert find_processes(child.pid).all == frozenset()
         child.kill()

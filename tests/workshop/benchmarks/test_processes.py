@@ -4,9 +4,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.workshop.benchmarks.holding import holder
 from workshop.benchmarks.processes import (
     GATEWAY,
     TRITON,
@@ -73,14 +73,14 @@ def test_a_process_that_ended_adds_nothing(family) -> None:
 
 
 def test_a_peak_is_kept_when_memory_is_given_back() -> None:
-    watch = Watch(frozenset({os.getpid()}))
-    watch.look()
-    low = watch.peaks().memory_bytes
-    ballast = np.ones(200_000_000, np.uint8)
-    watch.look()
-    del ballast
-    watch.look()
-    assert watch.peaks().memory_bytes - low > 100_000_000  # others come and go
+    with holder() as process:
+        watch = Watch(frozenset({process.pid}))
+        watch.look()
+        low = watch.peaks().memory_bytes
+        for size in (100_000_000, 0):
+            process.hold(size)
+            watch.look()
+        assert watch.peaks().memory_bytes - low == pytest.approx(100_000_000, abs=5_000_000)
 
 
 def test_without_processes_there_are_no_peaks() -> None:

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from tests.workshop.benchmarks.holding import holder
 from workshop.benchmarks.soak.samples import (
     Calls,
     Held,
@@ -68,14 +68,14 @@ def test_a_process_that_ended_has_nothing() -> None:
     assert measure(GONE) == Held()
 
 
-def test_memory_and_descriptors_are_those_of_now(tmp_path: Path) -> None:
-    before = measure(os.getpid())
-    ballast = np.ones(100 * 2**20, np.uint8)
-    with (tmp_path / "file").open("w"):
-        now = measure(os.getpid())
-    assert now.memory_mb - before.memory_mb == pytest.approx(len(ballast) / 2**20, abs=20)
+def test_memory_and_descriptors_are_those_of_now() -> None:
+    with holder() as process:
+        before = measure(process.pid)
+        process.hold(100 * 2**20, files=1)
+        now = measure(process.pid)
+    assert now.memory_mb - before.memory_mb == pytest.approx(100, abs=5)
     assert now.descriptors == before.descriptors + 1
-    assert now.threads >= 1
+    assert now.threads == 1
 
 
 def test_roles_are_added_up() -> None:
