@@ -19,8 +19,8 @@ ALLOWANCES = {
 }
 """The allowed growth of each quantity of a role."""
 SHM_ALLOWANCE = Allowance(noise=32.0, per_1000=0.1)
-"""Regions of workers grow once, by 8 MiB each. In a short run, two that grow one soon after the
-other have a steeper slope than their growth over all of the run; so the noise is that of four."""
+"""Each worker's region may grow once, by 8 MiB. In a short run, two such steps close to each other
+have a steep slope. The noise is therefore that of four regions."""
 FILES_ALLOWANCE = Allowance(noise=2.0, per_1000=0.05)
 SHM, FILES = "/dev/shm", "temporary files"
 FEWEST_WINDOWS = 40
