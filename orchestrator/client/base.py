@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -33,7 +34,7 @@ AnswerT = TypeVar("AnswerT")
 TransportT = TypeVar("TransportT", bound="Transport | AsyncTransport")
 
 
-class BaseClient(Generic[TransportT]):
+class BaseClient(ABC, Generic[TransportT]):
     """The base class of clients of one server.
 
     Its coroutines wait only for the channel and for pauses. `PlateClient` runs them in threads,
@@ -83,17 +84,17 @@ class BaseClient(Generic[TransportT]):
     _sleep: Callable[[float], Any]
     """Waits for a number of seconds."""
 
+    @abstractmethod
     def _prepare(self) -> None:
         """Prepare the first call. Check the URL, the key and the authorities."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _channel(self) -> Channel:
         """Return the channel for a call.
 
         Raises:
             RequestError: The client is closed, or cannot be used here.
         """
-        raise NotImplementedError
 
     async def _make_request(
         self, options: PictureRequest, picture: Picture, request_id: str

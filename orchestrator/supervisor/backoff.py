@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from orchestrator.system.backoff import exponential_s
+
 
 class Backoff:
     """Says when something that failed may be retried; it does not wait itself.
@@ -20,7 +22,7 @@ class Backoff:
         self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
-        self._failed, self._pause_s = float("-inf"), 0.0
+        self._failed, self._pause_s, self._retry = float("-inf"), 0.0, 0
 
     def is_over(self) -> bool:
         """Tell whether the pause is over, or nothing has failed."""
@@ -30,6 +32,7 @@ class Backoff:
         """Start a pause; return its length in seconds."""
         now = self._clock()
         is_first = now - self._failed > 2 * self._longest_s
-        doubled_s = self._first_s if is_first else 2 * self._pause_s
-        self._failed, self._pause_s = now, min(self._longest_s, doubled_s)
+        self._retry = 0 if is_first else self._retry + 1
+        self._failed = now
+        self._pause_s = exponential_s(self._retry, self._first_s, self._longest_s)
         return self._pause_s
