@@ -12,6 +12,7 @@ import signal
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import forkserver, resource_tracker
 
 import cv2
 import numpy as np
@@ -87,6 +88,7 @@ def _start(
     # stays active after it. Later child processes then ended this process.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["workshop.training.sources"])
+    _start_fork_server()
     pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(maker,))
     ahead: deque[Future[list[Made]]] = deque()
     try:
@@ -98,6 +100,19 @@ def _start(
             yield ahead.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _start_fork_server() -> None:
+    """Start the process that forks the workers, with Ctrl-C blocked, which its workers inherit.
+
+    A worker that only then ignores Ctrl-C may receive one while Python still starts in it.
+    """
+    resource_tracker.ensure_running()  # its start would unblock Ctrl-C again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(maker: _Maker) -> None:
