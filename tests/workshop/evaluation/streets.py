@@ -8,7 +8,7 @@ import cv2
 from workshop.evaluation.yolo_labels import write_labels
 from workshop.rendering.scenery import scene
 
-SIZE_WH = (960, 720)
+SIZE_WH = (640, 480)
 
 
 def write_streets(folder: Path, *streets: Sequence[str]) -> Path:
