@@ -28,7 +28,7 @@ def test_mcnemar_of_cases_by_hand(won: int, lost: int, p_value: float) -> None:
 
 
 def test_many_plates_are_no_trouble() -> None:
-    assert 0 < mcnemar_exact(5000, 4000) < 1e-20
+    assert 0 < mcnemar_exact(1200, 900) < 1e-10
 
 
 def test_nothing_measured_has_no_test() -> None:

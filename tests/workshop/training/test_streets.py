@@ -6,6 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
+from workshop.evaluation.yolo_labels import read_labels
 from workshop.rendering.scenery import Scene
 from workshop.training.streets import SIDE_PX, draw_streets, main, write_data
 
@@ -47,23 +48,36 @@ def test_each_picture_has_its_own_label_file(tmp_path: Path) -> None:
     assert (tmp_path / "labels/train/0001.txt").read_text().startswith("0 0.25")
 
 
-def test_every_second_picture_is_a_road_and_the_others_stay_what_they_are_without() -> None:
-    mixed, parked, roads = (
-        [one.picture for one in draw_streets(2, seed=3, roads=share)] for share in (0.5, 0.0, 1.0)
+def test_roads_and_near_plates_come_by_their_shares_from_generators_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for kind in ("street", "road", "near"):
+        drawn = lambda rng, _, kind=kind: (kind, rng.integers(10**9))  # noqa: E731
+        monkeypatch.setattr(f"workshop.training.streets.draw_{kind}", drawn)
+    mixed, some_near = (draw_streets(4, seed=3, roads=0.5, near=share) for share in (0, 0.25))
+    kinds, numbers = zip(*mixed, strict=True)
+    assert kinds == ("street", "road", "street", "road")
+    assert len(set(numbers)) == 4
+    assert [*some_near] == [*zip(("street", "road", "street", "near"), numbers, strict=True)]
+
+
+def test_the_command_writes_streets_roads_and_near_plates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workshop.training.streets.PLATES", (2,) * 9)
+    monkeypatch.setattr("workshop.training.streets.SIZES_WH", ((640, 480),))
+    monkeypatch.setattr("workshop.training.streets.ROAD_SIZES_WH", ((960, 540),))
+    main(["--out", str(tmp_path), "--count", "3", "--roads", "0.5", "--near", "0.4"])
+    street, road, near = (
+        read_labels(tmp_path / f"labels/train/000{index}.txt") for index in range(3)
     )
-    assert np.array_equal(mixed[0], parked[0])
-    assert np.array_equal(mixed[1], roads[1])
-    assert not np.array_equal(mixed[1], parked[1])
-
-
-def test_plates_seen_from_near_are_large_in_their_pictures() -> None:
-    parked, near = draw_streets(2, seed=3, roads=0, near=0.5)
-    assert np.array_equal(parked.picture, next(draw_streets(2, seed=3, roads=0)).picture)
-    x0, y0, x1, y1 = near.xyxy[0]
-    height, width = near.picture.shape[:2]
-    assert 0 < x0 < x1 < width
-    assert 0 < y0 < y1 < height
-    assert x1 - x0 > width / 3
+    shapes = [cv2.imread(str(one)).shape for one in sorted((tmp_path / "images/train").iterdir())]
+    assert shapes[:2] == [(480, 640, 3), (540, 960, 3)]
+    assert len(street) == 2
+    assert 1 <= len(road) <= 6
+    assert max(width for _, _, width, _ in road) < 0.2
+    ((_, _, width, _),) = near
+    assert 1 / 3 < width < 1
 
 
 def test_a_share_above_one_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

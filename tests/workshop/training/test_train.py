@@ -1,6 +1,5 @@
 """`plates train`: recipes, run folders, and another country's plates from training to reading."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -14,6 +13,10 @@ import torch
 from click.testing import Result
 from typer.testing import CliRunner
 
+from orchestrator import load_networks
+from orchestrator.formats.plate_formats import read_formats
+from orchestrator.reading.ctc import decode
+from orchestrator.reading.grammar import Grammar
 from workshop.training.cli.train import train
 from workshop.training.recipes import (
     DetectorData,
@@ -57,40 +60,9 @@ def folder(tmp_path: Path) -> Path:
 
 def invoke(*arguments: object) -> Result:
     result = CliRunner().invoke(train, [str(one) for one in arguments])
-    torch.set_flush_denormal(False)  # which a training sets for its whole process
+    torch.set_flush_denormal(False)  # a training sets both for its whole process
+    torch.set_num_threads(1)
     return result
-
-
-TRAIN = """
-from workshop.training.cli.train import train
-arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
-arguments += ["--formats", "formats.toml"]
-train([*arguments, "--steps", STEPS], standalone_mode=False)
-"""
-READ = """
-import json, torch
-from pathlib import Path
-from orchestrator import load_networks
-from orchestrator.formats.plate_formats import read_formats
-from orchestrator.reading import ctc
-from orchestrator.reading.grammar import Grammar
-formats = read_formats(Path("run/formats.toml"))
-infer = load_networks(Path("run"), formats=formats)
-crop = {"input__0": torch.zeros(1, 3, 24, 94)}
-logits = infer("lprnet", {"input__0": infer("stn", crop)["output__0"]})["output__0"]
-path = torch.tensor([[10, 10, 12, 0, 12, 1] + 12 * [12]])
-sure = 20 * torch.nn.functional.one_hot(path, 13).float().transpose(1, 2)
-(reading,) = ctc.decode(logits + sure, Grammar.of(formats))
-print(json.dumps([logits.shape, reading.candidates[0][0]]))
-"""
-
-
-def start_python(folder: Path, code: str) -> subprocess.Popen[str]:
-    """Start Python in the folder."""
-    return subprocess.Popen(
-        [sys.executable, "-c", code], cwd=folder, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -189,15 +161,33 @@ def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch)
 
 
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
-    process = start_python(folder, TRAIN.replace("STEPS", "'2'") + READ)
-    printed, said = process.communicate(timeout=120)
-    assert process.returncode == 0, said
-    assert json.loads(printed) == [[1, 13, 18], "Ж01"]
-    assert (folder / "run" / "formats.toml").read_text() == (folder / "formats.toml").read_text()
+    file, out = folder / "formats.toml", folder / "run"
+    arguments = ("--formats", file, "--device", "cpu", "--threads", 1, "--steps", 2)
+    done = invoke("reader", folder / "tiny.toml", "--out", out, *arguments)
+    assert done.exit_code == 0, done.output
+    assert (out / "formats.toml").read_text() == file.read_text()
+    formats = read_formats(out / "formats.toml")
+    infer = load_networks(out, formats=formats)
+    crop = infer("stn", {"input__0": torch.zeros(1, 3, 24, 94)})["output__0"]
+    logits = infer("lprnet", {"input__0": crop})["output__0"]
+    assert logits.shape == (1, 13, 18)
+    path = torch.tensor([[10, 10, 12, 0, 12, 1] + 12 * [12]])
+    sure = 20 * torch.nn.functional.one_hot(path, 13).float().transpose(1, 2)
+    (reading,) = decode(logits + sure, Grammar.of(formats))
+    assert reading.candidates[0][0] == "Ж01"
+
+
+ENDLESS = """
+from workshop.training.cli.train import train
+arguments = ["reader", "tiny.toml", "--out", "run", "--device", "cpu", "--threads", "1"]
+train([*arguments, "--formats", "formats.toml", "--steps", "100000"], standalone_mode=False)
+"""
 
 
 def test_ctrl_c_leaves_a_run_to_go_on_with(folder: Path) -> None:
-    process = start_python(folder, TRAIN.replace("STEPS", "'100000'"))
+    process = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS], cwd=folder, text=True, stderr=subprocess.PIPE
+    )
     deadline = time.monotonic() + 60
     while not (folder / "run" / "SHA256SUMS").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
