@@ -52,20 +52,16 @@ def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
         Metrics(ReaderRow, tmp_path, 0)
 
 
-def test_a_reader_is_drawn_with_all_its_sets(tmp_path: Path) -> None:
-    rows = [START, replace(START, set="held out"), LATER, replace(LATER, set="held out")]
-    draw_reader(rows, tmp_path)
-    assert cv2.imread(str(tmp_path / "metrics.png")).shape[2] == 3
-
-
-@pytest.mark.filterwarnings("error")
-def test_the_start_alone_can_be_drawn(tmp_path: Path) -> None:
-    draw_reader([START], tmp_path)
-    assert (tmp_path / "metrics.png").exists()
-
-
-def test_a_detector_is_drawn(tmp_path: Path) -> None:
-    draw_detector(EPOCHS, tmp_path)
+@pytest.mark.parametrize(
+    ("draw", "rows"),
+    [
+        pytest.param(draw_reader, [START, replace(START, set="held out"), LATER], id="two sets"),
+        pytest.param(draw_reader, [START], id="the start alone"),
+        pytest.param(draw_detector, EPOCHS, id="detector"),
+    ],
+)
+def test_figures_are_drawn(tmp_path: Path, draw, rows) -> None:
+    draw(rows, tmp_path)
     assert cv2.imread(str(tmp_path / "metrics.png")).shape[2] == 3
 
 

@@ -18,29 +18,35 @@ from workshop.training.runs import Progress, complete, open_run
 R = TypeVar("R", ReaderRecipe, DetectorRecipe)
 
 
+def begin(folder: Path, recipe: R) -> R:
+    return open_run(folder, recipe, "checkpoint.pt", RUSSIA, resume=False)
+
+
+def go_on(folder: Path, recipe: R) -> R:
+    return open_run(folder, recipe, "checkpoint.pt", RUSSIA, resume=True)
+
+
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
-    recipe = ReaderRecipe()
-    open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
+    begin(tmp_path / "run", ReaderRecipe())
     (tmp_path / "run" / "checkpoint.pt").touch()
     with pytest.raises(SettingsError, match="a run is here already; --resume goes on"):
-        open_run(tmp_path / "run", recipe, "checkpoint.pt", RUSSIA, resume=False)
+        begin(tmp_path / "run", ReaderRecipe())
 
 
-def test_a_run_goes_on_with_the_recipe_it_began_with(tmp_path: Path) -> None:
-    recipe = ReaderRecipe()
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
+def test_a_run_goes_on_with_the_recipe_it_began_with_and_any_workers(tmp_path: Path) -> None:
+    recipe = begin(tmp_path, ReaderRecipe())
     (tmp_path / "checkpoint.pt").touch()
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=True)
-    other = replace(recipe, training=replace(recipe.training, batch=9))
+    assert go_on(tmp_path, recipe) == recipe
+    assert go_on(tmp_path, with_training(recipe, workers=3)).training.workers == 3
     with pytest.raises(SettingsError, match=r"wanted training\.batch 64 as the run began, got 9"):
-        open_run(tmp_path, other, "checkpoint.pt", RUSSIA, resume=True)
+        go_on(tmp_path, with_training(recipe, batch=9))
 
 
 @pytest.mark.parametrize("file", ["lprnet.pth", "yolo.int8.xml", "SHA256SUMS"])
 def test_weights_without_a_run_are_not_overwritten(tmp_path: Path, file: str) -> None:
     (tmp_path / file).write_text("mine")
     with pytest.raises(SettingsError, match="wanted a new folder or a run's, got one with weights"):
-        open_run(tmp_path, ReaderRecipe(), "checkpoint.pt", RUSSIA, resume=False)
+        begin(tmp_path, ReaderRecipe())
     assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(file, "mine")]
 
 
@@ -49,7 +55,7 @@ def test_a_folder_of_other_plates_is_refused_in_their_name(tmp_path: Path) -> No
         'alphabet = "01A"\n[[format]]\nname = "mine"\nlayouts = ["LDD"]\n'
     )
     with pytest.raises(SettingsError, match=r"^formats: wanted alphabet 01A as .*toml says, got 0"):
-        open_run(tmp_path, ReaderRecipe(), "checkpoint.pt", RUSSIA, resume=False)
+        begin(tmp_path, ReaderRecipe())
 
 
 def with_training(recipe: R, **values: object) -> R:
@@ -60,10 +66,9 @@ def with_training(recipe: R, **values: object) -> R:
     params=[(ReaderRecipe(), "steps"), (DetectorRecipe(), "epochs")], ids=lambda p: p[1]
 )
 def begun(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ReaderRecipe, str]:
-    """A run of 10 steps or epochs in `tmp_path`, and what its length is called."""
+    """A run of 10 steps or epochs in `tmp_path`, and the name of its length."""
     recipe, length = request.param
-    recipe = with_training(recipe, **{length: 10})
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
+    recipe = begin(tmp_path, with_training(recipe, **{length: 10}))
     (tmp_path / "checkpoint.pt").touch()
     return recipe, length
 
@@ -71,45 +76,28 @@ def begun(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[ReaderRecipe,
 def test_a_run_can_be_extended_again_and_again(tmp_path: Path, begun) -> None:
     recipe, length = begun
     for end, extended in ((12, (10,)), (15, (10, 12)), (15, (10, 12))):
-        asked = with_training(recipe, **{length: end})
-        longer = open_run(tmp_path, asked, "checkpoint.pt", RUSSIA, resume=True)
+        longer = go_on(tmp_path, with_training(recipe, **{length: end}))
         assert longer == with_training(recipe, **{length: end, "extended": extended})
         assert read_table(type(recipe), tmp_path / "recipe.toml") == longer
 
 
-def test_a_run_cannot_be_shortened(tmp_path: Path, begun) -> None:
-    recipe, length = begun
-    asked = with_training(recipe, **{length: 9})
-    with pytest.raises(SettingsError, match=rf"wanted training\.{length} 10 or more, got 9"):
-        open_run(tmp_path, asked, "checkpoint.pt", RUSSIA, resume=True)
-
-
-def test_only_the_length_of_an_extended_run_differs(tmp_path: Path, begun) -> None:
+def test_a_run_cannot_be_shortened_nor_changed_while_it_is_extended(tmp_path: Path, begun) -> None:
     recipe, length = begun
     before = (tmp_path / "recipe.toml").read_text()
-    asked = with_training(recipe, **{length: 12, "rate": 0.5})
+    with pytest.raises(SettingsError, match=rf"wanted training\.{length} 10 or more, got 9"):
+        go_on(tmp_path, with_training(recipe, **{length: 9}))
     with pytest.raises(SettingsError, match=r"wanted training\.rate .* got 0\.5"):
-        open_run(tmp_path, asked, "checkpoint.pt", RUSSIA, resume=True)
+        go_on(tmp_path, with_training(recipe, **{length: 12, "rate": 0.5}))
     assert (tmp_path / "recipe.toml").read_text() == before
 
 
-def test_another_number_of_workers_may_go_on(tmp_path: Path) -> None:
-    recipe = ReaderRecipe()
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
-    (tmp_path / "checkpoint.pt").touch()
-    asked = with_training(recipe, workers=3)
-    going_on = open_run(tmp_path, asked, "checkpoint.pt", RUSSIA, resume=True)
-    assert going_on.training.workers == 3
-
-
 def test_a_run_that_was_stopped_before_its_first_checkpoint_can_begin_again(tmp_path: Path) -> None:
-    recipe = ReaderRecipe()
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
+    recipe = begin(tmp_path, ReaderRecipe())
     with pytest.raises(SettingsError, match="begin without --resume"):
-        open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=True)
-    open_run(tmp_path, recipe, "checkpoint.pt", RUSSIA, resume=False)
+        go_on(tmp_path, recipe)
+    begin(tmp_path, recipe)
     with pytest.raises(SettingsError, match=r"recipe: wanted start None as .*recipe\.toml says"):
-        open_run(tmp_path, replace(recipe, start=Path("x")), "checkpoint.pt", RUSSIA, resume=False)
+        begin(tmp_path, replace(recipe, start=Path("x")))
 
 
 def test_a_run_keeps_its_own_networks_when_the_others_are_added(tmp_path: Path) -> None:
@@ -119,7 +107,9 @@ def test_a_run_keeps_its_own_networks_when_the_others_are_added(tmp_path: Path) 
     assert len(load_state("yolo", tmp_path)) > 1
 
 
-def test_the_8_bit_detector_comes_with_the_projects_own(tmp_path: Path) -> None:
+def test_the_8_bit_detector_comes_with_the_projects_own_even_later(tmp_path: Path) -> None:
+    complete(tmp_path)
+    quantized.file_of("yolo", tmp_path).unlink()  # as in a run from before
     complete(tmp_path)
     assert quantized.read("yolo", tmp_path)
     listed = (tmp_path / "SHA256SUMS").read_text()
@@ -133,15 +123,8 @@ def test_a_detector_of_the_runs_own_gets_no_8_bit_form_of_another(tmp_path: Path
     assert not quantized.file_of("yolo", tmp_path).exists()
 
 
-def test_a_run_from_before_gets_the_8_bit_form_of_its_copy(tmp_path: Path) -> None:
-    complete(tmp_path)
-    quantized.file_of("yolo", tmp_path).unlink()
-    complete(tmp_path)
-    assert quantized.read("yolo", tmp_path)
-
-
 def test_the_formats_are_listed_with_the_weights(tmp_path: Path) -> None:
-    open_run(tmp_path, ReaderRecipe(), "checkpoint.pt", RUSSIA, resume=False)
+    begin(tmp_path, ReaderRecipe())
     complete(tmp_path)
     assert choose_formats(tmp_path) == tmp_path / "formats.toml"
 

@@ -22,6 +22,7 @@ from workshop.training.recipes import (
     DetectorData,
     DetectorRecipe,
     DetectorSchedule,
+    ReaderRecipe,
     ReaderSchedule,
 )
 
@@ -92,16 +93,23 @@ def test_a_gpu_that_is_not_there_is_missed(tmp_path: Path, monkeypatch) -> None:
     assert "device: wanted a GPU, got none" in done.output
 
 
-def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe)
-    )
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[ReaderRecipe | DetectorRecipe]:
+    """The recipes of the trainings that begin, which do nothing."""
+    recipes: list[ReaderRecipe | DetectorRecipe] = []
+    for network in ("reader", "detector"):
+        monkeypatch.setattr(
+            f"workshop.training.{network}.run", lambda recipe, *_, **__: recipes.append(recipe)
+        )
+    return recipes
+
+
+def test_flags_stand_above_the_recipe(folder: Path, asked) -> None:
     arguments = ["--steps", 7, "--seed", 5, "--font", "plates.ttf", "--validation", "checked"]
     arguments += ["--workers", 3, "--formats", folder / "formats.toml"]
     done = invoke("reader", folder / "tiny.toml", "--out", folder / "run", *arguments)
     assert done.exit_code == 0
-    (recipe,) = seen
+    (recipe,) = asked
     assert recipe.training == ReaderSchedule(
         steps=7, seed=5, batch=4, real_share=1, pool=6, typical=4, checked=2, save_every=1,
         workers=3,
@@ -121,43 +129,29 @@ def test_flags_stand_above_the_recipe(folder: Path, monkeypatch) -> None:
     ],
 )
 def test_formats_come_from_the_flag_the_recipe_the_environment(
-    tmp_path: Path, monkeypatch, recipe: str, flags: list[str], taken: str
+    tmp_path: Path, monkeypatch, asked, recipe: str, flags: list[str], taken: str
 ) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats)
-    )
     monkeypatch.setenv("PLATE_FORMATS", str(tmp_path / "environment.toml"))
     (tmp_path / "recipe.toml").write_text(recipe)
     invoke("reader", tmp_path / "recipe.toml", "--out", tmp_path / "run", *flags)
-    assert seen == [tmp_path / taken]
+    assert asked[0].formats == tmp_path / taken
 
 
-def test_a_resumed_run_has_no_formats_of_the_environment(tmp_path: Path, monkeypatch) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "workshop.training.reader.run", lambda recipe, *_, **__: seen.append(recipe.formats)
-    )
+def test_a_resumed_run_has_no_formats_of_the_environment(
+    tmp_path: Path, monkeypatch, asked
+) -> None:
     monkeypatch.setenv("PLATE_FORMATS", "/environment.toml")
     (tmp_path / "recipe.toml").touch()
     invoke("reader", "--resume", "--out", tmp_path)
-    assert seen == [None]
+    assert asked[0].formats is None
 
 
-def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, monkeypatch) -> None:
-    seen = []
-    monkeypatch.setattr(
-        "workshop.training.detector.run", lambda recipe, *_, **__: seen.append(recipe)
-    )
+def test_the_detectors_flags_stand_above_its_recipe(tmp_path: Path, asked) -> None:
     data = ["--data", tmp_path, "--extra", tmp_path / "one", "--extra", tmp_path / "two"]
     done = invoke("detector", "--out", tmp_path / "run", "--epochs", 3, *data)
     assert done.exit_code == 0
-    assert seen == [
-        DetectorRecipe(
-            data=DetectorData(tmp_path, (tmp_path / "one", tmp_path / "two")),
-            training=DetectorSchedule(epochs=3),
-        )
-    ]
+    data = DetectorData(tmp_path, (tmp_path / "one", tmp_path / "two"))
+    assert asked == [DetectorRecipe(data=data, training=DetectorSchedule(epochs=3))]
 
 
 def test_another_countrys_reader_is_trained_and_reads_with_the_service(folder: Path) -> None:
