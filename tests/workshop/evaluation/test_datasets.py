@@ -54,6 +54,7 @@ def test_scenes_come_by_name_with_their_plates(scenes) -> None:
         "b.jpg,B002BB177,bad,5,6,7,8\n"
     )
     first, second = read_scenes(folder)
+    assert read_scenes(folder, Selection(limit=1)) == [first]
     assert (first.path.name, second.path.name) == ("a.jpg", "b.jpg")
     assert second.plates[0] == LabelledPlate("A001AA77", "std", (1, 2, 30, 40))
     assert [plate.type for plate in second.plates] == ["std", "bad"]
@@ -65,11 +66,6 @@ def test_a_column_of_formats_is_read_where_there_is_one(scenes) -> None:
     )
     first, second = read_scenes(folder)
     assert (first.plates[0].format, second.plates[0].format) == ("ru_car", "")
-
-
-def test_a_limit_takes_the_first_pictures(scenes) -> None:
-    folder = scenes(HEADER + "b.jpg,A001AA77,std,1,2,3,4\na.jpg,A002AA77,std,1,2,3,4\n")
-    assert [scene.path.name for scene in read_scenes(folder, Selection(limit=1))] == ["a.jpg"]
 
 
 @pytest.mark.parametrize(
@@ -122,12 +118,9 @@ def test_bad_labels_say_where(scenes, rows: str, message: str) -> None:
         read_scenes(scenes(rows))
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"nowhere/images: wanted a folder, got none"):
-        read_scenes(tmp_path / "nowhere")
-
-
-def test_missing_labels_are_named(tmp_path: Path) -> None:
+def test_a_missing_folder_and_missing_labels_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"images: wanted a folder, got none"):
+        read_scenes(tmp_path)
     (tmp_path / "images").mkdir()
     with pytest.raises(DataError, match=r"labels.csv: cannot be read: No such file"):
         read_scenes(tmp_path)
@@ -147,23 +140,19 @@ def test_ignored_plates_are_found_beside_the_data(yolo) -> None:
     assert [one.ignored for one in read_boxes(folder, "val")] == [(), ((1, 2, 3, 4),)]
 
 
-def test_ignored_plates_must_be_in_the_data(yolo, tmp_path: Path) -> None:
-    ignore = tmp_path / "mine.csv"
+def test_a_named_ignore_file_must_exist_and_its_plates_must_be_in_the_data(
+    yolo, tmp_path: Path
+) -> None:
+    folder, ignore = yolo("0 0.5 0.5 0.1 0.1\n"), tmp_path / "mine.csv"
+    with pytest.raises(DataError, match=r"mine.csv: cannot be read"):
+        read_boxes(folder, "val", ignore=ignore)
     ignore.write_text("image,x0,y0,x1,y1\nz.png,1,2,3,4\n")
     with pytest.raises(DataError, match=r"mine.csv:2: wanted a picture of the data set, got 'z"):
-        read_boxes(yolo("0 0.5 0.5 0.1 0.1\n"), "val", ignore=ignore)
+        read_boxes(folder, "val", ignore=ignore)
 
 
-def test_an_ignore_file_that_was_named_must_exist(yolo, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"mine.csv: cannot be read"):
-        read_boxes(yolo("0 0.5 0.5 0.1 0.1\n"), "val", ignore=tmp_path / "mine.csv")
-
-
-def test_a_data_set_without_a_box_is_refused(yolo) -> None:
+def test_a_data_set_without_a_box_or_without_its_split_is_refused(yolo) -> None:
     with pytest.raises(DataError, match="wanted labels of 2 pictures, got no box"):
         read_boxes(yolo(""), "val")
-
-
-def test_a_missing_split_is_named(yolo) -> None:
     with pytest.raises(DataError, match=r"images/test: wanted a folder"):
         read_boxes(yolo(""), "test")

@@ -1,7 +1,7 @@
 import pytest
 
+from tests.workshop.evaluation.detected import FAR, HALF_LEFT, LEFT, NEAR_LEFT, RIGHT, picture
 from workshop.evaluation.detection import (
-    Detected,
     Match,
     average_precision,
     curve_of,
@@ -10,16 +10,6 @@ from workshop.evaluation.detection import (
 )
 from workshop.evaluation.measurement import measure_detection
 from workshop.evaluation.results import OperatingPoint
-
-LEFT, RIGHT = (0.0, 0.0, 100.0, 20.0), (200.0, 0.0, 300.0, 20.0)
-NEAR_LEFT = (0.0, 0.0, 80.0, 20.0)  # IoU 0.8 with LEFT
-HALF_LEFT = (0.0, 0.0, 50.0, 20.0)  # IoU 0.5
-FAR = (500.0, 0.0, 600.0, 20.0)
-
-
-def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> Detected:
-    boxes, scores = zip(*found, strict=True) if found else ((), ())
-    return Detected("a.jpg", boxes, scores, labels, ignored)
 
 
 def test_a_picture_without_detections_leaves_its_labels() -> None:

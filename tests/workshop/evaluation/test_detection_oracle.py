@@ -11,19 +11,12 @@ import pytest
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
+from tests.workshop.evaluation.detected import FAR, HALF_LEFT, LEFT, NEAR_LEFT, RIGHT, picture
 from workshop.evaluation.detection import Detected, average_precision, curve_of
 from workshop.evaluation.measurement import measure_detection
 
-LEFT, RIGHT = (0.0, 0.0, 100.0, 20.0), (200.0, 0.0, 300.0, 20.0)
-HALF_LEFT, NEAR_LEFT = (0.0, 0.0, 50.0, 20.0), (0.0, 0.0, 80.0, 20.0)  # IoU 0.5, 0.8 with LEFT
-FAR = (500.0, 0.0, 600.0, 20.0)
 OUT_OF_RANGE = 1e9
 """Area of a label that COCO ignores: its tools ignore what is not of the sizes asked for."""
-
-
-def picture(*found, labels=(LEFT, RIGHT), ignored=()) -> Detected:
-    boxes, scores = zip(*found, strict=True) if found else ((), ())
-    return Detected("a.jpg", boxes, scores, labels, ignored)
 
 
 def index(annotations, pictures: int) -> COCO:

@@ -25,20 +25,17 @@ def test_edit_distance_counts_the_fewest_edits(wanted: str, read: str, edits: in
     assert edit_distance(wanted, read) == edits
 
 
-def test_texts_of_one_length_are_aligned_place_by_place() -> None:
-    assert align("A1B", "A7B") == [("A", "A"), ("1", "7"), ("B", "B")]
-
-
-def test_a_character_left_out_has_nothing_beside_it() -> None:
-    assert align("A12", "A2") == [("A", "A"), ("1", ""), ("2", "2")]
-
-
-def test_a_character_added_has_nothing_beside_it() -> None:
-    assert align("A2", "A12") == [("A", "A"), ("", "1"), ("2", "2")]
-
-
-def test_a_text_that_was_not_read_was_left_out() -> None:
-    assert align("A1", "") == [("A", ""), ("1", "")]
+@pytest.mark.parametrize(
+    ("wanted", "read", "pairs"),
+    [
+        pytest.param("A1B", "A7B", [("A", "A"), ("1", "7"), ("B", "B")], id="one length"),
+        pytest.param("A12", "A2", [("A", "A"), ("1", ""), ("2", "2")], id="one left out"),
+        pytest.param("A2", "A12", [("A", "A"), ("", "1"), ("2", "2")], id="one added"),
+        pytest.param("A1", "", [("A", ""), ("1", "")], id="nothing read"),
+    ],
+)
+def test_texts_are_aligned(wanted: str, read: str, pairs: list[tuple[str, str]]) -> None:
+    assert align(wanted, read) == pairs
 
 
 def test_the_character_error_rate_weighs_characters_not_texts() -> None:

@@ -21,9 +21,6 @@ def test_bins_hold_counts_mean_scores_and_accuracy() -> None:
     assert diagram[5].score == pytest.approx(0.535)
     assert diagram[5].accuracy == 0.5
     assert diagram[0].accuracy is None
-
-
-def test_the_last_bin_holds_a_score_of_one() -> None:
     assert reliability([1.0], [True])[-1].count == 1
 
 
@@ -84,20 +81,14 @@ def test_the_most_coverage_of_a_precision_is_found() -> None:
     curve = coverage_curve([0.9, 0.5, 0.4, 0.2], [True, False, True, True])
     assert coverage_at(curve, 0.99) == Coverage(0.9, 0.25, 0.0)
     assert coverage_at(curve, 0.75) == Coverage(0.2, 1.0, 0.25)
-
-
-def test_a_precision_may_be_out_of_reach() -> None:
     assert coverage_at(coverage_curve([0.9], [False]), 0.99) is None
 
 
 def test_the_wilson_interval_of_a_textbook() -> None:
     # Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I: 81 of 263
     assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
-
-
-def test_nothing_has_no_proportion() -> None:
     assert wilson_interval(0, 0) is None
+    assert wilson_interval(0, 20) == pytest.approx((0.0, 0.1611), abs=5e-5)
 
 
 @pytest.mark.parametrize(("value", "number"), [(0, 0), (39.9, 0), (40, 1), (60, 2), (1000, 2)])

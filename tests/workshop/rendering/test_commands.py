@@ -45,62 +45,52 @@ def fail(command, capsys, *arguments: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("command", "arguments", "told"),
+    ("command", "arguments", "message"),
     [
         pytest.param(
-            scenes.main,
-            ("--out", "set", "--count", "0"),
-            "workshop.rendering.scenes: argument --count: wanted a whole number of at least 1, "
-            "got '0'\n",
+            scenes,
+            "--out set --count 0",
+            "argument --count: wanted a whole number of at least 1, got '0'\n",
             id="no pictures",
         ),
         pytest.param(
-            specimens.main,
-            ("--sheet", "x.png", "--seed", "-1"),
-            "workshop.rendering.specimens: argument --seed: wanted a whole number of at least 0, "
-            "got '-1'\n",
+            specimens,
+            "--sheet x.png --seed -1",
+            "argument --seed: wanted a whole number of at least 0, got '-1'\n",
             id="a seed below 0",
         ),
         pytest.param(
-            specimens.main,
-            ("--sheet", "x.png", "--columns", "two"),
-            "workshop.rendering.specimens: argument --columns: "
-            "wanted a whole number of at least 1, got 'two'\n",
+            specimens,
+            "--sheet x.png --columns two",
+            "argument --columns: wanted a whole number of at least 1, got 'two'\n",
             id="no number",
         ),
         pytest.param(
-            synth.main,
-            ("--sheet", "nowhere/x.png"),
-            "workshop.rendering.synth: nowhere/x.png: wanted a folder that is there, got nowhere\n",
+            synth,
+            "--sheet nowhere/x.png",
+            "nowhere/x.png: wanted a folder that is there, got nowhere\n",
             id="no folder",
         ),
         pytest.param(
-            synth.main,
-            ("--sheet", "."),
-            "workshop.rendering.synth: .: wanted a PNG file to write, got a folder\n",
-            id="a folder",
+            synth, "--sheet .", ".: wanted a PNG file to write, got a folder\n", id="a folder"
         ),
         pytest.param(
-            synth.main,
-            ("--sheet", "x.png", "--font", "nowhere.ttf"),
-            "workshop.rendering.synth: nowhere.ttf: wanted a TrueType font, "
-            "got: cannot open resource\n",
+            synth,
+            "--sheet x.png --font nowhere.ttf",
+            "nowhere.ttf: wanted a TrueType font, got: cannot open resource\n",
             id="no font",
         ),
         pytest.param(
-            synth.main,
-            ("--sheet", "x.png", "--formats", "nowhere.toml"),
-            "workshop.rendering.synth: nowhere.toml: ",
-            id="no country",
+            synth, "--sheet x.png --formats nowhere.toml", "nowhere.toml: ", id="no country"
         ),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
-    command, arguments: tuple[str, ...], told: str, capsys, tmp_path: Path, monkeypatch
+def test_an_impossible_command_ends_with_one_sentence(
+    command, arguments: str, message: str, capsys, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    err = fail(command, capsys, *arguments)
-    assert err.startswith(told)
+    err = fail(command.main, capsys, *arguments.split())
+    assert err.startswith(f"{command.__name__}: {message}")
     assert err.count("\n") == 1
     assert not [*tmp_path.iterdir()]
 

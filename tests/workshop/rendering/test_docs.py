@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workshop.rendering import specimens, synth
+from workshop.rendering import synth
 from workshop.rendering.country import Country, country_of
 from workshop.rendering.scenery import scene
 from workshop.rendering.synth import render_samples
@@ -46,21 +46,6 @@ def test_a_street_of_atlantis_has_long_and_square_plates(country: Country) -> No
     assert (width / height).tolist() == pytest.approx([480 / 110, 300 / 200], rel=0.2)
 
 
-@pytest.mark.parametrize("command", [specimens.main, synth.main])
-def test_sheets_of_atlantis_are_written(atlantis: Path, tmp_path: Path, command) -> None:
-    command(["--formats", str(atlantis), "--sheet", str(tmp_path / "sheet.png")])
+def test_a_sheet_of_atlantis_is_written(atlantis: Path, tmp_path: Path) -> None:
+    synth.main(["--formats", str(atlantis), "--sheet", str(tmp_path / "sheet.png")])
     assert (tmp_path / "sheet.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize(
-    ("command", "name"), [(specimens.main, "specimens"), (synth.main, "synth")]
-)
-def test_commands_refuse_a_country_in_one_sentence(
-    tmp_path: Path, command, name: str, capsys
-) -> None:
-    file = tmp_path / "formats.toml"
-    file.write_text('alphabet = "01"\n[[format]]\nname = "100 %"\nlayouts = ["DD"]\n')
-    with pytest.raises(SystemExit, match="2"):
-        command(["--formats", str(file), "--sheet", str(tmp_path / "sheet.png")])
-    told = f"{file}: renderer: wanted module:function, got none"
-    assert capsys.readouterr().err == f"workshop.rendering.{name}: {told}\n"

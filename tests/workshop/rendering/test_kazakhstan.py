@@ -44,12 +44,6 @@ def test_foreigners_have_yellow_plates(kazakhstan: Country) -> None:
     assert blue < 60 < 180 < green < red
 
 
-def test_regions_have_the_codes_from_01_to_20(kazakhstan: Country) -> None:
-    codes = [code for region in kazakhstan.formats.region for code in region.codes]
-    assert codes == [f"{code:02}" for code in range(1, 21)]
-    assert kazakhstan.formats.region_of("123ABC02").name == "Almaty"
-
-
 def test_every_character_of_the_alphabet_has_a_glyph(kazakhstan: Country) -> None:
     assert set(kazakhstan.formats.alphabet) == set(GLYPHS)
 

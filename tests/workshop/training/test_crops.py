@@ -1,5 +1,6 @@
 """Which labelled crops are used, and for what; the others are named."""
 
+import re
 from pathlib import Path
 
 import cv2
@@ -62,6 +63,7 @@ def test_a_table_without_a_label_to_use_is_an_error(tmp_path: Path) -> None:
         pytest.param("crop,plate\n1.png,A123BC77\n", "the columns crop,plate$", id="text"),
         pytest.param("", "an empty file$", id="empty"),
         pytest.param("crop,text,votes_of_9\n1.png,A123BC77,many\n", "'many'$", id="votes"),
+        pytest.param("crop,text,corners\n1.png,A123BC77,1 2 3\n", "", id="corners"),
     ],
 )
 def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str, got: str) -> None:
@@ -71,10 +73,9 @@ def test_a_table_of_other_columns_is_an_error(tmp_path: Path, text: str, got: st
 
 
 def test_a_table_that_is_not_there_is_named_once(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError) as caught:
-        read_crops(tmp_path, tmp_path / "x.csv", 7, RUSSIAN)
     wanted = f"{tmp_path / 'x.csv'}: wanted a CSV of crop,text, got: No such file or directory"
-    assert str(caught.value) == wanted
+    with pytest.raises(SettingsError, match=f"^{re.escape(wanted)}$"):
+        read_crops(tmp_path, tmp_path / "x.csv", 7, RUSSIAN)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +103,6 @@ def test_corners_are_read_where_the_table_has_them(tmp_path: Path) -> None:
     low, high = untold.quad[0].tolist(), untold.quad[2].tolist()
     assert low == pytest.approx([width * 0.05 / 1.1, height * 0.2 / 1.4])
     assert high == pytest.approx([width * 1.05 / 1.1, height * 1.2 / 1.4])
-
-
-def test_corners_that_are_no_eight_numbers_are_refused(tmp_path: Path) -> None:
-    table = write_labels(tmp_path, "1.png,A111AA11,1 2 3", header="crop,text,corners")
-    with pytest.raises(SettingsError, match="wanted a CSV of crop,text"):
-        read_crops(tmp_path, table, 7, RUSSIAN)
 
 
 def data_of(folder: Path, *rows: str, validation: Path | None = None) -> ReaderData:

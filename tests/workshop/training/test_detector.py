@@ -13,28 +13,8 @@ from orchestrator.networks.export import load
 from workshop.training.detector import export_average, find_folders, run
 from workshop.training.metrics import DetectorRow, Metrics
 from workshop.training.recipes import DetectorData, DetectorRecipe, DetectorSchedule
-from workshop.training.schedules import cosine
 
-SCHEDULE = DetectorSchedule(rate=0.01, final_rate=0.1)
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
-
-
-@pytest.mark.parametrize(
-    ("step", "rate"),
-    [
-        pytest.param(0, 0.001, id="first step of the warm-up"),
-        pytest.param(9, 0.01, id="last step of the warm-up"),
-        pytest.param(10, 0.01, id="peak"),
-        pytest.param(60, 0.0055, id="half way down"),
-        pytest.param(110, 0.001, id="end"),
-    ],
-)
-def test_the_rate_climbs_then_falls_as_a_cosine(step: int, rate: float) -> None:
-    assert cosine(step, 110, 10, SCHEDULE.rate, SCHEDULE.final_rate) == pytest.approx(rate)
-
-
-def test_without_a_warm_up_training_starts_at_the_peak() -> None:
-    assert cosine(0, 10, 0, SCHEDULE.rate, SCHEDULE.final_rate) == 0.01
 
 
 def test_export_writes_the_moving_average_as_float32(tmp_path: Path) -> None:

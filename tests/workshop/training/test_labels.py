@@ -36,9 +36,10 @@ def completed(data: Path, verdict: str) -> Path:
     return out / "images/train/a.png"
 
 
-def test_a_plate_becomes_a_second_label(data: Path) -> None:
+def test_a_plate_becomes_a_second_label_of_the_copy_alone(data: Path) -> None:
     picture = completed(data, "plate")
     assert read_labels(label_file(picture)) == (LABEL, (0.375, 0.375, 0.25, 0.25))
+    assert read_labels(data / "labels/train/a.txt") == (LABEL,)
 
 
 def test_an_unsure_place_is_smoothed_and_the_rest_is_as_it_was(data: Path) -> None:
@@ -56,11 +57,6 @@ def test_a_rejected_suggestion_changes_nothing(data: Path) -> None:
     assert read_labels(label_file(picture)) == (LABEL,)
 
 
-def test_the_given_data_set_is_not_touched(data: Path) -> None:
-    completed(data, "plate")
-    assert read_labels(data / "labels/train/a.txt") == (LABEL,)
-
-
 @pytest.mark.parametrize(
     ("other", "expected"),
     [
@@ -74,10 +70,7 @@ def test_the_given_data_set_is_not_touched(data: Path) -> None:
 def test_boxes_are_apart_when_they_hardly_overlap(other: list[float], expected: bool) -> None:
     box = torch.tensor([[0.0, 0, 10, 10]])
     assert are_apart(box, torch.tensor([other], dtype=torch.float32)).tolist() == [expected]
-
-
-def test_a_box_is_apart_from_nothing() -> None:
-    assert are_apart(torch.ones(1, 4), torch.zeros(0, 4)).tolist() == [True]
+    assert are_apart(box, torch.zeros(0, 4)).tolist() == [True]
 
 
 class OnePlate(nn.Module):
@@ -88,11 +81,8 @@ class OnePlate(nn.Module):
         return torch.tensor([[[28.0, 22, 48, 32, 0.9, 0.0]]])
 
 
-def test_what_has_no_label_is_suggested(data: Path) -> None:
+def test_a_plate_without_a_label_is_suggested_and_no_other(data: Path) -> None:
     assert list(find_unlabelled(data, OnePlate())) == [Suggestion("a.png", *BOX, 0.9)]
-
-
-def test_what_has_a_label_is_not(data: Path) -> None:
     (data / "labels/train/a.txt").write_text("0 0.375 0.375 0.25 0.25\n")
     assert list(find_unlabelled(data, OnePlate())) == []
 
@@ -105,7 +95,9 @@ def test_what_has_a_label_is_not(data: Path) -> None:
         pytest.param("none.pt", "cannot be read: No such file", id="no file"),
     ],
 )
-def test_what_is_no_detector_is_told_in_a_sentence(data: Path, weights: str, message: str) -> None:
+def test_weights_of_no_detector_are_refused_in_a_sentence(
+    data: Path, weights: str, message: str
+) -> None:
     (data / "notes.txt").write_text("r\n")
     torch.save({"weight": torch.zeros(1)}, data / "stn.pth")
     arguments = ["--data", str(data), "--weights", str(data / weights)]

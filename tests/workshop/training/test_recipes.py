@@ -91,14 +91,7 @@ def test_an_extended_run_warms_up_again_and_falls_from_a_part_of_the_rate() -> N
 
 def test_a_detectors_extended_run_ends_in_whole_pictures_too() -> None:
     schedule = DetectorSchedule(epochs=6, extended=(4,), plain_epochs=1, warmup_epochs=0, rate=0.1)
-    assert [schedule.is_mosaic(epoch) for epoch in range(6)] == [
-        True,
-        True,
-        True,
-        False,
-        True,
-        False,
-    ]
+    assert [epoch for epoch in range(6) if schedule.is_mosaic(epoch)] == [0, 1, 2, 4]
     assert schedule.rate_at(0, 10) == pytest.approx(0.1)
     assert schedule.rate_at(20, 10) == pytest.approx(0.1 * (0.05 + 0.95 / 2))
     assert schedule.rate_at(40, 10) == pytest.approx(0.03)
