@@ -34,7 +34,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     """Streets: the last label is wrong on purpose, and another one is at no plate."""
     data, out = tmp_path_factory.mktemp("data"), tmp_path_factory.mktemp("report") / "new"
-    write_streets(data, ["A123BC77"], ["M456OP199"])
+    write_streets(data, ["A123BC77"], ["M456OP199"], size_wh=(640, 480))
     labels = (data / "labels.csv").read_text().replace("M456OP199", "M456OP198")
     (data / "labels.csv").write_text(f"{labels}0.png,B001BB77,std,0,0,5,5\n")
     arguments = ("--detection", data, "--name", "first", "--engine", "torchscript")

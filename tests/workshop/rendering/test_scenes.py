@@ -43,6 +43,7 @@ def test_regions_hold_something_light_within_the_picture() -> None:
     assert np.percentile(inner, 70) > np.median(one.picture)
 
 
+@pytest.mark.usefixtures("small")
 def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
     main(["--formats", str(FILE), "--out", str(tmp_path), "--count", "2"])
     scenes = read_scenes(tmp_path, alphabet=country_of(FILE).formats.alphabet)
