@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         WeightsError,
     )
     from orchestrator.formats.plate_formats import Formats, read_formats
+    from orchestrator.formats.transliteration import to_cyrillic, to_latin
     from orchestrator.imaging.decoding import decode, read_picture
     from orchestrator.imaging.drawing import annotate
     from orchestrator.networks.export import load_networks
@@ -64,6 +65,8 @@ _HOMES = {
     "read_formats": "formats.plate_formats",
     "read_picture": "imaging.decoding",
     "recognize": "pipeline",
+    "to_cyrillic": "formats.transliteration",
+    "to_latin": "formats.transliteration",
     "to_supervision": "client.supervision",
 }
 __all__ = [
@@ -98,6 +101,8 @@ __all__ = [
     "read_formats",
     "read_picture",
     "recognize",
+    "to_cyrillic",
+    "to_latin",
     "to_supervision",
 ]
 

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import to_cyrillic
 from orchestrator.cli.recognition.watchlist import Hit, Watchlist, edit_distance, read_watchlist
 from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import russian
-from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.plates import Plate
 
 BOX = (0, 0, 90, 20)
