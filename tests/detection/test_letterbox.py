@@ -36,7 +36,10 @@ def test_a_picture_lies_in_the_middle_of_grey(
 
 def test_a_picture_that_is_not_shrunk_keeps_its_pixels() -> None:
     given = noise(33, 50)
-    assert torch.equal(letterbox(given, 64).net[0, 15:48, 7:57], given)
+    net = letterbox(given, 64).net
+    assert torch.equal(net[0, 15:48, 7:57], given)
+    net.zero_()
+    assert torch.equal(given, noise(33, 50))
 
 
 def test_boxes_are_mapped_to_the_net_and_back() -> None:

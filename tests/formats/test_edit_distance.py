@@ -15,8 +15,8 @@ from orchestrator.formats.edit_distance import edit_costs, edit_distance
         pytest.param("12345", "23451", 2, id="moved round"),
     ],
 )
-def test_the_fewest_edits_are_counted(wanted: str, read: str, edits: int) -> None:
-    assert edit_distance(wanted, read) == edits
+def test_the_fewest_edits_are_counted_both_ways(wanted: str, read: str, edits: int) -> None:
+    assert edit_distance(wanted, read) == edit_distance(read, wanted) == edits
 
 
 def test_costs_are_those_of_all_prefixes() -> None:

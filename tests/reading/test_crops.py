@@ -33,6 +33,23 @@ def test_each_plate_is_cut_from_its_own_place_as_rgb_about_zero() -> None:
         torch.testing.assert_close(crop, wanted.expand(3, 24, 94), atol=1e-4, rtol=0)
 
 
+@pytest.mark.parametrize("lines", [1, 2])
+def test_no_boxes_give_no_crops_and_a_box_without_size_gives_one(lines: int) -> None:
+    picture, boxes = torch.zeros(50, 100, 3, dtype=torch.uint8), torch.tensor([[30.0, 20, 30, 20]])
+    assert crop_plates(picture, boxes[:0], lines=lines).shape == (0, 3, 24, 94)
+    (crop,) = crop_plates(picture, boxes, lines=lines)
+    assert crop.isfinite().all()
+
+
+def test_the_lines_of_a_square_plate_come_one_after_the_other() -> None:
+    picture = torch.zeros(48, 94, 3, dtype=torch.uint8)
+    picture[:24, :, 2], picture[24:, :, 0] = 255, 255  # red above blue, in BGR
+    crop = crop_plates(picture, torch.tensor([[0.0, 0, 94, 48]]), (0, 0), lines=2)[0] * 128 + 127.5
+    left, right = crop[:, :, :46], crop[:, :, 48:]
+    assert left.mean(dim=(1, 2)).tolist() == pytest.approx([255, 0, 0], abs=1)
+    assert right.mean(dim=(1, 2)).tolist() == pytest.approx([0, 0, 255], abs=1)
+
+
 @pytest.mark.parametrize(
     ("rows", "unfolded"),
     [
