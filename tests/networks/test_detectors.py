@@ -10,15 +10,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor, nn
 
-from orchestrator import read_picture, recognize
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.networks.detectors import check_detector, load_detector, move
 from orchestrator.networks.engines import Engine
-from orchestrator.networks.export import load, load_networks, represent, script, write_network
+from orchestrator.networks.export import load, load_networks, represent, write_network
 from orchestrator.networks.registry import choose_engine, is_archive
 from orchestrator.networks.weights import WEIGHTS, list_sums
-from tests.samples import STREET, TEXTS, copy_of
+from tests.samples import copy_of
 
 Detector = Callable[[Tensor], Tensor]
 
@@ -84,10 +82,6 @@ def first_alone(pictures: Tensor) -> Tensor:
 @pytest.mark.parametrize("detector", [quarters, padded, padding])
 def test_a_detector_that_keeps_the_contract_is_taken(detector: Detector) -> None:
     check_detector(detector)
-
-
-def test_our_own_detector_keeps_the_contract() -> None:
-    check_detector(script(load("yolo")))
 
 
 SHAPE = r"160x96 pictures: wanted float32 \[1, K, 6\], got "
@@ -169,10 +163,10 @@ class TestFiles:
         assert choose_engine("lprnet", weights, engine) is engine
         assert choose_engine("plate_reader_prepare", weights, engine) is Engine.TORCHSCRIPT
 
-    @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO_INT8])
-    def test_it_runs_in_process(self, weights, engine: Engine) -> None:
+    def test_it_runs_in_process_beside_networks_in_integers(self, weights) -> None:
         net = torch.full((1, 64, 96, 3), 51, dtype=torch.uint8)
-        rows = load_networks(weights, engine=engine)("yolo", {"input__0": net})["output__0"]
+        infer = load_networks(weights, engine=Engine.OPENVINO_INT8)
+        rows = infer("yolo", {"input__0": net})["output__0"]
         assert rows[0, 3].tolist() == pytest.approx([48, 32, 96, 64, 0.2, 0])
 
     def test_it_is_written_as_it_is(self, weights, tmp_path) -> None:
@@ -214,12 +208,6 @@ class TestFiles:
         with pytest.raises(WeightsError, match=r"yolo\.pt: wanted SHA-256"):
             load("yolo", weights)
 
-    def test_our_own_network_as_an_archive_reads_the_street(self, weights) -> None:
-        write_network("yolo", weights / "yolo.pt")
-        list_sums(weights)
-        plates = recognize(read_picture(STREET), load_networks(weights))
-        assert set(plates.texts) == set(TEXTS)
-
     @pytest.mark.gpu
     @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
     def test_it_moves_to_a_gpu_with_its_constants(self, weights) -> None:
@@ -228,9 +216,3 @@ class TestFiles:
         net = torch.zeros(1, 64, 96, 3, dtype=torch.uint8, device="cuda")
         moved = move(load_detector(weights / "yolo.pt"), torch.device("cuda"))
         assert moved(net).is_cuda
-
-
-def test_networks_know_the_plates_of_their_weights() -> None:
-    assert load_networks().formats == russian()
-    mine = Formats(russian().alphabet, russian().format[:1])
-    assert load_networks(formats=mine).formats is mine

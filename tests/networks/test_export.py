@@ -5,14 +5,11 @@ import shutil
 
 import pytest
 import torch
-from google.protobuf import text_format
-from tritonclient.grpc.model_config_pb2 import ModelConfig
 
 from orchestrator.errors import SettingsError, WeightsError
-from orchestrator.formats.plate_formats import russian
+from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.export import load, load_networks, write_network
-from orchestrator.networks.openvino_ir import Compiled
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS, list_sums
 
@@ -23,21 +20,15 @@ INPUTS = {
 }
 
 
-def config_of(text: str) -> ModelConfig:
-    return text_format.Parse(text, ModelConfig())
-
-
-def parsed(path) -> ModelConfig:
-    return config_of(path.read_text())
-
-
 @pytest.fixture(params=sorted(NETWORKS))
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @torch.inference_mode()
-def test_an_exported_file_answers_like_the_network(name: str, tmp_path) -> None:
+def test_an_exported_file_answers_like_the_network_without_subnormal_numbers(
+    name: str, tmp_path
+) -> None:
     path = tmp_path / "1" / "model.pt"
     write_network(name, path)
     given = INPUTS[name](torch.Generator().manual_seed(0))
@@ -45,15 +36,7 @@ def test_an_exported_file_answers_like_the_network(name: str, tmp_path) -> None:
     actual = torch.jit.load(str(path))(given)
     torch.testing.assert_close(actual, expected, rtol=1e-3, atol=1e-3)
     assert list(tmp_path.rglob("part.*")) == []
-
-
-@torch.inference_mode()
-def test_an_exported_file_of_openvino_answers_like_the_network(tmp_path) -> None:
-    path = tmp_path / "1" / "model.xml"
-    write_network("lprnet", path, engine=Engine.OPENVINO)
-    given = INPUTS["lprnet"](torch.Generator().manual_seed(0))
-    (actual,) = Compiled(path)(given.numpy())
-    torch.testing.assert_close(torch.from_numpy(actual), load("lprnet")(given), rtol=0, atol=2e-3)
+    assert_no_subnormal_numbers(torch.jit.load(str(path)))
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
@@ -71,10 +54,7 @@ def test_a_file_that_cannot_be_written_whole_is_named_and_leaves_no_half(
     assert list(path.parent.iterdir()) == []
 
 
-def test_an_exported_file_has_no_subnormal_numbers(name: str, tmp_path) -> None:
-    path = tmp_path / "model.pt"
-    write_network(name, path)
-    frozen = torch.jit.load(str(path))
+def assert_no_subnormal_numbers(frozen: torch.jit.ScriptModule) -> None:
     constants = [
         node.t("value")
         for node in frozen.graph.findAllNodes("prim::Constant")
@@ -87,13 +67,15 @@ def test_an_exported_file_has_no_subnormal_numbers(name: str, tmp_path) -> None:
 
 
 def test_networks_in_process_answer_under_the_names_of_the_models() -> None:
-    infer = load_networks()
+    mine = Formats(russian().alphabet, russian().format[:1])
+    infer = load_networks(engine=Engine.TORCHSCRIPT, formats=mine)
+    assert infer.formats is mine
     crops = torch.zeros(2, 3, 24, 94)
     assert set(infer("stn", {"input__0": crops})) == {"output__0", "output__1"}
     assert infer("lprnet", {"input__0": crops})["output__0"].shape == (2, 24, 18)
 
 
-@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("name", ["stn", "lprnet"])
 def test_networks_are_as_wide_as_their_weights(name: str, width: int, tmp_path) -> None:
     wide = NETWORKS[name].build(russian(), width).eval()
