@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from copy import copy
 from importlib import metadata
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
 from tests.samples import PROJECT
+
+COMMANDS = """
+import contextlib, io, json, sys
+from orchestrator.cli.app import app
+
+results = []
+for arguments in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            app(arguments)
+        except SystemExit as ended:
+            results.append((ended.code or 0, out.getvalue(), err.getvalue()))
+print(json.dumps(results))
+"""
+
+
+class Done(NamedTuple):
+    """The end of a command."""
+
+    returncode: int
+    stdout: str
+    stderr: str
 
 
 class ClientOnly:
@@ -46,9 +72,14 @@ class ClientOnly:
             check=False,
         )
 
-    def plates(self, *arguments: object) -> subprocess.CompletedProcess[str]:
-        """Run the command `plates`."""
-        return self.run("from orchestrator.cli.app import app; app()", *arguments)
+    def plates(self, *arguments: object) -> Done:
+        """Run a command of `plates`."""
+        return self.plates_in_turn(arguments)[0]
+
+    def plates_in_turn(self, *commands: Sequence[object]) -> list[Done]:
+        """Run commands of `plates` one after the other, in one process: it takes long to start."""
+        arguments = json.dumps([[*map(str, command)] for command in commands])
+        return [Done(*done) for done in json.loads(self.run(COMMANDS, arguments).stdout)]
 
 
 def _gather(requirement: Requirement, needed: dict[str, metadata.Distribution]) -> None:

@@ -1,67 +1,82 @@
 """Installation of only the client: one sentence says what a command or a function lacks."""
 
+import re
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
+from orchestrator.system.optional_dependencies import needs_told
 from tests.client.client_only import ClientOnly
 
 BRINGS = "; pip install -e '.[server]' in the checkout brings it\n"
-
 ANY_PORTS = ("--http-port=0", "--grpc-port=0", "--metrics-port=0")
 """A server may have the usual ones."""
+NEEDING_MORE = [
+    ("recognize", "/dev/null"),
+    ("serve", *ANY_PORTS),
+    ("export",),
+    ("add-version", "stn", "--to", "/"),
+    ("evaluate", "/"),
+    ("bench",),
+    ("quantize",),
+    ("train", "reader", "--out", "/nowhere"),
+    ("train", "detector", "--out", "/nowhere"),
+]
+WORKSHOP = ("evaluate", "bench", "quantize", "train")
 
 
 def test_a_client_needs_no_package_of_the_server(client_only: ClientOnly) -> None:
     packages = {"torch", "openvino", "pytriton", "matplotlib", "PIL", "cv2"}
-    code = (
-        "import sys; from importlib.util import find_spec; print([*map(find_spec, sys.argv[1:])])"
+    code = """
+import sys
+from importlib.util import find_spec
+from orchestrator import Plate, PlateClient, Plates, Settings
+print([*map(find_spec, sys.argv[1:])])
+"""
+    done = client_only.run(code, *packages)
+    assert (done.stdout, done.stderr) == (f"{[None] * len(packages)}\n", "")
+
+
+def test_commands_name_the_missing_package(client_only: ClientOnly) -> None:
+    done = client_only.in_checkout().plates_in_turn(*NEEDING_MORE)
+    sentence = re.compile(
+        r"(starting Triton \.\.\.\n)?.+ is not installed, since a client needs none"
+        + re.escape(BRINGS)
     )
-    assert client_only.run(code, *packages).stdout == f"{[None] * len(packages)}\n"
+    wrong = {
+        command: one
+        for command, one in zip(NEEDING_MORE, done, strict=True)
+        if (one.returncode, one.stdout) != (2, "") or not sentence.fullmatch(one.stderr)
+    }
+    assert wrong == {}
 
 
-def test_the_command_line_is_there(client_only: ClientOnly) -> None:
-    done = client_only.plates("--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "plates" in done.stdout
+def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only: ClientOnly) -> None:
+    *installed, whole = client_only.plates_in_turn(*[(name,) for name in WORKSHOP], ("--help",))
+    assert [done.stderr.count(f"No such command '{name}'")
+            for name, done in zip(WORKSHOP, installed, strict=True)] == [1] * 4  # fmt: skip
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert "plates" in whole.stdout
+    helped = client_only.in_checkout().plates_in_turn(*[(name, "--help") for name in WORKSHOP])
+    assert [done.returncode for done in helped] == [0] * 4
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        pytest.param(("recognize", "/dev/null"), id="recognize"),
-        pytest.param(("serve", *ANY_PORTS), id="serve"),
-        pytest.param(("export",), id="export"),
-        pytest.param(("add-version", "stn", "--to", "/"), id="add-version"),
-        pytest.param(("evaluate", "/"), id="evaluate"),
-        pytest.param(("bench",), id="bench"),
-        pytest.param(("quantize",), id="quantize"),
-        pytest.param(("train", "reader", "--out", "/nowhere"), id="train-reader"),
-        pytest.param(("train", "detector", "--out", "/nowhere"), id="train-detector"),
-    ],
-)
-def test_a_command_names_the_missing_package(client_only: ClientOnly, arguments) -> None:
-    done = client_only.in_checkout().plates(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    stderr = done.stderr.removeprefix("starting Triton ...\n")
-    assert " is not installed, since a client needs none; " in stderr
-    assert stderr.endswith(BRINGS)
-    assert stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize("command", ["evaluate", "bench", "quantize", "train"])
-def test_commands_of_the_workshop_are_there_in_a_checkout_alone(client_only, command) -> None:
-    assert f"No such command '{command}'" in client_only.plates(command).stderr
-    assert client_only.in_checkout().plates(command, "--help").returncode == 0
-
-
-def test_drawing_names_the_missing_package_before_the_request(
-    client_only: ClientOnly, tmp_path
+def test_recognize_says_before_the_request_what_it_needs(
+    client_only: ClientOnly, tmp_path: Path
 ) -> None:
     picture = tmp_path / "car.jpg"
     picture.touch()
-    done = client_only.plates("recognize", picture, "--url", "nowhere:1", "--annotate", tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith("plates: the package cv2 is not installed, since a client")
-    assert "pip install opencv-python-headless, or " in done.stderr
+    served, drawn = client_only.plates_in_turn(
+        ("recognize", "/dev/null"),
+        ("recognize", picture, "--url", "nowhere:1", "--annotate", tmp_path),
+    )
+    assert served.stderr.startswith(
+        "plates: without --url host:port a server is started: the package"
+    )
+    assert drawn.returncode == 2
+    assert drawn.stderr.startswith("plates: the package cv2 is not installed, since a client")
+    assert "pip install opencv-python-headless, or " in drawn.stderr
 
 
 def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
@@ -71,23 +86,6 @@ def test_a_function_names_the_missing_package(client_only: ClientOnly) -> None:
     assert done.stderr.endswith(BRINGS)
 
 
-def test_other_missing_modules_are_not_blamed_on_the_extra(
-    client_only: ClientOnly,
-) -> None:
-    done = client_only.run(
-        "from orchestrator.system.optional_dependencies import needs_told\n"
-        "with needs_told():\n    import nowhere"
-    )
-    assert done.stderr.endswith("ModuleNotFoundError: No module named 'nowhere'\n")
-
-
-def test_a_client_is_there(client_only: ClientOnly) -> None:
-    code = "from orchestrator import Plate, PlateClient, Plates, Settings"
-    assert client_only.run(code).returncode == 0
-
-
-def test_recognize_asks_for_a_server_first(client_only: ClientOnly) -> None:
-    done = client_only.plates("recognize", "/dev/null")
-    assert done.stderr.startswith(
-        "plates: without --url host:port a server is started: the package"
-    )
+def test_other_missing_modules_are_not_blamed_on_the_extra() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'nowhere'$"), needs_told():
+        import_module("nowhere")

@@ -64,7 +64,7 @@ def stop_after(begin: bytes) -> Callable[[socket.socket], None]:
 
 
 @pytest.fixture(autouse=True)
-def _release_who_reads_nothing() -> Iterator[None]:
+def _release_silent_servers() -> Iterator[None]:
     hung_up.clear()
     yield
     hung_up.set()
@@ -87,15 +87,13 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
         pytest.param(say_nothing, id="says-nothing"),
         pytest.param(read_nothing, id="reads-nothing"),
         pytest.param(dribble(b"HTTP/1.1 200 O"), id="dribbles-its-first-line"),
-        pytest.param(dribble(HEAD + b"Server: "), id="dribbles-its-head"),
         pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
         pytest.param(dribble(CHUNKED), id="dribbles-a-chunk"),
         pytest.param(dribble(b"HTTP/1.1 200 OK\r\n\r\n"), id="dribbles-without-end"),
-        pytest.param(stop_after(HEAD), id="stops-in-its-head"),
         pytest.param(stop_after(HEAD + b"\r\n{"), id="stops-in-its-body"),
     ],
 )
-def test_an_http_call_ends_in_time_where_the_server(handle) -> None:
+def test_an_http_call_ends_in_time(handle) -> None:
     with (
         listening(handle) as url,
         PlateClient(url, timeout_s=TIMEOUT_S) as client,
@@ -125,9 +123,7 @@ def test_sending_that_takes_all_of_the_time_is_the_same_error(monkeypatch) -> No
         pytest.param(dribble(HEAD + b"\r\n"), id="dribbles-its-body"),
     ],
 )
-def test_an_https_call_ends_in_time_where_the_server(
-    handle, certificate: Certificate, monkeypatch
-) -> None:
+def test_an_https_call_ends_in_time(handle, certificate: Certificate, monkeypatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.chain))
     with (
         listening(over_tls(handle, certificate)) as address,
