@@ -8,7 +8,11 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
+
+import grpc
+from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.contract import OUTPUTS
 
@@ -99,8 +103,45 @@ def answer_of(outputs: list[dict[str, object]]) -> bytes:
 
 
 NO_PLATES = answer_of(outputs())
+NO_PLATES_OVER_GRPC = pb.ModelInferResponse(
+    outputs=[{name: one[name] for name in ("name", "datatype", "shape")} for one in outputs()],
+    raw_output_contents=[b"" for _ in outputs()],
+).SerializeToString()
 WITHOUT_END = struct.pack("ii", 1, 0)
 """Value of SO_LINGER that closes a connection with a reset."""
+
+
+def answer_all(connection: socket.socket) -> None:
+    """Find no plates in any picture."""
+    while receive(connection):
+        connection.sendall(NO_PLATES)
+
+
+def say_nothing(connection: socket.socket) -> None:
+    """Receive, and never answer."""
+    while connection.recv(65536):
+        pass
+
+
+@contextmanager
+def listening_over_grpc(
+    answer: Callable[[bytes, grpc.ServicerContext], bytes],
+    credentials: grpc.ServerCredentials | None = None,
+) -> Iterator[str]:
+    """Answer inference calls, one after the other, over TLS with credentials; gives the URL."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    handlers = {"ModelInfer": grpc.unary_unary_rpc_method_handler(answer)}
+    service = grpc.method_handlers_generic_handler("inference.GRPCInferenceService", handlers)
+    server.add_generic_rpc_handlers((service,))
+    any_port = "127.0.0.1:0"
+    port = (
+        server.add_secure_port(any_port, credentials)
+        if credentials
+        else server.add_insecure_port(any_port)
+    )
+    server.start()
+    yield f"{'grpcs' if credentials else 'grpc'}://127.0.0.1:{port}"
+    server.stop(None)
 
 
 class CountingServer:

@@ -6,13 +6,11 @@ import socket
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import grpc
 import numpy as np
 import pytest
-from tritonclient.grpc import service_pb2 as pb
 
 from orchestrator.client import PlateClient
 from orchestrator.client.aio import AsyncPlateClient
@@ -29,18 +27,17 @@ from orchestrator.plates import Plates
 from tests.client.certificates import Certificate, over_tls
 from tests.client.peers import (
     NO_PLATES,
+    NO_PLATES_OVER_GRPC,
     address_of,
+    answer_all,
     deaf,
     listening,
-    outputs,
+    listening_over_grpc,
     receive,
+    say_nothing,
 )
 
 PICTURE = b"a picture"
-NO_PLATES_OVER_GRPC = pb.ModelInferResponse(
-    outputs=[{name: one[name] for name in ("name", "datatype", "shape")} for one in outputs()],
-    raw_output_contents=[b"" for _ in outputs()],
-).SerializeToString()
 SMALL = np.zeros((2, 4, 3), np.uint8)
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 Use = Callable[[AsyncPlateClient], Awaitable[object]]
@@ -58,16 +55,6 @@ def use(url: str, using: Use, **options: object) -> object:
 
 def recognize(client: AsyncPlateClient) -> Awaitable[Plates]:
     return client.recognize(PICTURE)
-
-
-def answer_all(connection: socket.socket) -> None:
-    while receive(connection):
-        connection.sendall(NO_PLATES)
-
-
-def say_nothing(connection: socket.socket) -> None:
-    while connection.recv(65536):
-        pass
 
 
 @contextmanager
@@ -209,19 +196,6 @@ class Waits:
             self.called.set()
             self.hung_up.wait(20)
         return NO_PLATES_OVER_GRPC
-
-
-@contextmanager
-def listening_over_grpc(answer: Callable[[bytes, grpc.ServicerContext], bytes]) -> Iterator[str]:
-    """Answer every call of a model, one after the other; gives the address."""
-    server = grpc.server(ThreadPoolExecutor(1))
-    handlers = {"ModelInfer": grpc.unary_unary_rpc_method_handler(answer)}
-    service = grpc.method_handlers_generic_handler("inference.GRPCInferenceService", handlers)
-    server.add_generic_rpc_handlers((service,))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield f"grpc://127.0.0.1:{port}"
-    server.stop(None)
 
 
 @pytest.mark.parametrize("scheme", ["http", "grpc"])

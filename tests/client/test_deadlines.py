@@ -14,17 +14,12 @@ from orchestrator.client import PlateClient
 from orchestrator.client.sockets import TimedSocket
 from orchestrator.errors import ServerError
 from tests.client.certificates import Certificate, over_tls
-from tests.client.peers import address_of, deaf, listening, receive
+from tests.client.peers import address_of, deaf, listening, receive, say_nothing
 
 TIMEOUT_S = 0.2
 FAR_LESS_THAN_FOR_EVER_S = 20
 LARGE = np.zeros((2000, 4000, 3), np.uint8)
 """More than the buffers of two sockets hold."""
-
-
-def say_nothing(connection: socket.socket) -> None:
-    while connection.recv(65536):
-        pass
 
 
 def read_nothing(connection: socket.socket) -> None:

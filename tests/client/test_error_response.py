@@ -4,13 +4,12 @@ import asyncio
 import pickle
 import socket
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
 
 from orchestrator import AsyncPlateClient, ErrorResponse, Overloaded, PlateClient, PlateError
-from tests.client.peers import listening, receive, reply
+from tests.client.peers import listening, listening_over_grpc, receive, reply
 
 PICTURE = b"a picture"
 
@@ -74,16 +73,8 @@ def full_over_grpc() -> Iterator[str]:
         context.set_trailing_metadata((("retry-after", "1"),))
         context.abort(grpc.StatusCode.UNAVAILABLE, "all places are taken; try again later")
 
-    server = grpc.server(ThreadPoolExecutor(1))
-    handler = grpc.unary_unary_rpc_method_handler(reject)
-    service = "inference.GRPCInferenceService"
-    server.add_generic_rpc_handlers(
-        (grpc.method_handlers_generic_handler(service, {"ModelInfer": handler}),)
-    )
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield f"grpc://127.0.0.1:{port}"
-    server.stop(None)
+    with listening_over_grpc(reject) as url:
+        yield url
 
 
 @both

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 import grpc
@@ -23,6 +22,7 @@ from tests.client.peers import (
     CountingServer,
     answer_of,
     listening,
+    listening_over_grpc,
     outputs,
     receive,
     reply,
@@ -30,7 +30,6 @@ from tests.client.peers import (
 
 PICTURE = b"a picture"
 PAGE = b"<html><body><h1>No server is available to handle this request.</h1></body></html>"
-METHOD = "ModelInfer"
 
 
 @pytest.fixture
@@ -51,28 +50,17 @@ def http_server() -> Iterator:
 @pytest.fixture
 def grpc_server() -> Iterator:
     """Refuses every call with one code and message, or answers nothing; returns its address."""
-    servers: list[grpc.Server] = []
+    with ExitStack() as stack:
 
-    def start(code: grpc.StatusCode | None, message: str) -> str:
-        def refuse(request: bytes, context: grpc.ServicerContext) -> bytes:
-            if code is not None:
-                context.abort(code, message)
-            return b""  # a message without outputs
+        def start(code: grpc.StatusCode | None, message: str) -> str:
+            def refuse(_: bytes, context: grpc.ServicerContext) -> bytes:
+                if code is not None:
+                    context.abort(code, message)
+                return b""  # a message without outputs
 
-        server = grpc.server(ThreadPoolExecutor(1))
-        handler = grpc.unary_unary_rpc_method_handler(refuse)
-        service = grpc.method_handlers_generic_handler(
-            "inference.GRPCInferenceService", {METHOD: handler}
-        )
-        server.add_generic_rpc_handlers((service,))
-        port = server.add_insecure_port("127.0.0.1:0")
-        server.start()
-        servers.append(server)
-        return f"grpc://127.0.0.1:{port}"
+            return stack.enter_context(listening_over_grpc(refuse))
 
-    yield start
-    for server in servers:
-        server.stop(None)
+        yield start
 
 
 def fault_of(url: str) -> PlateError:

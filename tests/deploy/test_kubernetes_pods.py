@@ -11,8 +11,10 @@ from orchestrator.supervisor.capacity import Capacity, fitting
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.plate_models import REPOSITORY, count_ours
 from orchestrator.supervisor.triton_server import Server
-from tests.deploy.manifests import CPU, GPU, OVERLAYS, one, pod, quantity, server
+from tests.deploy.manifests import CPU, OVERLAYS, one, pod, quantity, server
 from tests.samples import PROJECT
+
+pytestmark = pytest.mark.parametrize("overlay", OVERLAYS)
 
 MIB = 2**20
 IDLE = 1000 * MIB
@@ -48,7 +50,6 @@ def size(overlay: str, mount_path: str) -> float:
     return quantity(volume(overlay, mount_path)["sizeLimit"])
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     fits = capacity(overlay)
     workers = count_ours(fits)
@@ -57,24 +58,19 @@ def test_shared_memory_holds_every_worker_and_its_picture(overlay: str) -> None:
     assert size(overlay, "/dev/shm") >= start + fits.pictures * LARGEST_CALL
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_memory_limit_holds_server_and_shared_memory(overlay: str) -> None:
     limit = quantity(server(overlay)["resources"]["limits"]["memory"])
     assert limit >= 2 * IDLE + size(overlay, "/dev/shm")
 
 
-@pytest.mark.parametrize(
-    ("overlay", "tag"), [pytest.param(CPU, "cpu", id="cpu"), pytest.param(GPU, "gpu", id="gpu")]
-)
-def test_the_image_is_of_this_version(overlay: str, tag: str) -> None:
+def test_the_image_is_of_this_version(overlay: str) -> None:
     pyproject = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
     version = re.search(r'^version = "(.+)"', pyproject, re.MULTILINE)[1]
     labels = one(overlay, "Deployment")["metadata"]["labels"]
-    assert server(overlay)["image"].rpartition(":")[2] == f"{version}-{tag}"
+    assert server(overlay)["image"].rpartition(":")[2] == f"{version}-{overlay.rpartition('/')[2]}"
     assert labels["app.kubernetes.io/version"] == version
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
     context = pod(overlay)["securityContext"]
     dockerfile = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
@@ -82,7 +78,6 @@ def test_the_pod_runs_as_the_user_of_the_image(overlay: str) -> None:
     assert users == {f"{context['runAsUser']}:{context['runAsGroup']}"}
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
     (keys,) = [one for one in pod(overlay)["volumes"] if one["name"] == "keys"]
     (mount,) = [one for one in server(overlay)["volumeMounts"] if one["name"] == "keys"]
@@ -92,27 +87,23 @@ def test_callers_need_a_key_of_the_secret(overlay: str) -> None:
     assert mount["readOnly"]
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_a_start_may_take_as_long_as_the_server_allows_itself(overlay: str) -> None:
     probe = server(overlay)["startupProbe"]
     assert probe["periodSeconds"] * probe["failureThreshold"] > ServerOptions().start_timeout_s
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_callers_are_led_away_before_the_server_ends(overlay: str) -> None:
     readiness = server(overlay)["readinessProbe"]
     sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
     assert sleep_s >= 2 * readiness["periodSeconds"] * readiness["failureThreshold"]
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_calls_in_work_are_finished_before_the_pod_is_killed(overlay: str) -> None:
     sleep_s = server(overlay)["lifecycle"]["preStop"]["sleep"]["seconds"]
     triton_s = inspect.signature(Server.stop).parameters["timeout_s"].default
     assert pod(overlay)["terminationGracePeriodSeconds"] >= sleep_s + GATEWAY_S + triton_s + 10
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_no_container_sees_the_processes_of_another(overlay: str) -> None:
     """Sidecars that a mesh puts into the pod could else read the server's memory."""
     assert not {"shareProcessNamespace", "hostPID", "hostIPC", "hostNetwork"} & pod(overlay).keys()
