@@ -5,6 +5,6 @@ A failure shows its input, and the line that repeats it.
 
 from hypothesis import settings
 
-quick = settings(max_examples=100, deadline=None, database=None, print_blob=True)
-brief = settings(quick, max_examples=25)
+quick = settings(max_examples=50, deadline=None, database=None, print_blob=True)
+brief = settings(quick, max_examples=20)
 """For what runs networks' pre- and post-processing as a whole."""
