@@ -7,8 +7,9 @@ from pathlib import Path
 from tests.samples import PROJECT, copy_of
 
 WRITES_NOTHING = """
-from orchestrator.networks import export
-export.write_network = lambda *_: None
+import sys, types
+export = types.SimpleNamespace(write_network=lambda *_: None)
+sys.modules["orchestrator.networks.export"] = export  # the real one imports PyTorch
 from orchestrator.cli.app import app
 app()
 """

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.slow_command import ENVIRONMENT, command
 
-PICTURES = 120
+PICTURES = 60
 
 
 @pytest.fixture

@@ -11,9 +11,10 @@ from tests.browser.conftest import browser
 
 __all__ = ["browser"]  # a fixture
 
-DESKTOP, PHONE = (1280, 900), (390, 844)
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+WIDTH_PX = "document.documentElement.scrollWidth"
 
-Open = Callable[[str, tuple[int, int]], Any]
+Open = Callable[[str], Any]
 
 
 @pytest.fixture
@@ -26,9 +27,8 @@ def open_page(browser: Any, site: Path) -> Iterator[Open]:
         if not request.url.startswith(("file:", "data:", "blob:")):
             wrong.append(request.url)
 
-    def open_one(name: str, size_wh: tuple[int, int]) -> Any:
-        viewport = {"width": size_wh[0], "height": size_wh[1]}
-        contexts.append(browser.new_context(viewport=viewport))
+    def open_one(name: str) -> Any:
+        contexts.append(browser.new_context(viewport=DESKTOP))
         page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
         page.on("request", note_request)
@@ -42,25 +42,20 @@ def open_page(browser: Any, site: Path) -> Iterator[Open]:
     assert wrong == []
 
 
-@pytest.mark.parametrize("size_wh", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize(
     "name", ["index.html", "rest.html", "reference/python.html", "reference/commands.html"]
 )
-def test_a_page_is_no_wider_than_the_screen(
-    open_page: Open, name: str, size_wh: tuple[int, int]
-) -> None:
-    page = open_page(name, size_wh)
-    assert page.evaluate("document.documentElement.scrollWidth") <= size_wh[0]
+def test_a_page_is_no_wider_than_the_screen(open_page: Open, name: str) -> None:
+    page = open_page(name)
+    assert page.evaluate(WIDTH_PX) <= DESKTOP["width"]
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(WIDTH_PX) <= PHONE["width"]
     assert page.locator("h1").is_visible()
 
 
-def test_pictures_are_shown(open_page: Open) -> None:
-    page = open_page("index.html", DESKTOP)
+def test_the_start_shows_its_picture_and_its_search_finds_a_page(open_page: Open) -> None:
+    page = open_page("index.html")
     assert page.locator("img[src='street.jpg']").evaluate("picture => picture.naturalWidth") == 1280
-
-
-def test_the_search_finds_a_page(open_page: Open) -> None:
-    page = open_page("index.html", DESKTOP)
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill("Too many calls")
     page.get_by_text(re.compile(r"\d+ results?")).wait_for()

@@ -89,8 +89,11 @@ def test_rows_that_they_chose_themselves_are_kept() -> None:
 
 @pytest.mark.parametrize("size_hw", [None, (96, 160)])
 @torch.inference_mode()
-def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(size_hw, tmp_path) -> None:
-    module, told = read_export(write_export(tmp_path / "theirs.torchscript", size_hw))
+def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(
+    size_hw, export, tmp_path
+) -> None:
+    path = write_export(tmp_path / "theirs.torchscript", size_hw) if size_hw else export
+    module, told = read_export(path)
     assert told == (size_hw or (0, 0))
     adapted = torch.jit.script(Adapter(module, told).eval())
     check_detector(adapted)
@@ -99,11 +102,22 @@ def test_an_adapted_export_keeps_the_contract_and_finds_what_ours_finds(size_hw,
     torch.testing.assert_close(rows[:, 0], ours[:, 0], atol=1e-3, rtol=1e-3)
 
 
-@pytest.mark.parametrize("size_hw", [None, (736, 736)])
-def test_a_street_is_read_with_it(size_hw, tmp_path) -> None:
-    write_weights(write_export(tmp_path / "theirs.torchscript", size_hw), tmp_path / "mine")
-    infer = load_networks(tmp_path / "mine", engine=Engine.TORCHSCRIPT)
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Weights with a detector that takes pictures of one size."""
+    folder = tmp_path_factory.mktemp("mine")
+    write_weights(write_export(folder / "theirs.torchscript", (736, 736)), folder / "mine")
+    return folder / "mine"
+
+
+def test_a_street_is_read_with_it(mine) -> None:
+    infer = load_networks(mine, engine=Engine.TORCHSCRIPT)
     assert set(recognize(read_picture(STREET), infer).texts) == set(TEXTS)
+
+
+def test_the_other_files_are_those_of_the_base(mine) -> None:
+    assert check_listed(mine / "stn.pth") == check_listed(WEIGHTS / "stn.pth")
+    assert not list(mine.glob("yolo.int8*"))
 
 
 def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:
@@ -112,17 +126,6 @@ def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:
     first, second = capsys.readouterr().out.splitlines()
     assert first == f"{out}: formats.toml, lprnet.pth, stn.pth, yolo.pt"
     assert check_listed(out / "yolo.pt")[:12] in second
-
-
-def test_the_other_files_are_those_of_the_base(export, tmp_path) -> None:
-    assert write_weights(export, tmp_path / "out") == [
-        "formats.toml",
-        "lprnet.pth",
-        "stn.pth",
-        "yolo.pt",
-    ]
-    assert check_listed(tmp_path / "out" / "stn.pth") == check_listed(WEIGHTS / "stn.pth")
-    assert not list((tmp_path / "out").glob("yolo.int8*"))
 
 
 def test_the_project_s_own_weights_are_not_written_over(export) -> None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from workshop.rendering.scenery import scene
 pytest.importorskip("ray.data", exc_type=ImportError)
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 
-TEXTS = ("A123BC77", "M456OP199", "K777KK77", "B840OK197", "E001EE77", "C065MK78")
+TEXTS = ("A123BC77", "M456OP199")
 SLOW = f"""
 import orchestrator.cli.archive.recognizers as asking
 from {SlowNetworks.__module__} import SlowNetworks
@@ -29,7 +30,7 @@ from orchestrator.cli.app import app
 app()
 """
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT)}
-PICTURES = 12
+PICTURES = 6
 FEW = ("--partition", "1", "--actors", "1", "--in-flight", "1")
 
 
@@ -42,6 +43,16 @@ def put(storage: Any, path: str, content: bytes) -> None:
         file.write(content)
 
 
+def run_on_s3(environ: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [PLATES, "archive", "s3://cameras/gate", "--out", "s3://tables/gate", *FEW],
+        env={**ENVIRONMENT, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def test_an_archive_in_object_storage_becomes_a_table_there() -> None:
     with s3_server() as environ:
         storage = open_s3(environ)
@@ -51,28 +62,18 @@ def test_an_archive_in_object_storage_becomes_a_table_there() -> None:
             put(storage, f"cameras/gate/{number % 2}/{number}.jpg", picture_of(text))
         put(storage, "cameras/gate/broken.jpg", b"no picture")
         put(storage, "cameras/gate/notes.txt", b"not one either")
-        done, again = (
-            subprocess.run(
-                [PLATES, "archive", "s3://cameras/gate", "--out", "s3://tables/gate", *FEW],
-                env={**ENVIRONMENT, **environ},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            for _ in range(2)
-        )
+        done = run_on_s3(environ)
+        storage.delete_file("cameras/gate/broken.jpg")
+        again = run_on_s3(environ)  # nothing is left to do: Ray, which takes seconds, stays away
         table = parquet.read_table("tables/gate", filesystem=storage).to_pylist()
     assert (done.returncode, done.stdout) == (1, "")
     messages = done.stderr.splitlines()
     assert messages[0].startswith("s3://cameras/gate/broken.jpg: ")
     assert messages[1] == "skipped 1 file that is not JPEG, PNG, WebP or BMP: 1 .txt"
-    assert messages[2].endswith("6 plates found, 6 read, 1 picture failed")
+    assert messages[2].endswith("2 plates found, 2 read, 1 picture failed")
     assert len(messages) == 3
-    messages = again.stderr.splitlines()
-    assert again.returncode == 1
-    assert messages[0].startswith("s3://cameras/gate/broken.jpg: ")
-    assert messages[2] == "6 pictures were done before"
-    assert messages[3].endswith("0 plates found, 0 read, 1 picture failed")
+    assert again.returncode == 0
+    assert "2 pictures were done before" in again.stderr.splitlines()
     wanted = {f"s3://cameras/gate/{n % 2}/{n}.jpg": text for n, text in enumerate(TEXTS)}
     assert {row["picture"]: row["text"] for row in table if not row["error"]} == wanted
     assert len(table) == len(TEXTS) + 1
