@@ -72,7 +72,9 @@ def test_metrics_for_others_want_no_key() -> None:
 
 
 @pytest.mark.parametrize(("host", "told"), [("0.0.0.0", "0.0.0.0:8000"), ("::", "[::]:8000")])
-def test_who_listens_to_others_says_who_may_call(host: str, told: str, tmp_path: Path) -> None:
+def test_a_gateway_that_others_can_reach_wants_keys_or_no_keys(
+    host: str, told: str, tmp_path: Path
+) -> None:
     (tmp_path / "keys.toml").touch()
     with pytest.raises(SettingsError) as raised:
         GatewayFlags(host=host).to_options(TRITON)
@@ -109,7 +111,7 @@ def test_keys_that_are_named_are_wanted_from_this_machine_too(tmp_path: Path, mo
         pytest.param({"limits": ("bodies=1",)}, "^limit: wanted some of body_mb", id="limit"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_flags_that_contradict_or_name_no_file_are_refused(
     named: dict[str, object], message: str, tmp_path: Path, monkeypatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

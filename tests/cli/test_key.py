@@ -51,7 +51,7 @@ def test_a_key_has_the_quotas_that_were_given(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", [f"# ours\n{table('a', 'a')}", table("a", "a").rstrip("\n")])
-def test_what_the_file_held_stays(tmp_path: Path, before: str) -> None:
+def test_earlier_content_of_the_file_stays(tmp_path: Path, before: str) -> None:
     file = tmp_path / "keys.toml"
     file.write_text(before)
     file.chmod(0o640)
@@ -72,7 +72,7 @@ def test_what_the_file_held_stays(tmp_path: Path, before: str) -> None:
         pytest.param(["b", "--remove"], "wanted some of a, got b", id="remove"),
     ],
 )
-def test_what_is_wrong_is_said_and_nothing_written(
+def test_a_wrong_argument_is_an_error_and_nothing_is_written(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     file = tmp_path / "keys.toml"

@@ -48,7 +48,7 @@ def test_the_code_keeps_the_rules_of_the_project(tmp_path: Path, rule: str) -> N
 @pytest.mark.parametrize(
     "name", ["", "Blur", "1st", "_blur", "my-blur", "a b", "../blur", "blür", "x" * 65]
 )
-def test_what_is_no_name_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(SettingsError, match="wanted small letters, digits and underscores"):
         write_pipeline(name, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

@@ -83,7 +83,7 @@ def test_a_file_that_is_none_is_told_and_the_others_are_read(run, tmp_path) -> N
     assert len(done.stdout.splitlines()) == 3
 
 
-def test_nothing_to_read_is_told(run) -> None:
+def test_nothing_to_read_is_an_error(run) -> None:
     done = run("nowhere.png")
     assert done.exit_code == 2
     assert done.stderr == "nowhere.png: no such file or folder\n"
@@ -122,7 +122,7 @@ def test_a_folder_with_nothing_to_read_starts_no_server(tmp_path, monkeypatch) -
     ]
 
 
-def test_what_recognize_cut_out_can_be_read(run, tmp_path) -> None:
+def test_crops_of_recognize_can_be_read(run, tmp_path) -> None:
     (tmp_path / "1.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8), CROP))
     (tmp_path / "2.jpg").write_bytes(to_jpeg(np.zeros((20, 90, 3), np.uint8)))
     done = run(".")

@@ -103,7 +103,7 @@ class TestTable:
         assert re.match(r"  \? +0\.40 .* 345  not sure enough to say, maybe M456OP19$", rows[2])
         assert re.match(r"  \? +0\.00 .* 4  cannot be read: too small, blurred or cov", rows[3])
 
-    def test_no_plates_are_told(self, run, monkeypatch) -> None:
+    def test_a_picture_without_plates_has_a_line(self, run, monkeypatch) -> None:
         monkeypatch.setattr(FakeClient, "plates", ())
         assert run(STREET).stdout.strip() == f"{STREET}: no plates"
 
@@ -170,7 +170,7 @@ class TestNothing:
         assert done.exit_code == 2
         assert done.stderr.startswith("plates: wanted pictures, folders, archives or URLs")
 
-    def test_what_was_no_picture_is_counted_by_kind(self, run, tmp_path, photos) -> None:
+    def test_skipped_files_are_counted_by_kind(self, run, tmp_path, photos) -> None:
         for name in ("a.gif", "b.GIF", "c.heic", "notes", ".hidden.gif"):
             (photos / name).touch()
         lines = run(photos).stderr.splitlines()
@@ -305,7 +305,7 @@ class TestResume:
         assert "2 pictures were done before" in done.stderr
 
     @pytest.mark.parametrize("option", ["--jsonl", "--csv"])
-    def test_what_was_cut_off_is_done_again(self, run, photos, tmp_path, option) -> None:
+    def test_a_line_that_was_cut_off_is_done_again(self, run, photos, tmp_path, option) -> None:
         run("photos", option, "out")
         whole = (tmp_path / "out").read_bytes()
         (tmp_path / "out").write_bytes(whole[:-9])
@@ -399,7 +399,7 @@ def test_a_server_of_its_own_is_shown_no_key(run, made, monkeypatch) -> None:
     assert [(client.url, client.key) for client in made] == [("own:1", None)]
 
 
-def test_what_is_no_key_is_one_sentence_without_it() -> None:
+def test_an_invalid_key_is_one_sentence_without_it() -> None:
     arguments = ["recognize", str(STREET), "--url", "localhost:9", "--key", "hush hush"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 2

@@ -36,7 +36,7 @@ def test_a_reader_that_hung_up_ends_nothing() -> None:
     assert process.returncode == 0
 
 
-def test_what_can_be_read_is_printed() -> None:
+def test_readable_text_is_printed() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SAYS.format(err=False)], capture_output=True, text=True, check=True
     )

@@ -119,5 +119,5 @@ def serve() -> Callable[..., str]:
         ),
     ],
 )
-def test_what_cannot_be_started_is_one_sentence(serve, flags: list[str], message: str) -> None:
+def test_a_server_that_cannot_start_is_one_sentence(serve, flags: list[str], message: str) -> None:
     assert serve(*flags).startswith(message)

@@ -39,7 +39,7 @@ def test_one_that_is_there_stays(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_plates_that_nobody_draws_are_told(bare: Path, capsys) -> None:
+def test_plates_without_a_renderer_get_a_message_and_no_picture(bare: Path, capsys) -> None:
     formats = bare / "formats.toml"
     formats.write_text(formats.read_text().replace("workshop.rendering.russia:draw", ""))
     list_sums(bare)

@@ -86,7 +86,7 @@ def test_an_operation_has_the_rest_of_the_timeout(
 
 @pytest.mark.parametrize("timeout_s", [20, None])
 @pytest.mark.parametrize("send", [TimedSocket.send, TimedSocket.sendall])
-def test_what_is_sent_arrives(pair, send: Callable, timeout_s: float | None) -> None:
+def test_bytes_that_are_sent_arrive(pair, send: Callable, timeout_s: float | None) -> None:
     timed, there = pair
     there.settimeout(20)
     timed.settimeout(timeout_s)

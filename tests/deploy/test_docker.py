@@ -66,7 +66,7 @@ def test_a_command_that_fails_is_told_in_dockers_words(tmp_path, monkeypatch) ->
         docker.docker("load")
 
 
-def test_an_answer_that_does_not_say_when_to_come_again_is_told(refusing_port: int) -> None:
+def test_an_answer_without_retry_after_is_named(refusing_port: int) -> None:
     assert check_docker.ask(refusing_port, b"picture") == "503 without Retry-After"
 
 

@@ -37,7 +37,7 @@ def test_hadolint_has_nothing_to_say() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-def test_what_the_images_run_exists() -> None:
+def test_programs_that_the_images_run_exist() -> None:
     paths = set(re.findall(r'"/opt/plates/(\S+)"', "\n".join(LINES)))
     assert paths == {"orchestrator/system/probe.py"}
     assert all((PROJECT / path).is_file() for path in paths)
@@ -69,7 +69,7 @@ def test_the_build_gets_what_it_copies_and_no_more() -> None:
     assert allowed == {source for copy in copies for source in copy.split()[1:-1]}
 
 
-def test_what_compose_mounts_and_builds_exists() -> None:
+def test_mounts_and_targets_of_compose_exist() -> None:
     gpu = yaml.safe_load((PROJECT / "deploy" / "compose.gpu.yaml").read_text())["services"]
     volumes = [volume for one in COMPOSE.values() for volume in one.get("volumes", [])]
     mounted = [mount.split(":")[0] for mount in volumes if mount.startswith(".")]

@@ -217,7 +217,7 @@ def test_there_are_two_tiles_at_most() -> None:
     assert len(tiles_around(faint_in(*apart), 0.5, (1920, 1080))) == 2
 
 
-def test_what_a_closer_look_finds_better_stays() -> None:
+def test_the_better_find_of_a_closer_look_stays() -> None:
     far = Detections(
         torch.tensor([[10.0, 10, 50, 20], [300, 10, 340, 20]]), torch.tensor([0.1, 0.1])
     )

@@ -62,7 +62,7 @@ def test_the_detector_gets_multiples_of_32(size: tuple[int, int], wanted: tuple[
 
 
 @pytest.mark.parametrize("encoded", [b"", b"no picture", png(WHITE)[0][:100]])
-def test_what_is_no_picture_is_refused(encoded: bytes) -> None:
+def test_bytes_that_are_no_picture_are_refused(encoded: bytes) -> None:
     with pytest.raises(PictureError, match=r"damaged picture|wanted a JPEG, PNG"):
         steps.preprocess(np.array([encoded], np.object_))
 
@@ -90,7 +90,7 @@ def test_a_region_grows_by_its_area_and_perimeter() -> None:
         pytest.param(text_map((20, 40, 60, 42)), id="too thin"),
     ],
 )
-def test_what_is_hardly_text_is_none(unsure: np.ndarray) -> None:
+def test_unsure_or_thin_regions_are_no_text(unsure: np.ndarray) -> None:
     assert len(steps.find_lines(unsure)[0]) == 0
 
 

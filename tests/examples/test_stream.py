@@ -151,7 +151,9 @@ def refused(url: str, clip: bytes) -> tuple[int, InferenceServerException]:
     return len(found), error.value
 
 
-def test_what_is_no_clip_is_refused_and_the_next_is_answered(url: str, clip: bytes) -> None:
+def test_bytes_that_are_no_clip_are_refused_and_the_next_clip_is_answered(
+    url: str, clip: bytes
+) -> None:
     count, error = refused(url, b"no clip")
     assert count == 0
     assert "clip: wanted a whole video file (mov,mp4,matroska,webm,mpegts)" in str(error)
@@ -178,7 +180,7 @@ def test_a_call_that_cannot_stream_is_refused(served: ServerOptions) -> None:
         client.infer("plates_stream", [sent])
 
 
-def test_who_finds_plate_recognition_full_is_told_and_the_others_go_on(
+def test_a_full_plate_recognition_is_an_error_of_one_stream_and_the_others_go_on(
     tmp_path: Path, clip: bytes
 ) -> None:
     gate = Gate(tmp_path)

@@ -78,7 +78,7 @@ def test_one_frame_of_so_many_seconds_is_taken(frames, every_s: float, numbers: 
     assert [frame.number for frame in frames(clip(10), every_s)] == numbers
 
 
-def test_what_was_filmed_upright_is_turned_upright(frames) -> None:
+def test_a_clip_filmed_upright_is_turned_upright(frames) -> None:
     first = next(frames(turned(clip(1)), 0)).bgr
     assert first.shape == (WIDE, HIGH, 3)
     assert first[5, HIGH - 5].min() > 245  # the upper left quarter, turned to the right
@@ -95,7 +95,7 @@ def test_what_was_filmed_upright_is_turned_upright(frames) -> None:
         pytest.param(b"#EXTM3U\n#EXTINF:10,\n/etc/hostname\n#EXT-X-ENDLIST\n", id="playlist"),
     ],
 )
-def test_what_is_no_clip_is_refused(frames, file: bytes) -> None:
+def test_bytes_that_are_no_clip_are_refused(frames, file: bytes) -> None:
     count, told = taken(frames, file)
     assert count == 0
     assert f"wanted a whole video file (mov,mp4,matroska,webm,mpegts), got {len(file)} " in told

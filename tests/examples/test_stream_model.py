@@ -161,7 +161,7 @@ def test_a_fault_of_ours_is_told_too(answered) -> None:
     assert response.error().message() == "RuntimeError: no memory"
 
 
-def test_who_has_gone_has_no_frame_worked_on(answered) -> None:
+def test_frames_of_a_cancelled_request_are_not_worked_on(answered) -> None:
     clip = Clip(100)
     (response,) = answered(clip, is_cancelled=True).sent
     assert response.error().code() == triton.TritonError.CANCELLED

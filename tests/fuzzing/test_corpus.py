@@ -61,7 +61,7 @@ def test_a_file_is_a_picture_or_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", whole_pictures())
-def test_what_cameras_and_programs_write_is_a_picture(name: str) -> None:
+def test_files_of_cameras_and_programs_are_pictures(name: str) -> None:
     assert open_picture(PICTURES[name]) == "answered"
 
 
@@ -73,7 +73,7 @@ def test_a_request_is_answered_or_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "name", [*wholes(), "message: a file", "message: pixels", "form: one picture", "base64: plain"]
 )
-def test_what_clients_send_is_answered(name: str) -> None:
+def test_requests_of_clients_are_answered(name: str) -> None:
     assert ask(REQUESTS[name]) == "answered"
 
 

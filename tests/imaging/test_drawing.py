@@ -98,7 +98,7 @@ def test_a_drawing_is_a_whole_png_file_without_loss() -> None:
 
 
 @pytest.mark.parametrize(("suffix", "encode"), [(".png", to_png), (".jpg", to_jpeg)])
-def test_what_we_made_is_known_again(tmp_path: Path, suffix: str, encode) -> None:
+def test_our_drawings_and_crops_are_recognised(tmp_path: Path, suffix: str, encode) -> None:
     drawing, crop = tmp_path / f"drawn{suffix}", tmp_path / f"crop{suffix}"
     drawing.write_bytes(encode(GRADIENT))
     crop.write_bytes(encode(GRADIENT, CROP))
@@ -124,7 +124,7 @@ def test_another_file_is_no_drawing(tmp_path: Path, content: bytes) -> None:
     assert not is_drawing(path)
 
 
-def test_what_is_no_file_is_no_drawing(tmp_path: Path) -> None:
+def test_a_path_without_a_file_is_no_drawing(tmp_path: Path) -> None:
     (tmp_path / "folder.png").mkdir()
     assert not is_drawing(tmp_path / "folder.png")
     assert not is_drawing(tmp_path / "gone.png")

@@ -49,7 +49,7 @@ def test_a_decoder_gets_of_a_png_what_its_pixels_come_from() -> None:
     assert keep_pixels(png(text, colours, turned, after=text)) == png(colours, turned)
 
 
-def test_what_a_png_has_behind_its_end_is_left_out() -> None:
+def test_bytes_behind_the_end_of_a_png_are_left_out() -> None:
     file = png(chunk(b"tEXt"))
     assert keep_pixels(file + b"PK\x05\x06") == png()
 

@@ -38,6 +38,8 @@ def test_the_weights_given_stay_as_they_are() -> None:
         pytest.param(24, UNTOLD + "D", id="more classes than characters"),
     ],
 )
-def test_what_does_not_begin_with_the_alphabet_is_refused(classes: int, wanted: str) -> None:
+def test_an_alphabet_that_does_not_begin_with_the_old_one_is_refused(
+    classes: int, wanted: str
+) -> None:
     with pytest.raises(WeightsError, match=r"reader: wanted the first characters of .*, got"):
         widen(network(classes).state_dict(), UNTOLD, wanted)

@@ -116,7 +116,7 @@ class TestCall:
                          "wanted up to 8 dimensions, got 300", id="dimensions"),
         ],
     )  # fmt: skip
-    def test_what_is_not_understood_is_refused(self, sent, message: str) -> None:
+    def test_a_request_that_is_not_understood_is_refused(self, sent, message: str) -> None:
         with pytest.raises(RequestError, match=message) as raised:
             to_call(sent, {})
         assert len(str(raised.value)) < 200
@@ -143,7 +143,9 @@ class TestMessage:
                          "wanted up to 4194304 bytes beside raw_input_contents", id="typed"),
         ],
     )  # fmt: skip
-    def test_what_is_none_or_would_become_much_memory_is_refused(self, message, said) -> None:
+    def test_bytes_that_are_no_message_or_become_much_memory_are_refused(
+        self, message, said
+    ) -> None:
         with pytest.raises(RequestError, match=said):
             parse_request(message)
 

@@ -198,7 +198,7 @@ class TestJson:
             pytest.param(b'{"inputs": []} {}', id="two"),
         ],
     )
-    def test_what_is_no_json_is_refused(self, body: bytes) -> None:
+    def test_a_body_that_is_no_json_is_refused(self, body: bytes) -> None:
         with pytest.raises(RequestError, match=r"^JSON: .* at character \d+$") as raised:
             parse(MODEL, "", body, None, {})
         assert len(str(raised.value)) < 120

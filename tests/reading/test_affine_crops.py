@@ -71,7 +71,7 @@ def test_an_upright_frame_is_cut_as_its_box_is(lines: int) -> None:
 
 
 @pytest.mark.parametrize("angle", [-20.0, 12.0])
-def test_what_was_turned_is_cut_upright(angle: float) -> None:
+def test_a_turned_plate_is_cut_upright(angle: float) -> None:
     flat = np.repeat(np.linspace(20, 230, 94, dtype=np.uint8)[None], 24, axis=0)
     middle = (150.0, 100.0)
     turn = cv2.getRotationMatrix2D((46.5, 11.5), -angle, 1.0)

@@ -217,7 +217,7 @@ def test_a_reading_that_is_sure_of_its_region_is_believed() -> None:
     assert score == pytest.approx(0.999 * math.exp(-3) / (0.001 + 0.999 * math.exp(-3)))
 
 
-def test_what_has_no_format_keeps_its_part_of_the_probability() -> None:
+def test_texts_without_a_format_keep_their_part_of_the_probability() -> None:
     lattice = doubtful({"1": 0.2, "2": 0.4, "B": 0.4})
     weighed = dict(searched(lattice, with_regions(2)))
     rest = 0.4 / (0.2 + 0.4 * math.exp(-2) + 0.4)

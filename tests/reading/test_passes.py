@@ -62,7 +62,7 @@ def test_plates_aslant_and_unsure_ones_are_looked_at_again(
     assert choose_second_pass(looks, reader_of(ScriptedInfer(rows()))) == SecondPass(again, [])
 
 
-def test_what_may_have_two_lines_is_looked_at_unfolded_where_there_are_such_plates() -> None:
+def test_a_plate_that_may_have_two_lines_is_unfolded_where_there_are_such_plates() -> None:
     square = torch.tensor([[[50.0, 0, 150], [0, 25, 112]]])
     infer = ScriptedInfer(rows())
     looks = seen(square, "A001AA77", formats=russian())
@@ -79,7 +79,7 @@ class Remembering(ScriptedInfer):
         return super().__call__(model, tensors)
 
 
-def test_what_may_have_two_lines_is_cut_along_its_box_too() -> None:
+def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
     infer = Remembering(rows(), ("A001AA77",) * 4)
     noise = torch.randint(256, (480, 640, 3), generator=torch.Generator().manual_seed(0))
     street = noise.byte()
@@ -128,7 +128,9 @@ def test_a_plate_aslant_is_cut_along_its_edges_and_lies_where_both_cuts_say() ->
         pytest.param((4.0, 0.5, 0.5), "A001AA", id="one surer than two"),
     ],
 )
-def test_what_all_looks_at_a_plate_say_is_averaged(logits: tuple[float, ...], kept: str) -> None:
+def test_readings_of_all_looks_at_a_plate_are_averaged(
+    logits: tuple[float, ...], kept: str
+) -> None:
     infer = ScriptedInfer(rows(), ("A001AA", "B002BB", "B002BB"), logits=logits)
     looks = read_plates(picture(), BOX, reader_of(infer))
     assert looks.readings[0].candidates[0][0] == kept

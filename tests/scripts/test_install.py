@@ -52,7 +52,7 @@ def test_a_python_that_cannot_run_the_server_is_told_why(
     assert re.match(f"{fault}$|{fault} ", install.fault_of(a_python(tmp_path / "py", described)))
 
 
-def test_a_python_that_is_not_there_is_told(install, tmp_path: Path) -> None:
+def test_a_python_that_is_not_there_is_a_fault(install, tmp_path: Path) -> None:
     assert install.fault_of(tmp_path / "py") == "which does not run (No such file or directory)"
 
 
@@ -91,7 +91,7 @@ def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch,
     assert "\n" not in sentence
 
 
-def test_a_path_that_no_environment_can_have_is_told(install, tmp_path: Path) -> None:
+def test_a_path_that_no_environment_can_have_is_an_error(install, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=r"a folder without : in its path, got .*a:b"):
         install.create(tmp_path / "a:b", sys.executable)
 

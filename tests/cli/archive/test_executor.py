@@ -28,14 +28,14 @@ def test_nothing_to_do_asks_nobody() -> None:
     assert dying.asked == []
 
 
-def test_what_a_dead_machine_had_is_done_again() -> None:
+def test_partitions_of_a_dead_machine_are_done_again() -> None:
     dying = Dying(b=1, c=2)
     outcomes = [*do_in_rounds(PARTITIONS, dying)]
     assert dying.asked == ["abc", "bc", "c"]
     assert [(one.name, one.undone) for one in outcomes] == [("a", ""), ("b", ""), ("c", "")]
 
 
-def test_what_kills_every_actor_is_left_out_and_told() -> None:
+def test_a_partition_that_kills_every_actor_is_left_out_and_reported() -> None:
     outcomes = [*do_in_rounds(PARTITIONS, Dying(b=ROUNDS))]
     assert [one.name for one in outcomes if not one.undone] == ["a", "c"]
     assert [one.name for one in outcomes if one.undone] == ["b"]

@@ -31,6 +31,6 @@ def test_pictures_are_listed_by_their_paths_with_their_sizes(tmp_path: Path) -> 
     assert dict(listing.skipped.kinds) == {".txt": 1}
 
 
-def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_path_that_is_no_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such folder"):
         Listing(StorageFolder.named(f"{tmp_path}/nowhere", {}))

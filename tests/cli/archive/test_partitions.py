@@ -49,7 +49,7 @@ def test_a_picture_more_changes_the_partition_it_falls_into_alone() -> None:
         pytest.param([ArchivePicture("a.jpg", 1)], "other weights", id="question"),
     ],
 )
-def test_what_changes_an_answer_changes_the_name(
+def test_parameters_that_change_an_answer_change_the_name(
     pictures: list[ArchivePicture], asked: str
 ) -> None:
     assert names(parts_of(pictures, asked=asked)) != names(parts_of([ArchivePicture("a.jpg", 1)]))

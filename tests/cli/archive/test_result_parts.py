@@ -27,7 +27,7 @@ def test_checking_leaves_nothing_behind(parts: ResultParts, tmp_path: Path) -> N
     assert [*(tmp_path / "new" / "out").iterdir()] == []
 
 
-def test_a_file_where_the_folder_should_be_is_told(tmp_path: Path) -> None:
+def test_a_file_where_the_folder_should_be_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out").write_text("")
     with pytest.raises(SettingsError, match="out: "):
         ResultParts(StorageFolder.named(f"{tmp_path}/out", {})).check_writable()

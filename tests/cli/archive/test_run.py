@@ -92,7 +92,7 @@ def test_every_picture_is_in_the_table_once(archive: Path) -> None:
     assert messages[-1].endswith("24 plates found, 24 read")
 
 
-def test_what_is_done_is_not_done_again(archive: Path) -> None:
+def test_finished_partitions_are_not_done_again(archive: Path) -> None:
     run(archive)
     status, messages, second = run(archive)
     assert (status, second.done) == (0, 0)
@@ -185,7 +185,7 @@ def test_a_server_that_is_gone_ends_the_run(archive: Path) -> None:
         run(archive)
 
 
-def test_a_picture_that_came_changes_one_part_and_the_old_one_is_told(archive: Path) -> None:
+def test_a_changed_picture_changes_one_part_and_the_old_one_is_reported(archive: Path) -> None:
     run(archive)
     (archive / "1" / "01.jpg").write_bytes(b"another picture")
     _, messages, spread = run(archive)

@@ -59,6 +59,6 @@ def test_gcs_is_a_storage_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["ftp://host/folder", "s3://", "https://example.org/car.jpg"])
-def test_other_storage_is_told(name: str) -> None:
+def test_other_storage_is_an_error(name: str) -> None:
     with pytest.raises(SettingsError, match="wanted a folder, s3://bucket/folder or gs://"):
         StorageFolder.named(name, {})

@@ -55,7 +55,7 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return tried
 
 
-def test_what_is_connected_to_is_the_address_that_was_checked(names, connected) -> None:
+def test_connections_go_to_the_address_that_was_checked(names, connected) -> None:
     names["rebinding.example"] = [PUBLIC]
     gate = GuardedConnector(AddressPolicy.PUBLIC)
     gate.connect("rebinding.example", 80, 1)

@@ -68,7 +68,7 @@ def test_a_picture_is_fetched_when_it_is_read(web: str, path: str) -> None:
         pytest.param("to-file", "cannot be fetched: .*", id="redirects-to-a-file"),
     ],
 )
-def test_what_cannot_be_had_is_told(web: str, path: str, reason: str) -> None:
+def test_a_failed_download_is_an_error(web: str, path: str, reason: str) -> None:
     with pytest.raises(PictureError, match=reason):
         fetch(f"{web}/{path}", AddressPolicy.TYPED)
 
@@ -96,17 +96,17 @@ def test_a_connection_that_was_allowed_does_not_serve_others(web: str) -> None:
         fetch(f"{web}/car.jpg", AddressPolicy.PUBLIC)
 
 
-def test_nobody_there_is_told() -> None:
+def test_a_refused_connection_is_an_error() -> None:
     with pytest.raises(PictureError, match=r"cannot be fetched: .*refused"):
         fetch("http://127.0.0.1:1/car.jpg", AddressPolicy.TYPED)
 
 
-def test_what_is_too_large_is_not_received_whole(web: str) -> None:
+def test_a_picture_that_is_too_large_is_not_received_whole(web: str) -> None:
     with pytest.raises(PictureError, match="got a larger one"):
         fetch(f"{web}/car.jpg", AddressPolicy.ALL, most_bytes=100)
 
 
-def test_what_takes_too_long_is_given_up(web: str) -> None:
+def test_a_download_that_takes_too_long_is_given_up(web: str) -> None:
     with pytest.raises(PictureError, match="wanted a picture in time, got a part of one"):
         fetch(f"{web}/slow", AddressPolicy.ALL, most_s=0.2)
 

@@ -79,7 +79,7 @@ class TestFind:
         monkeypatch.chdir(fill(tmp_path, "a/car.jpg"))
         assert [source.name for source in PictureFinder().find(["."])] == ["a/car.jpg"]
 
-    def test_what_is_hidden_is_skipped_unless_named(self, tmp_path: Path) -> None:
+    def test_hidden_files_are_skipped_unless_named(self, tmp_path: Path) -> None:
         fill(tmp_path, ".cache/a.jpg", "b/.c.jpg", "d.jpg")
         assert found(tmp_path) == ["d.jpg"]
         assert found(tmp_path / ".cache") == ["a.jpg"]
@@ -103,19 +103,19 @@ class TestFind:
         assert found(tmp_path) == ["car.jpg", "photo.png"]
         assert found(tmp_path / "car.png") == ["car.png"]
 
-    def test_a_folder_without_pictures_is_told(self, tmp_path: Path) -> None:
+    def test_a_folder_without_pictures_gets_a_message(self, tmp_path: Path) -> None:
         told: list[str] = []
         fill(tmp_path, "empty/notes.txt")
         assert [*PictureFinder(report=told.append).find([str(tmp_path / "empty")])] == []
         assert told == [f"{tmp_path}/empty: no pictures in this folder (JPEG, PNG, WebP or BMP)"]
 
-    def test_what_is_not_there_says_so_when_it_is_read(self, tmp_path: Path) -> None:
+    def test_a_missing_file_is_an_error_when_it_is_read(self, tmp_path: Path) -> None:
         (source,) = PictureFinder().find([str(tmp_path / "gone.jpg")])
         assert not source.is_there
         with pytest.raises(PictureError, match="no such file or folder"):
             source.read()
 
-    def test_a_folder_that_cannot_be_read_is_told(self, tmp_path: Path, monkeypatch) -> None:
+    def test_a_folder_that_cannot_be_read_is_an_error(self, tmp_path: Path, monkeypatch) -> None:
         fill(tmp_path, "a/1.jpg", "b/2.jpg")
         scan = os.scandir
 
@@ -147,7 +147,7 @@ class TestPatterns:
         fill(tmp_path, "car[1].jpg", "car1.jpg")
         assert found(tmp_path / "car[1].jpg") == ["car[1].jpg"]
 
-    def test_a_pattern_without_files_is_told(self, tmp_path: Path) -> None:
+    def test_a_pattern_without_files_is_an_error(self, tmp_path: Path) -> None:
         (source,) = PictureFinder().find([f"{tmp_path}/*.jpg"])
         with pytest.raises(PictureError, match="no file has such a name"):
             source.read()
@@ -180,13 +180,13 @@ class TestArchives:
         with pytest.raises(PictureError, match="wanted a picture of up to 64 MB"):
             source.read()
 
-    def test_what_is_no_archive_is_told(self, tmp_path: Path) -> None:
+    def test_a_broken_archive_is_an_error(self, tmp_path: Path) -> None:
         fill(tmp_path, "broken.zip")
         (source,) = PictureFinder().find([str(tmp_path / "broken.zip")])
         with pytest.raises(PictureError, match="cannot be read as a zip archive"):
             source.read()
 
-    def test_a_damaged_member_is_told(self, tmp_path: Path) -> None:
+    def test_a_damaged_member_is_an_error(self, tmp_path: Path) -> None:
         path = tmp_path / "photos.zip"
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("car.jpg", b"a picture of a car")

@@ -17,7 +17,7 @@ def plate(text: str) -> Plate:
 
 @pytest.mark.parametrize("distance", [0, 1, 2])
 @pytest.mark.parametrize("text", ["A123BC77", "A128BC77", "A123BC777", "B128BC77", "A23BC7", "K"])
-def test_what_is_near_enough_is_found_and_nothing_else(text: str, distance: int) -> None:
+def test_plates_within_the_distance_are_found_and_no_others(text: str, distance: int) -> None:
     edits = edit_distance(text, "A123BC77")
     hit = Watchlist({"A123BC77": "", "X999XX99": ""}, distance).find(plate(text))
     assert hit == (Hit("A123BC77", "", edits) if edits <= distance else None)
@@ -65,7 +65,7 @@ def test_blanks_in_a_plate_of_a_known_kind_are_left_out(
 
 
 @pytest.mark.parametrize("line", ["A004MA", "A004MA stolen", "A004MA,37"])
-def test_a_plate_of_no_known_kind_is_told(line: str, tmp_path: Path) -> None:
+def test_a_plate_of_no_known_kind_gets_a_message(line: str, tmp_path: Path) -> None:
     told: list[str] = []
     (tmp_path / "list.txt").write_text(f"B456OP199\n{line}\n")
     watchlist = read_watchlist(tmp_path / "list.txt", 0, russian(), told.append)
