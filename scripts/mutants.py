@@ -134,7 +134,7 @@ class MutatedModule(importlib.machinery.SourceFileLoader):
 
 def tests_of(module: str) -> tuple[list[str], list[str]]:
     """Return the tests that mirror a module, and the other tests of their folder."""
-    *folders, name = module.split(".")[1:]
+    *folders, name = module.removeprefix("orchestrator.").split(".")
     folder = Path("tests", *folders)
     own = sorted(map(str, folder.glob(f"test_{name}*.py")))
     of_folder = sorted(map(str, folder.glob("test_*.py"))) if folders else []
