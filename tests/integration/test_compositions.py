@@ -12,7 +12,7 @@ from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.__main__ import app
 from workshop.benchmarks.compositions.answers import differ, inputs_of, open_infer
-from workshop.benchmarks.compositions.figures import CompositionsReport
+from workshop.benchmarks.compositions.tables import CompositionsReport
 from workshop.benchmarks.compositions.workloads import BLS, ENSEMBLE, MONOLITH, PLATES
 from workshop.benchmarks.pictures import render
 from workshop.reporting.files import read_report

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from workshop.benchmarks.cells import CellFigures
+from workshop.benchmarks.pooling import CellFigures
 from workshop.benchmarks.report import BenchReport, CellChange, Change, Comparison
 from workshop.reporting.comparison import Row, divide
 

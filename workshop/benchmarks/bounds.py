@@ -1,16 +1,24 @@
-"""Measures the upper bound: the same pipeline under the same load, without a server."""
+"""Measures the upper bound: the same pipeline under the same load, without a server.
+
+The pipeline runs in a separate process, which waits for jobs without CPU time.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import LifoQueue
 
 import torch
 
+from orchestrator.errors import ServerError
 from orchestrator.imaging.decoding import decode
 from orchestrator.networks.engines import choose
 from orchestrator.networks.export import load_networks
@@ -22,7 +30,7 @@ from orchestrator.triton.stages import PICTURE, Stopwatch
 from workshop.benchmarks.load.closed_loop import Outcome, Send
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
 from workshop.benchmarks.metrics import Counters, add_up, read_stopwatch
-from workshop.benchmarks.processes import Watch
+from workshop.benchmarks.processes import Watch, set_variables
 
 Parameters = Mapping[str, Mapping[str, str]]
 """The settings of `plate_recognition`, as its config.pbtxt has them."""
@@ -103,3 +111,47 @@ def _recognize(pipeline: Pipeline, encoded: bytes, counted: list[Counters]) -> i
     watch.finish()
     counted.append(read_stopwatch(watch))
     return len(plates)
+
+
+_opened: list[Pipeline] = []
+"""The pipeline of the worker process; empty in its parent."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """The process that runs the pipeline, as its parent sees it; use `run_worker`."""
+
+    pool: ProcessPoolExecutor
+
+    def load(self, encoded: bytes, concurrency: int, seconds: float) -> Round:
+        """Measure the pipeline under load."""
+        try:
+            return self.pool.submit(_measure, encoded, concurrency, seconds).result()
+        except BrokenProcessPool as error:
+            raise ServerError(f"in-process: the worker process ended: {error}") from error
+
+
+@contextmanager
+def run_worker(options: ServerOptions, parameters: Parameters) -> Iterator[Worker]:
+    """Run the pipeline in a separate process, as a server runs it, for a `with` block."""
+    spawn = multiprocessing.get_context("spawn")  # its imports see the variables
+    ignore = (signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    variables = {"OMP_NUM_THREADS": str(fit(options).threads)}
+    if "OMP_WAIT_POLICY" not in os.environ:
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle threads use no CPU
+    if options.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=signal.signal, initargs=ignore)
+    with pool:
+        with set_variables(variables):
+            opened = pool.submit(_open, options, parameters)
+        opened.result()
+        yield Worker(pool)
+
+
+def _open(options: ServerOptions, parameters: Parameters) -> None:
+    _opened.append(open_pipeline(options, parameters))
+
+
+def _measure(encoded: bytes, concurrency: int, seconds: float) -> Round:
+    return measure_load(_opened[0], encoded, concurrency, seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from workshop.benchmarks.cells import CellFigures
+from workshop.benchmarks.pooling import CellFigures
 from workshop.reporting.plots import Diagram, Line, plot
 
 COLOURS = (

@@ -97,9 +97,6 @@ def recognize_on(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates]
     Args:
         device: `cpu` or `gpu`.
         pictures: At most ten, because of the limited lines in the server's log.
-
-    Raises:
-        ServerError: The server cannot be started, or fails.
     """
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
     with (

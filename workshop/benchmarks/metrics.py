@@ -64,20 +64,12 @@ class Inside:
 
 
 def scrape(url: str) -> Counters:
-    """Read the counters of a server; empty without a URL.
-
-    Raises:
-        ServerError: No server answers at the URL.
-    """
+    """Read the counters of a server; empty without a URL."""
     return read_url(url, parse) if url else {}
 
 
 def read_url(url: str, parse: Callable[[str], T]) -> T:
-    """Read a text from a URL of a server and parse it.
-
-    Raises:
-        ServerError: No server answers at the URL, or the answer cannot be parsed.
-    """
+    """Read a text from a URL of a server and parse it."""
     try:
         with open_url(url, timeout_s=10) as answer:
             return parse(answer.read().decode())

@@ -50,11 +50,7 @@ def encode(name: str, bgr: NDArray[np.uint8]) -> Picture:
 
 
 def read(paths: Sequence[Path]) -> list[Picture]:
-    """Read picture files; each is named by its stem.
-
-    Raises:
-        DataError: A file cannot be used, or two have the same name.
-    """
+    """Read picture files; each is named by its stem."""
     names = [path.stem for path in paths]
     twice = [name for name in names if names.count(name) > 1]
     if twice:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from orchestrator.errors import SettingsError
 from orchestrator.networks.engines import Engine
@@ -30,6 +28,9 @@ class Key:
     picture: str
     transport: str
     concurrency: int
+
+    def __str__(self) -> str:
+        return f"{self.picture}, {self.transport} x{self.concurrency}"
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,7 @@ class Plan(Conditions):
 
 
 def parse_numbers(text: str, name: str) -> tuple[int, ...]:
-    """Parse a list of whole numbers such as `1,2,4`.
-
-    Raises:
-        SettingsError: The text is not such a list.
-    """
+    """Parse a list of whole numbers such as `1,2,4`."""
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -128,34 +125,6 @@ def list_keys(plan: Plan, pictures: Sequence[str]) -> list[Key]:
     ]
 
 
-class Placed(Protocol):
-    """A cell of any grid."""
-
-    @property
-    def picture(self) -> str: ...
-    @property
-    def concurrency(self) -> int: ...
-
-
-K = TypeVar("K", bound=Placed)
-
-
-def shuffle(cells: Sequence[K], round_: int) -> list[K]:
-    """Return the cells in the order of one round.
-
-    Each round has another order of pictures and concurrencies, so that a slow phase of the machine
-    affects all equally. The ways of one picture and concurrency stay together, in another order
-    too, because they are divided by one another.
-    """
-    rng = random.Random(round_)
-    blocks = list(dict.fromkeys((key.picture, key.concurrency) for key in cells))
-    rng.shuffle(blocks)
-    neighbours = {
-        block: [key for key in cells if (key.picture, key.concurrency) == block] for block in blocks
-    }
-    return [key for many in neighbours.values() for key in rng.sample(many, len(many))]
-
-
 def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> None:
     wrong = [value for value in values if not least <= value <= most]
     if wrong or not values or len(set(values)) < len(values):
@@ -164,11 +133,7 @@ def _check_numbers(name: str, values: Sequence[int], least: int, most: int) -> N
 
 
 def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
-    """Check that all names are known, and that there is at least one.
-
-    Raises:
-        SettingsError: A name is not known, or there is none.
-    """
+    """Check that all names are known, and that there is at least one."""
     unknown = [value for value in values if value not in known]
     if unknown or not values:
         raise SettingsError(
@@ -177,11 +142,7 @@ def check_names(name: str, values: Sequence[str], known: Sequence[str]) -> None:
 
 
 def locate(url: str | None, grpc_url: str | None, metrics_url: str | None) -> Address | None:
-    """Return the addresses of the running server; None when there is no `--url`.
-
-    Raises:
-        SettingsError: A URL has a scheme, or the others are given without `--url`.
-    """
+    """Return the addresses of the running server; None when there is no `--url`."""
     if not url and (grpc_url or metrics_url):
         raise SettingsError("url: wanted with --grpc-url and --metrics-url, got none")
     for one in (url or "", grpc_url or ""):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from orchestrator.contract import DETECTOR
 from orchestrator.triton.stages import PICTURE
-from workshop.benchmarks.cells import CellFigures
 from workshop.benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
-from workshop.benchmarks.pooling import divide_by_round
+from workshop.benchmarks.pooling import CellFigures, divide_by_round
 from workshop.reporting.comparison import ratio
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"

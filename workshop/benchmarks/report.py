@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 
-from workshop.benchmarks.cells import CellFigures, sum_up
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import Conditions, Key, Plan, list_keys
+from workshop.benchmarks.pooling import CellFigures, sum_up
 from workshop.benchmarks.ratios import Ratio, find_ratios
 from workshop.benchmarks.server import ServerFacts
 from workshop.benchmarks.session import Results
@@ -120,8 +120,7 @@ def find_notes(
             yield f"{name}: drawn with {plates}, answers had {' or '.join(map(str, seen))}"
     for cell in cells:
         if cell.load.errors:
-            where = f"{cell.key.picture}, {cell.key.transport} x{cell.key.concurrency}"
-            yield f"{where}: {cell.load.errors} errors, the first: {cell.load.first_error}"
+            yield f"{cell.key}: {cell.load.errors} errors, the first: {cell.load.first_error}"
     if plan.address:
         yield "CPU and memory of a server that was not started here are not measured"
         if not plan.address.metrics:

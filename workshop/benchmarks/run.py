@@ -15,13 +15,7 @@ from workshop.reporting.files import explain_write_errors, prepare_folder, read_
 
 
 def run(plan: Plan) -> tuple[BenchReport, str]:
-    """Measure and write the report; return the report, and its text.
-
-    Raises:
-        DataError: A picture, the stored report or the output folder cannot be used.
-        WeightsError: Weights cannot be used.
-        ServerError: The server or the pipeline cannot be started or reached.
-    """
+    """Measure and write the report; return the report, and its text."""
     old = read_report(BenchReport, plan.against) if plan.against else None
     pictures = read(plan.files) if plan.files else [render(count) for count in plan.plates]
     prepare_folder(plan.out)

@@ -12,6 +12,7 @@ from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.repository_writer import RepositoryWriter
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.bounds import Parameters
@@ -57,21 +58,30 @@ class MeasuredServer:
 
 @contextmanager
 def open_server(plan: Plan) -> Iterator[MeasuredServer]:
-    """Start our server, or use the running one, for the length of a `with` block.
-
-    Raises:
-        ServerError: The server cannot be started or reached.
-        WeightsError: Weights cannot be used.
-    """
+    """Start our server, or use the running one, for the length of a `with` block."""
     if plan.address:
-        facts = _read_facts(plan.address)
-        yield MeasuredServer(plan.address, facts, admin_key=plan.admin_key)
-        return
-    options = on_free_ports(prepare(choose_options(plan)))
-    with run_server(options) as server:
+        yield MeasuredServer(plan.address, _read_facts(plan.address), admin_key=plan.admin_key)
+    else:
+        with start_server(choose_options(plan)) as server:
+            yield server
+
+
+@contextmanager
+def start_server(
+    options: ServerOptions, models: RepositoryWriter | None = None, model: str = MODEL
+) -> Iterator[MeasuredServer]:
+    """Run a server on free ports for the length of a `with` block.
+
+    Args:
+        options: Its options; their ports are ignored.
+        models: Writes its models; ours without it.
+        model: The model whose settings are in the facts.
+    """
+    options = on_free_ports(prepare(options))
+    with run_server(options, models) as server:
         address = Address(options.http_url, options.grpc_url, options.metrics_url)
         facts = replace(
-            _read_facts(address),
+            _read_facts(address, model),
             device=options.device,
             engine=options.choose_engine().value,
             capacity=options.capacity(),
@@ -91,8 +101,8 @@ def choose_options(plan: Plan) -> ServerOptions:
     )
 
 
-def _read_facts(address: Address) -> ServerFacts:
+def _read_facts(address: Address, model: str = MODEL) -> ServerFacts:
     """Ask the server about itself."""
     url = f"http://{address.http}/v2"
-    config = read_url(f"{url}/models/{MODEL}/config", json.loads)
+    config = read_url(f"{url}/models/{model}/config", json.loads)
     return ServerFacts(read_url(url, json.loads)["version"], config.get("parameters", {}))

@@ -16,8 +16,7 @@ from pathlib import Path
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.system.subprocesses import prepare_child
 from workshop.benchmarks.plan import Address
-from workshop.benchmarks.process_counts import Processes, find_processes
-from workshop.benchmarks.processes import SHM, end_at_once, find_marked
+from workshop.benchmarks.processes import SHM, Processes, end_at_once, find_marked, find_processes
 from workshop.benchmarks.waiting import reads_plates, wait
 
 TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=100000")
@@ -128,11 +127,7 @@ class Service:
         return [*map(str, (*launch.prefix, PLATES, "serve", *flags))]
 
     def wait_until_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Wait until the service reads plates.
-
-        Raises:
-            ServerError: The service ended, or is not ready in time.
-        """
+        """Wait until the service reads plates."""
         process, log = self._process, self.log
         wait(self.is_ready, f"{self.name} ready", timeout_s, process=process, log=log)
         if self.whole is None:
@@ -194,11 +189,7 @@ class Service:
         shutil.rmtree(self.outside(self.tmp), ignore_errors=True)
 
     def restart(self) -> None:
-        """Kill the service and start it again.
-
-        Raises:
-            ServerError: The service is not ready in time.
-        """
+        """Kill the service and start it again."""
         self.kill_all()
         self.remove_regions()
         self.start()
@@ -229,11 +220,7 @@ class Service:
 
 @contextmanager
 def run_service(launch: Launch) -> Iterator[Service]:
-    """Run a service for the length of a `with` block.
-
-    Raises:
-        ServerError: The service cannot be started.
-    """
+    """Run a service for the length of a `with` block."""
     with tempfile.TemporaryDirectory(prefix="plates-") as folder:
         service = Service(Path(folder, "service"), launch)
         try:

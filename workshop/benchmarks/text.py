@@ -8,9 +8,9 @@ from dataclasses import astuple
 from orchestrator.contract import STAGES
 from orchestrator.networks.registry import NETWORKS
 from workshop.benchmarks.against import COMPARED
-from workshop.benchmarks.cells import CellFigures
 from workshop.benchmarks.metrics import ModelTimes
 from workshop.benchmarks.plan import HTTP_ENCODED, IN_PROCESS
+from workshop.benchmarks.pooling import CellFigures
 from workshop.benchmarks.ratios import Ratio
 from workshop.benchmarks.report import BenchReport, Comparison
 from workshop.reporting.tables import format_figure, format_table

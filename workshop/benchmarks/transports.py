@@ -63,9 +63,6 @@ def connect(
         wanted: The content of every call.
         address: The addresses of the server.
         admin_key: The administrators' key, which the server needs for shared memory regions.
-
-    Raises:
-        ServerError: The server cannot use a shared memory region.
     """
     with ExitStack() as stack:
         is_shared = transport == GRPC_SHM

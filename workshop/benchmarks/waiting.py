@@ -23,12 +23,7 @@ def wait(
     process: subprocess.Popen[bytes] | None = None,
     log: Path | None = None,
 ) -> None:
-    """Wait until a condition is true.
-
-    Raises:
-        ServerError: The condition is not true in time, or the process that it depends on has
-            ended. The message includes the last line of its log.
-    """
+    """Wait until a condition is true."""
     deadline = time.monotonic() + timeout_s
     while not is_so():
         is_over = process is not None and process.poll() is not None

@@ -8,9 +8,9 @@ import pytest
 from orchestrator.errors import DataError
 from orchestrator.supervisor.capacity import Capacity
 from workshop.benchmarks.against import set_against
-from workshop.benchmarks.cells import CellFigures, sum_up
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Conditions, Key
+from workshop.benchmarks.pooling import CellFigures, sum_up
 from workshop.benchmarks.report import BenchReport, Change, PictureFacts
 from workshop.benchmarks.server import ServerFacts
 from workshop.reporting.files import read_report, write_report

@@ -8,9 +8,14 @@ import pytest
 from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
 from orchestrator.supervisor.options import ServerOptions
 from workshop.benchmarks.compositions.answers import differ
-from workshop.benchmarks.compositions.figures import Cell, CellFigures, CompositionsReport, Memory
 from workshop.benchmarks.compositions.measurement import sum_up
-from workshop.benchmarks.compositions.tables import format_tables
+from workshop.benchmarks.compositions.tables import (
+    Cell,
+    CellFigures,
+    CompositionsReport,
+    Memory,
+    format_tables,
+)
 from workshop.benchmarks.compositions.workloads import OCR, Form
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.reporting.machine import describe_machine

@@ -16,7 +16,6 @@ from workshop.benchmarks.plan import (
     list_keys,
     locate,
     parse_numbers,
-    shuffle,
 )
 
 OUT = Path("bench")
@@ -56,30 +55,11 @@ def grid(*pictures: str, **changed: object) -> list[Key]:
     return list_keys(Plan(out=OUT, **changed), pictures)
 
 
-def test_every_round_has_every_cell_once() -> None:
-    transports = (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
-    cells = grid("a", "b", concurrencies=(1, 4), transports=transports)
-    assert len(set(cells)) == len(cells) == 2 * 2 * 3
-    assert sorted(map(str, shuffle(cells, 0))) == sorted(map(str, cells))
-
-
 def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
     cells = grid("a", thin=True)
     assert {key.concurrency for key in cells if key.transport == GRPC} == {1, 4}
     assert {key.concurrency for key in cells if key.transport == IN_PROCESS} == {1, 2, 4, 8, 16}
     assert len(cells) == 2 * 5 + 3 * 2
-
-
-def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
-    cells = grid("a", "b")
-    assert shuffle(cells, 0) != shuffle(cells, 1)
-    assert shuffle(cells, 1) == shuffle(cells, 1)
-
-
-def test_the_ways_of_a_block_are_neighbours() -> None:
-    cells = shuffle(grid("a", "b", concurrencies=(1, 4)), 0)
-    blocks = [cells[start : start + len(TRANSPORTS)] for start in range(0, len(cells), 5)]
-    assert [len({(key.picture, key.concurrency) for key in block}) for block in blocks] == [1] * 4
 
 
 def test_only_the_bound_needs_no_server() -> None:

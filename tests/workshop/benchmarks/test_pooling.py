@@ -3,10 +3,9 @@
 import pytest
 
 from orchestrator.contract import MODEL
-from workshop.benchmarks.cells import sum_up
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Key
-from workshop.benchmarks.pooling import divide_by_round, percentile, pool
+from workshop.benchmarks.pooling import divide_by_round, percentile, pool, sum_up
 from workshop.benchmarks.processes import Peaks
 
 KEY = Key("1 plate", "http-encoded", 4)

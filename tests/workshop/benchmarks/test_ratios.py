@@ -1,8 +1,8 @@
 """Ratios within a run, worked out by hand."""
 
-from workshop.benchmarks.cells import CellFigures, sum_up
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Key
+from workshop.benchmarks.pooling import CellFigures, sum_up
 from workshop.benchmarks.ratios import SCALING, SERVED, SPREAD, TAX, find_ratios
 
 

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
-from workshop.benchmarks.compositions.figures import CompositionsReport
 from workshop.benchmarks.compositions.measurement import Plan, Results, measure
-from workshop.benchmarks.compositions.tables import format_tables
+from workshop.benchmarks.compositions.tables import CompositionsReport, format_tables
 from workshop.benchmarks.compositions.workloads import WORKLOADS
 from workshop.benchmarks.plan import check_names, parse_numbers
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report

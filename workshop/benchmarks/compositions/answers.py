@@ -39,11 +39,7 @@ def inputs_of(picture: Picture) -> Tensors:
 
 
 def check(workload: Workload, pictures: Iterable[Picture], infer: Infer) -> None:
-    """Check that each form gives the same answer as the first form, for every picture.
-
-    Raises:
-        ModelError: Two answers differ.
-    """
+    """Check that each form gives the same answer as the first form, for every picture."""
     first, *others = workload.forms
     for picture in pictures:
         wanted = _answer(first, workload, picture, infer)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-
-import typer
+from dataclasses import dataclass, field
 
 from orchestrator.errors import ServerError
-from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_server import Server
-from orchestrator.supervisor.triton_start import run_server
 from workshop.benchmarks.compositions.answers import check, open_infer
-from workshop.benchmarks.compositions.figures import Cell, CellFigures, Memory
+from workshop.benchmarks.compositions.tables import Cell, CellFigures, Memory
 from workshop.benchmarks.compositions.workloads import Form, Workload
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
-from workshop.benchmarks.metrics import add_up, read_url, scrape, subtract, times_of
+from workshop.benchmarks.load.rounds import Round, repeat
+from workshop.benchmarks.metrics import add_up, times_of
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.plan import HTTP_ENCODED, Address, shuffle
+from workshop.benchmarks.plan import HTTP_ENCODED
 from workshop.benchmarks.pooling import pool
-from workshop.benchmarks.processes import count_bytes, find_tree, find_workers, read_cpu_s
-from workshop.benchmarks.session import SETTLED_S
-from workshop.benchmarks.transports import PictureRequest, connect
+from workshop.benchmarks.processes import count_bytes, find_workers
+from workshop.benchmarks.server import MeasuredServer, start_server
+from workshop.benchmarks.session import measure_served
+from workshop.benchmarks.transports import PictureRequest
 
 
 @dataclass(frozen=True)
@@ -48,67 +41,50 @@ class Results:
 
 
 def measure(workload: Workload, plan: Plan, results: Results) -> None:
-    """Measure a workload.
-
-    Raises:
-        PlateError: A server cannot be started, the forms do not answer alike, or a call failed.
-    """
+    """Measure a workload whose forms answer alike."""
     pictures = workload.draw()
     for instances in plan.instances:
         options = ServerOptions(repository=workload.repository, device="cpu", pictures=instances)
-        with run_server(on_free_ports(prepare(options)), workload.lay_out) as server:
-            url = server.options.http_url
-            check(workload, pictures, open_infer(url))
-            results.triton = read_url(f"http://{url}/v2", json.loads)["version"]
+        with start_server(options, workload.lay_out, workload.forms[0].model) as server:
+            check(workload, pictures, open_infer(server.address.http))
+            results.triton = server.facts.version
             results.cells += _measure_cells(workload, pictures, instances, plan, server)
-            results.memory += _measure_memory(workload, instances, server.process.pid)
+            results.memory += _measure_memory(workload, instances, server)
 
 
 def _measure_cells(
-    workload: Workload, pictures: Sequence[Picture], instances: int, plan: Plan, server: Server
+    workload: Workload,
+    pictures: Sequence[Picture],
+    instances: int,
+    plan: Plan,
+    server: MeasuredServer,
 ) -> Iterator[CellFigures]:
     forms = {form.name: form for form in workload.forms}
-    by_name = {picture.name: picture for picture in pictures}
+    requests = {
+        (form.name, one.name): PictureRequest(one, form.model, workload.outputs)
+        for one in pictures
+        for form in workload.forms
+    }
     cells = [
         Cell(form, picture, instances, concurrency)
-        for picture in by_name
-        for form in forms
+        for form, picture in requests
         for concurrency in plan.concurrencies
     ]
-    rounds: dict[Cell, list[Round]] = {cell: [] for cell in cells}
-    for round_ in range(plan.rounds):
-        for cell in shuffle(cells, round_):
-            model = forms[cell.form].model
-            request = PictureRequest(by_name[cell.picture], model, workload.outputs)
-            measured = measure_cell(request, cell.concurrency, plan.seconds, server)
-            rounds[cell].append(measured)
-            typer.echo(f"{workload.name}, {cell}: {measured.throughput:.1f}/s", err=True)
-    for cell, many in rounds.items():
-        yield sum_up(workload.name, forms[cell.form], cell, many)
 
+    def measure_cell(cell: Cell) -> Round:
+        request = requests[cell.form, cell.picture]
+        one = measure_served(request, server, HTTP_ENCODED, cell.concurrency, plan.seconds)
+        if one.errors:
+            raise ServerError(f"{cell}: wanted answers, got {one.first_error}")
+        return one
 
-def measure_cell(
-    request: PictureRequest, concurrency: int, seconds: float, server: Server
-) -> Round:
-    """Measure one round of a cell.
-
-    Raises:
-        ServerError: A call failed.
-    """
-    options = server.options
-    address = Address(options.http_url, options.grpc_url, options.metrics_url)
-    pids = find_tree(server.process.pid)
-    before = scrape(address.metrics)
-    measured = measure_round(
-        partial(connect, HTTP_ENCODED, request, address),
-        concurrency,
-        seconds,
-        usage=lambda: Cpu(server=read_cpu_s(pids)),
-    )
-    if measured.errors:
-        raise ServerError(f"{request.model}: wanted answers, got {measured.first_error}")
-    time.sleep(SETTLED_S)
-    return replace(measured, counters=subtract(scrape(address.metrics), before))
+    rounds: dict[Cell, list[Round]] = {}
+    for _ in repeat(
+        cells, plan.rounds, measure_cell, rounds, lambda cell: (cell.picture, cell.concurrency)
+    ):
+        pass
+    for cell in cells:
+        yield sum_up(workload.name, forms[cell.form], cell, rounds[cell])
 
 
 def sum_up(workload: str, form: Form, cell: Cell, rounds: Sequence[Round]) -> CellFigures:
@@ -119,10 +95,11 @@ def sum_up(workload: str, form: Form, cell: Cell, rounds: Sequence[Round]) -> Ce
     return CellFigures(workload, cell, pool(rounds), models)
 
 
-def _measure_memory(workload: Workload, instances: int, root: int) -> Iterator[Memory]:
+def _measure_memory(workload: Workload, instances: int, server: MeasuredServer) -> Iterator[Memory]:
     """Measure the memory of each form's processes; the forms share the networks."""
+    assert server.own is not None
     groups = {form.name: form.python for form in workload.forms}
     groups["networks"] = workload.forms[0].networks
     for name, models in groups.items():
-        pids = [pid for model in models for pid in find_workers(root, model)]
+        pids = [pid for model in models for pid in find_workers(server.own.process.pid, model)]
         yield Memory(workload.name, instances, name, len(pids), count_bytes(pids))

@@ -1,12 +1,13 @@
-"""Formats the comparison as Markdown tables, which are readable without rendering."""
+"""The report of a comparison, and its Markdown tables, which are readable without rendering."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import astuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
 
-from workshop.benchmarks.compositions.figures import CellFigures, CompositionsReport
-from workshop.benchmarks.pooling import divide_by_round
+from workshop.benchmarks.metrics import ModelTimes
+from workshop.benchmarks.pooling import LoadFigures, divide_by_round
+from workshop.reporting.machine import Machine
 from workshop.reporting.tables import format_figure, format_markdown
 
 MB = 1e6
@@ -16,6 +17,61 @@ CELLS = (
 )  # fmt: skip
 MEMORY = ("models", "instances", "processes", "MB", "MB an instance")
 Row = Sequence[str | float | int | None]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the comparison: one form under one load."""
+
+    form: str
+    picture: str
+    instances: int
+    concurrency: int
+
+    def __str__(self) -> str:
+        return f"{self.form}, {self.picture}, {self.instances} instances x{self.concurrency}"
+
+
+@dataclass(frozen=True)
+class CellFigures:
+    """The figures of a cell over all its rounds.
+
+    Attributes:
+        models: Calls, queue time and work time per call of each model that has processes.
+    """
+
+    workload: str
+    cell: Cell
+    load: LoadFigures
+    models: Mapping[str, ModelTimes]
+
+    @property
+    def hops(self) -> float:
+        """The calls per call to models that have processes."""
+        return sum(model.calls for model in self.models.values())
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory of the processes of some models, idle after the load; shared pages in parts (PSS)."""
+
+    workload: str
+    instances: int
+    models: str
+    processes: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class CompositionsReport:
+    """The report of a run; `seconds` is the duration of each cell in each round."""
+
+    date: str
+    machine: Machine
+    seconds: float
+    rounds: int
+    cells: tuple[CellFigures, ...]
+    memory: tuple[Memory, ...]
 
 
 def format_tables(report: CompositionsReport) -> str:

@@ -96,11 +96,7 @@ class Harness:
 
 
 def choose(names: Sequence[str]) -> list[Fault]:
-    """Return the faults with these names, or all faults when there are no names.
-
-    Raises:
-        SettingsError: There is no fault with such a name.
-    """
+    """Return the faults with these names, or all faults when there are no names."""
     known = {fault.name: fault for fault in FAULTS}
     unknown = [name for name in names if name not in known]
     if unknown:

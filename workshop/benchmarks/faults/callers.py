@@ -46,11 +46,7 @@ def _rest(picture: Picture, path: str) -> HttpRequest:
 
 
 def take_answers(requests: Requests, connection: Connection) -> Answers:
-    """Send the requests one by one to a service without load; return the hashes of its answers.
-
-    Raises:
-        ModelError: A picture has no answer, two have the same, or protocols differ in one.
-    """
+    """Send the requests one by one to a service without load; return the hashes of its answers."""
     answers = {
         protocol: [_take(f"{protocol}: picture {n}", connection, one) for n, one in enumerate(many)]
         for protocol, many in requests.items()

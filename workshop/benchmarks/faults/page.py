@@ -16,11 +16,7 @@ HEADER = ("fault", "callers, answers/s", *COUNTS, "recovered", "promise")
 
 
 def write_page(page: Path, report: FaultsReport) -> None:
-    """Write the table between its marks in a page.
-
-    Raises:
-        DataError: The page cannot be read or written, or has no such marks.
-    """
+    """Write the table between its marks in a page."""
     try:
         text = page.read_text(encoding="utf-8")
         page.write_text(rewrite(text, {NAME: lambda: format_page(report)}), encoding="utf-8")

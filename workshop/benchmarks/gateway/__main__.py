@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +11,18 @@ from typing import Annotated
 import typer
 
 from orchestrator.cli.flags import show_errors
-from workshop.benchmarks.gateway.measurement import Cost, Flood, measure_cost, measure_flood
-from workshop.benchmarks.gateway.services import open_services
-from workshop.benchmarks.load.process import run_callers
+from workshop.benchmarks.gateway.measurement import (
+    BARE,
+    GATEWAY,
+    Cell,
+    Flood,
+    measure_costs,
+    measure_flood,
+    open_services,
+    run_callers,
+)
 from workshop.benchmarks.pictures import render
-from workshop.benchmarks.pooling import percentile
+from workshop.benchmarks.pooling import LoadFigures, percentile
 from workshop.reporting.tables import format_markdown
 
 app = typer.Typer(add_completion=False)
@@ -35,34 +42,36 @@ def main(
 ) -> None:
     """Call the bare Triton and the gateway in front of it in turns; then flood them."""
     with show_errors(verbose=False), tempfile.TemporaryDirectory() as folder:
-        files = picture or _rendered(Path(folder))
-        with open_services() as ports, run_callers() as measure:
+        files = picture or _render(Path(folder))
+        with open_services() as services, run_callers() as measure:
             if seconds:
-                typer.echo(show_costs(measure_cost(ports, files, seconds, measure)))
+                typer.echo(show_costs(measure_costs(services, files, seconds, measure)))
             if flood:
-                typer.echo(show_floods([*measure_flood(ports, files[0], flood, measure)]))
+                typer.echo(show_floods([*measure_flood(services, files[0], flood, measure)]))
 
 
-def _rendered(folder: Path) -> Sequence[Path]:
+def _render(folder: Path) -> Sequence[Path]:
     """Write two street pictures: one with four plates and one without plates."""
-    files = []
-    for plates in (4, 0):
-        file = folder / f"{plates} plates.jpg"
-        file.write_bytes(render(plates).encoded)
-        files.append(file)
+    files = [folder / f"{plates} plates.jpg" for plates in (4, 0)]
+    for file in files:
+        file.write_bytes(render(int(file.name[0])).encoded)
     return files
 
 
-def show_costs(costs: Iterable[Cost]) -> str:
+def show_costs(costs: Mapping[Cell, LoadFigures]) -> str:
     """Return the costs as a Markdown table."""
     header = ("picture", "calls at once", "bare, calls/s", "gateway, calls/s", "ratio", "ms more")
-    return format_markdown(header, [_cost_row(cost) for cost in costs])
+    return format_markdown(header, [*_cost_rows(costs)])
 
 
-def _cost_row(cost: Cost) -> tuple[str, ...]:
-    rates = [f"{rate:.1f}" for rate in cost.rates.values()]
-    more = f"{cost.more_ms:.1f}"
-    return (cost.picture, str(cost.callers), *rates, f"{cost.ratio:.2f}", more)
+def _cost_rows(costs: Mapping[Cell, LoadFigures]) -> Iterator[tuple[str, ...]]:
+    for cell, bare in costs.items():
+        if cell.server == BARE:
+            ours = costs[cell._replace(server=GATEWAY)]
+            more = (ours.p50_ms or nan) - (bare.p50_ms or nan)
+            rates = (f"{one.throughput:.1f}" for one in (bare, ours))
+            ratio = f"{ours.throughput / bare.throughput:.2f}"
+            yield (cell.picture, str(cell.callers), *rates, ratio, f"{more:.1f}")
 
 
 def show_floods(floods: Sequence[Flood]) -> str:
@@ -77,18 +86,13 @@ def show_floods(floods: Sequence[Flood]) -> str:
 
 def _flood_row(flood: Flood, busy: float) -> tuple[str, ...]:
     measured = flood.round
-    p50, p99 = (percentile(measured.latencies_ms, share) or nan for share in (50, 99))
-    return (
-        flood.server,
-        str(flood.callers),
-        f"{measured.throughput:.1f}",
-        f"{measured.throughput / busy:.2f}",
-        f"{p50:.0f}",
-        f"{p99:.0f}",
-        f"{measured.unanswered / measured.seconds:.0f}",
-        f"{flood.before_mb:.0f}",
-        f"{flood.after_mb:.0f}",
+    rates = (f"{measured.throughput:.1f}", f"{measured.throughput / busy:.2f}")
+    rest = (
+        *(percentile(measured.latencies_ms, share) or nan for share in (50, 99)),
+        measured.unanswered / measured.seconds,
+        *(flood.before_mb, flood.after_mb),
     )
+    return (flood.server, str(flood.callers), *rates, *(f"{value:.0f}" for value in rest))
 
 
 if __name__ == "__main__":

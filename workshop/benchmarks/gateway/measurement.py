@@ -2,57 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from math import nan
+from functools import partial
 from pathlib import Path
-from statistics import median
+from typing import NamedTuple
 
-from workshop.benchmarks.load.process import Measure
+from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.gateway.launcher import start
+from orchestrator.supervisor.local_server import own_server
+from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.connections import Connection
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http
-from workshop.benchmarks.load.rounds import Round
-from workshop.benchmarks.pooling import percentile
+from workshop.benchmarks.load.rounds import Round, measure_round, repeat
+from workshop.benchmarks.pooling import LoadFigures, pool
 from workshop.benchmarks.processes import count_bytes, find_tree
 
 BARE, GATEWAY = "bare Triton", "gateway"
-HOST = "127.0.0.1"
 CALLERS = (1, 4, 16)
 ROUNDS = 5
 USUAL, FLOOD = 16, 200
 """Numbers of callers: enough to keep the service busy, and far too many."""
+Measure = Callable[[str, HttpRequest, int, float], Round]
+"""Measures a number of callers of an address, for some seconds."""
 
 
 @dataclass(frozen=True)
-class Ports:
-    """The HTTP ports of both servers by name, and the process ID of the gateway."""
+class Services:
+    """The addresses of both servers by name, and the process ID of the gateway."""
 
-    ports: dict[str, int]
+    addresses: Mapping[str, str]
     gateway: int
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Rates and median latencies of both servers, for one picture and number of callers.
-
-    Attributes:
-        picture: The name of the picture.
-        callers: The number of callers at once.
-        rates: Calls a second by server: the median of the rounds.
-        p50_ms: The median latency by server: the median of the rounds.
-    """
+class Cell(NamedTuple):
+    """A picture, a number of callers at once, and the server that they call."""
 
     picture: str
     callers: int
-    rates: dict[str, float]
-    p50_ms: dict[str, float]
+    server: str
 
-    @property
-    def ratio(self) -> float:
-        return self.rates[GATEWAY] / self.rates[BARE]
-
-    @property
-    def more_ms(self) -> float:
-        return self.p50_ms[GATEWAY] - self.p50_ms[BARE]
+    def __str__(self) -> str:
+        return f"{self.picture}, {self.server} x{self.callers}"
 
 
 @dataclass(frozen=True)
@@ -66,43 +62,78 @@ class Flood:
     after_mb: float
 
 
-def measure_cost(
-    ports: Ports, pictures: Sequence[Path], seconds: float, measure: Measure
-) -> Iterator[Cost]:
-    """Measure every combination of picture and number of callers."""
-    for picture in pictures:
-        for callers in CALLERS:
-            yield _cost(ports, picture, callers, seconds, measure)
+@contextmanager
+def open_services() -> Iterator[Services]:
+    """Run a Triton server and a gateway in front of it for the length of a `with` block."""
+    with own_server(ServerOptions()) as server:
+        flags = GatewayFlags(http_port=0, grpc_port=0, metrics_port=0, audit=Path(os.devnull))
+        gateway = start(flags.to_options(server))
+        try:
+            ports = {BARE: server.http_port, GATEWAY: gateway.options.http.port}
+            addresses = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+            yield Services(addresses, gateway.workers[0].process.pid)
+        finally:
+            gateway.stop()
 
 
-def _cost(ports: Ports, picture: Path, callers: int, seconds: float, measure: Measure) -> Cost:
-    request = _build(picture)
-    rounds: dict[str, list[Round]] = {name: [] for name in ports.ports}
-    for _ in range(ROUNDS):
-        for name, port in ports.ports.items():
-            rounds[name].append(measure(f"{HOST}:{port}", request, callers, seconds))
-    return Cost(
-        picture=picture.stem,
-        callers=callers,
-        rates={name: median(one.throughput for one in of) for name, of in rounds.items()},
-        p50_ms={
-            name: median(percentile(one.latencies_ms, 50) or nan for one in of)
-            for name, of in rounds.items()
-        },
-    )
+@contextmanager
+def run_callers() -> Iterator[Measure]:
+    """Run a process for the callers, with its own threads, for the length of a `with` block."""
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        yield lambda *load: pool.submit(_measure, *load).result()
+
+
+def _measure(address: str, request: HttpRequest, concurrency: int, seconds: float) -> Round:
+    return measure_round(partial(_connect, address, request), concurrency, seconds, backoff_s=0.0)
+
+
+@contextmanager
+def _connect(address: str, request: HttpRequest) -> Iterator[Send]:
+    with closing(Connection(address)) as connection:
+
+        def send(number: int) -> Outcome:
+            reply = connection.send(request)
+            return Outcome(reply.status, error=reply.error)
+
+        yield send
+
+
+def measure_costs(
+    services: Services, pictures: Sequence[Path], seconds: float, measure: Measure
+) -> dict[Cell, LoadFigures]:
+    """Measure both servers with every combination of picture and number of callers."""
+    requests = {one.stem: _build(one) for one in pictures}
+
+    def measure_cell(cell: Cell) -> Round:
+        address = services.addresses[cell.server]
+        return measure(address, requests[cell.picture], cell.callers, seconds)
+
+    cells = [
+        Cell(name, callers, server)
+        for name in requests
+        for callers in CALLERS
+        for server in services.addresses
+    ]
+    measured: dict[Cell, list[Round]] = {}
+    for _ in repeat(cells, ROUNDS, measure_cell, measured, block=lambda cell: cell[:2]):
+        pass
+    return {cell: pool(measured[cell]) for cell in cells}
 
 
 def _build(picture: Path) -> HttpRequest:
     return kserve_http([file(picture.read_bytes())], outputs=("texts",))
 
 
-def measure_flood(ports: Ports, picture: Path, seconds: float, measure: Measure) -> Iterator[Flood]:
+def measure_flood(
+    services: Services, picture: Path, seconds: float, measure: Measure
+) -> Iterator[Flood]:
     """Measure each server twice: with the usual number of callers, then with a flood."""
-    for name, port in ports.ports.items():
+    for name, address in services.addresses.items():
         for callers in (USUAL, FLOOD):
-            before = _memory_mb(ports.gateway)
-            measured = measure(f"{HOST}:{port}", _build(picture), callers, seconds)
-            yield Flood(name, callers, measured, before, _memory_mb(ports.gateway))
+            before = _memory_mb(services.gateway)
+            measured = measure(address, _build(picture), callers, seconds)
+            yield Flood(name, callers, measured, before, _memory_mb(services.gateway))
 
 
 def _memory_mb(process: int) -> float:

@@ -1,13 +1,20 @@
-"""Measures a load for a time: latencies, CPU time and memory while every caller is at work."""
+"""Measures loads for a time: latencies, CPU time and memory while every caller is at work."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
+from typing import TypeVar
+
+import typer
 
 from workshop.benchmarks.load.closed_loop import BACKOFF_S, OVERLOADED, Call, Connect, Load
 from workshop.benchmarks.processes import Peaks
 
+K = TypeVar("K", bound=Hashable)
 LOOK_S = 0.2
 """Seconds between two measurements of memory under load."""
 
@@ -118,3 +125,53 @@ def _sum_up(load: Load, start: int, end: int, cpu_s: Cpu) -> Round:
 
 def _is_failure(call: Call) -> bool:
     return call.is_wrong or not (call.is_answered or call.status in OVERLOADED)
+
+
+def repeat(
+    cells: Sequence[K],
+    rounds: int,
+    measure: Callable[[K], Round],
+    measured: dict[K, list[Round]],
+    block: Callable[[K], Hashable] = lambda cell: cell,
+) -> Iterator[int]:
+    """Measure every cell once in every round, and say how long the rest will take.
+
+    Args:
+        cells: The cells, in the order of the report.
+        rounds: The number of rounds.
+        measure: Measures one cell.
+        measured: Gets each round at once, so that it has all of them when a run ends early.
+        block: Cells with the same value stay together in each round; see `shuffle`.
+
+    Yields:
+        The number of complete rounds, after each.
+    """
+    started, done = time.monotonic(), 0
+    for round_ in range(rounds):
+        for cell in shuffle(cells, round_, block):
+            one = measure(cell)
+            measured.setdefault(cell, []).append(one)
+            done += 1
+            rest_s = (time.monotonic() - started) * (rounds * len(cells) - done) / done
+            left = f"{rest_s / 60:.0f} min" if rest_s >= 90 else f"{rest_s:.0f} s"
+            failed = f", {one.errors} errors" if one.errors else ""
+            typer.echo(
+                f"{done}/{rounds * len(cells)}  {cell}: "
+                f"{one.throughput:.1f} pictures/s{failed}; about {left} left",
+                err=True,
+            )
+        yield round_ + 1
+
+
+def shuffle(cells: Sequence[K], round_: int, block: Callable[[K], Hashable]) -> list[K]:
+    """Return the cells in the order of one round.
+
+    Each round has another order of blocks, so that a slow phase of the machine affects all equally.
+    The cells of a block stay together, in another order too, as they are divided by one another.
+    """
+    blocks: dict[Hashable, list[K]] = defaultdict(list)
+    for cell in cells:
+        blocks[block(cell)].append(cell)
+    order = random.Random(round_)
+    shuffled = order.sample([*blocks.values()], len(blocks))
+    return [cell for many in shuffled for cell in order.sample(many, len(many))]

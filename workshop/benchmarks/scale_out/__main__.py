@@ -37,11 +37,7 @@ from workshop.reporting.machine import describe_machine
 
 
 def run(options: Options) -> ScaleOutReport:
-    """Measure incidents, scaling and the cost of the balancer.
-
-    Raises:
-        PlateError: A process cannot be started, or does not recover.
-    """
+    """Measure incidents, scaling and the cost of the balancer."""
     pictures = known_pictures()
     balancer.find_program()  # fails early, before the slow start of the replicas
     with replicas.run_replicas(max(options.replicas), options.cores) as started:
@@ -70,11 +66,7 @@ def _measure(fleet: Fleet, pictures: Sequence[Known], options: Options) -> Scale
 
 
 def parse(arguments: Sequence[str]) -> tuple[Options, Path | None]:
-    """Parse the command line: the options, and the file for every figure.
-
-    Raises:
-        SettingsError: A list of numbers cannot be parsed.
-    """
+    """Parse the command line: the options, and the file for every figure."""
     parser = argparse.ArgumentParser(prog="python -m workshop.benchmarks.scale_out")
     for field in fields(Options):
         is_list = isinstance(field.default, tuple)

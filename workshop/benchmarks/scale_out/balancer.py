@@ -95,11 +95,7 @@ class Balancer:
         return [row for row in table if row["svname"] == replica]
 
     def _send_command(self, command: str) -> str:
-        """Send one command to the runtime API.
-
-        Raises:
-            ServerError: HAProxy does not run, or refuses the command.
-        """
+        """Send one command to the runtime API."""
         try:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(TIMEOUT_S)
@@ -115,11 +111,7 @@ class Balancer:
 
 @contextmanager
 def run_balancer(replicas: Mapping[str, Address]) -> Iterator[Balancer]:
-    """Run HAProxy in front of replicas' gateways for the length of a `with` block.
-
-    Raises:
-        ServerError: HAProxy is not installed, or ended at once.
-    """
+    """Run HAProxy in front of replicas' gateways for the length of a `with` block."""
     with tempfile.TemporaryDirectory(prefix="plates-haproxy-") as name:
         folder = Path(name)
         admin, log = folder / "admin.sock", folder / "log"
@@ -139,11 +131,7 @@ def run_balancer(replicas: Mapping[str, Address]) -> Iterator[Balancer]:
 
 
 def find_program() -> str:
-    """Return the path of HAProxy; Debian installs it outside the PATH of ordinary users.
-
-    Raises:
-        ServerError: HAProxy is not installed.
-    """
+    """Return the path of HAProxy; Debian installs it outside the PATH of ordinary users."""
     found = shutil.which("haproxy", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"]))
     if found is None:
         raise ServerError("haproxy: wanted the program, got none; install the package haproxy")

@@ -30,11 +30,7 @@ class Fleet:
     balancer: Balancer
 
     def wait_until_up(self, count: int | None = None) -> None:
-        """Wait until every replica, or the first `count`, answers and gets calls.
-
-        Raises:
-            ServerError: A replica is not up in time.
-        """
+        """Wait until every replica, or the first `count`, answers and gets calls."""
         for replica in self.replicas[:count]:
             replica.wait_until_ready()
             wait(partial(self.balancer.is_up, replica.name), f"{replica.name} to get calls")
@@ -107,11 +103,7 @@ class Incident:
 
 
 def observe(name: str, fleet: Fleet, load: Load, margin_s: float) -> Incident:
-    """Make one of `INCIDENTS` under a load that begins `margin_s` before it and ends after it.
-
-    Raises:
-        ServerError: The fleet does not recover in time.
-    """
+    """Make one of `INCIDENTS` under a load that begins `margin_s` before it and ends after it."""
     names = [replica.name for replica in fleet.replicas]
     resent = fleet.balancer.resent(names)
     taken = {name: fleet.balancer.taken(name) for name in names}

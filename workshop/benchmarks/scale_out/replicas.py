@@ -27,11 +27,7 @@ def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]
 
 @contextmanager
 def run_replicas(count: int, cores_each: int = 1) -> Iterator[list[Service]]:
-    """Run replicas on free ports for the length of a `with` block.
-
-    Raises:
-        ServerError: A replica cannot be started.
-    """
+    """Run replicas on free ports for the length of a `with` block."""
     prepare(ServerOptions(device="cpu"))
     dealt = deal(count, sorted(os.sched_getaffinity(0)), cores_each)
     with ExitStack() as stack:

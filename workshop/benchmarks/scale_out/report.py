@@ -139,7 +139,7 @@ def _divide(load: LoadFigures, base: LoadFigures) -> float | None:
 def compare_routes(rounds: Mapping[Route, Sequence[Round]]) -> list[Cost]:
     """Return a row for each protocol."""
     return [
-        _compare(protocol, *(rounds[protocol, by] for by in (DIRECT, BALANCED)))
+        _compare(protocol, *(rounds[Route(protocol, by)] for by in (DIRECT, BALANCED)))
         for protocol in dict.fromkeys(protocol for protocol, _ in rounds)
     ]
 

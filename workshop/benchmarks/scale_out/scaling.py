@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import random
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from orchestrator.client import PlateClient
 from orchestrator.errors import ModelError, RequestError, ServerError
 from workshop.benchmarks.load.closed_loop import Outcome, Send
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat
 from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.scale_out.callers import Known, connect
 from workshop.benchmarks.scale_out.incidents import Fleet
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 DIRECT, BALANCED = "direct", "balanced"
 COST_S = 1.0
 """The seconds of each route in each round."""
@@ -52,20 +51,24 @@ class Concurrency:
     replicas: int
     callers: int
 
+    def __str__(self) -> str:
+        return f"{self.replicas} replicas x{self.callers}"
 
-Route = tuple[str, str]
-"""The route of a call that is refused at once: its protocol, and `DIRECT` or `BALANCED`."""
-Rounds = dict[T, list[Round]]
+
+class Route(NamedTuple):
+    """The route of a call that is refused at once; `by` is `DIRECT` or `BALANCED`."""
+
+    protocol: str
+    by: str
+
+    def __str__(self) -> str:
+        return f"{self.protocol}, {self.by}"
 
 
 def measure_scales(
     fleet: Fleet, pictures: Sequence[Known], options: Options
-) -> Rounds[Concurrency]:
-    """Measure every load in every round, over HTTP; the other replicas are idle.
-
-    Raises:
-        ServerError: A load got no answer at all.
-    """
+) -> dict[Concurrency, list[Round]]:
+    """Measure every load in every round, over HTTP; the other replicas are idle."""
     usage = _usage(fleet)
     caller = partial(connect, fleet.balancer.urls["http"], pictures, options.retries)
 
@@ -74,48 +77,45 @@ def measure_scales(
         return measure_round(caller, load.callers, options.seconds, usage=usage)
 
     loads = [Concurrency(count, many) for count in options.replicas for many in options.concurrency]
-    measured = _measure("scaling", loads, options.rounds, measure)
+    measured = _repeat(loads, options.rounds, measure)
     _use(fleet, len(fleet.replicas))
     return measured
 
 
-def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> Rounds[Route]:
+def measure_cost(fleet: Fleet, picture: Known, rounds: int) -> dict[Route, list[Round]]:
     """Measure calls that hold a picture and are refused at once, with and without the balancer.
 
     Such a call lacks only the recognition, whose time would hide the difference. There is one
     caller and one replica.
-
-    Raises:
-        ServerError: No call got an answer.
     """
     _use(fleet, 1)
     gateway = fleet.replicas[0].gateway
     urls = {
-        ("http", DIRECT): gateway.http,
-        ("grpc", DIRECT): f"grpc://{gateway.grpc}",
-        ("http", BALANCED): fleet.balancer.urls["http"],
-        ("grpc", BALANCED): fleet.balancer.urls["grpc"],
+        Route("http", DIRECT): gateway.http,
+        Route("grpc", DIRECT): f"grpc://{gateway.grpc}",
+        **{Route(name, BALANCED): url for name, url in fleet.balancer.urls.items()},
     }
 
     def measure(route: Route) -> Round:
         return measure_round(partial(_connect_refused, urls[route], picture), 1, COST_S)
 
-    measured = _measure("cost of the balancer", list(urls), rounds, measure)
+    measured = _repeat(list(urls), rounds, measure)
     _use(fleet, len(fleet.replicas))
     return measured
 
 
-def _measure(
-    name: str, cells: Sequence[T], rounds: int, measure: Callable[[T], Round]
-) -> Rounds[T]:
-    """Measure every cell in every round, each round in another order."""
-    measured: Rounds[T] = {cell: [] for cell in cells}
-    for round_ in range(rounds):
-        for cell in random.Random(round_).sample(cells, len(cells)):
-            measured[cell].append(measure(cell))
-            if not measured[cell][-1].latencies_ms:
-                raise ServerError(f"load: wanted answers, got {measured[cell][-1].first_error}")
-        print(f"{name}: round {round_ + 1} of {rounds} done", file=sys.stderr)
+def _repeat(cells: Sequence[K], rounds: int, measure: Callable[[K], Round]) -> dict[K, list[Round]]:
+    """Measure every cell in every round; each must have an answer."""
+
+    def measure_answered(cell: K) -> Round:
+        one = measure(cell)
+        if not one.latencies_ms:
+            raise ServerError(f"load: wanted answers, got {one.first_error}")
+        return one
+
+    measured: dict[K, list[Round]] = {}
+    for _ in repeat(cells, rounds, measure_answered, measured):
+        pass
     return measured
 
 

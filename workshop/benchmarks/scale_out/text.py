@@ -87,8 +87,7 @@ def find_notes(report: ScaleOutReport) -> Iterator[str]:
         yield f"{incident}: the balancer sent {count} calls again by itself"
     failures = [(one.incident, one.first_failure) for one in report.impacts]
     for one in report.scales:
-        where = f"{one.concurrency.replicas} replicas x{one.concurrency.callers}"
-        failures.append((where, one.load.first_error))
+        failures.append((str(one.concurrency), one.load.first_error))
     for where, failure in failures:
         if failure:
             yield f"{where}: the first call lost: {failure}"

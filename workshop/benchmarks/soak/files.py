@@ -42,11 +42,7 @@ def _round(value: float | None) -> float | None:
 
 
 def publish(report: SoakReport, plan: Plan) -> None:
-    """Copy the plot, and write the figures into the page in the same folder.
-
-    Raises:
-        DataError: The page cannot be read or written.
-    """
+    """Copy the plot, and write the figures into the page in the same folder."""
     assert plan.publish is not None
     page = plan.publish.with_name(PAGE)
     section = f"![{plan.length}]({plan.publish.name})\n\n{format_section(report, plan.length)}"
@@ -57,11 +53,7 @@ def publish(report: SoakReport, plan: Plan) -> None:
 
 
 def read_page(page: Path) -> str:
-    """Return the text of a page.
-
-    Raises:
-        DataError: The page cannot be read.
-    """
+    """Return the text of a page."""
     try:
         return page.read_text(encoding="utf-8")
     except OSError as error:

@@ -41,12 +41,7 @@ INTERRUPTED = "interrupted"
 
 
 def run(plan: Plan) -> tuple[SoakReport, str]:
-    """Start a service, soak it and write the report; return the report, and its text.
-
-    Raises:
-        DataError: A folder or the page to publish in cannot be used.
-        ServerError: The service cannot be started, or does not answer for a single picture.
-    """
+    """Start a service, soak it and write the report; return the report, and its text."""
     prepare_folder(plan.out)
     pictures, samples = draw(), list[Sample]()
     with TemporaryDirectory(prefix="plates-soak-") as folder:
@@ -83,11 +78,7 @@ def list_left(service: Service, status: int | None) -> Iterator[str]:
 
 
 def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
-    """Send each picture alone; return all requests with the answers that they must get.
-
-    Raises:
-        ServerError: A picture gets no answer.
-    """
+    """Send each picture alone; return all requests with the answers that they must get."""
     alone = list_alone(pictures)
     with closing(Connection(gateway.http)) as connection:
         texts = {name: send_alone(connection, name, one) for name, one in alone.items()}
@@ -96,11 +87,7 @@ def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
 
 
 def send_alone(connection: Connection, name: str, request: Request) -> tuple[str, ...]:
-    """Return the texts of a picture while no other call is in progress.
-
-    Raises:
-        ServerError: The picture gets no answer.
-    """
+    """Return the texts of a picture while no other call is in progress."""
     reply = connection.send(request)
     if reply.status != ANSWERED:
         raise ServerError(f"{name}: wanted an answer, got {reply.status} {reply.error}")

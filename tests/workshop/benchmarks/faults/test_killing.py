@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from workshop.benchmarks.faults.killing import Killer, wait_until
-from workshop.benchmarks.process_counts import Processes
+from workshop.benchmarks.processes import Processes
 
 
 class OneWorker:

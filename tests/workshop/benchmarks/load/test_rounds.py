@@ -8,7 +8,7 @@ import pytest
 from orchestrator.errors import ModelError, Overloaded, ServerError
 from workshop.benchmarks.load import closed_loop
 from workshop.benchmarks.load.closed_loop import Outcome, Send
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat, shuffle
 
 CALL_S = 0.01
 
@@ -160,3 +160,27 @@ def test_an_interrupt_closes_every_caller() -> None:
     with pytest.raises(KeyboardInterrupt):
         measure_round(service.caller, 3, 0.1, usage=interrupted)
     assert service.open == set()
+
+
+CELLS = [(picture, count) for picture in "abc" for count in (1, 2, 4)]
+
+
+def test_rounds_differ_in_their_order_and_repeat_themselves() -> None:
+    first, second = (shuffle(CELLS, round_, lambda cell: cell) for round_ in (0, 1))
+    assert sorted(first) == sorted(second) == CELLS
+    assert first != second
+    assert second == shuffle(CELLS, 1, lambda cell: cell)
+
+
+def test_the_cells_of_a_block_are_neighbours() -> None:
+    cells = shuffle(CELLS, 0, lambda cell: cell[0])
+    assert [len({picture for picture, _ in cells[at : at + 3]}) for at in (0, 3, 6)] == [1] * 3
+
+
+def test_every_round_has_every_cell_once_and_says_how_long_the_rest_takes(capsys) -> None:
+    rounds: dict[str, list[Round]] = {}
+    one = Round(2.0, (5.0,), errors=3)
+    assert [*repeat(["cell"], 2, lambda cell: one, rounds)] == [1, 2]
+    assert rounds == {"cell": [one, one]}
+    told = "2/2  cell: 0.5 pictures/s, 3 errors; about 0 s left"
+    assert capsys.readouterr().err.splitlines()[1] == told

@@ -11,9 +11,9 @@ from orchestrator.errors import ServerError, WeightsError
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.triton.stages import STAGES
+from workshop.benchmarks.bounds import Worker, run_worker
 from workshop.benchmarks.metrics import look_inside
 from workshop.benchmarks.pictures import render
-from workshop.benchmarks.worker import Worker, run_worker
 
 CPU = ServerOptions(threads=1, device="cpu")
 PICTURE = render(1).encoded

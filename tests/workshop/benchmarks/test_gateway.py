@@ -4,7 +4,7 @@ import itertools
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
-from workshop.benchmarks.load.process import run_callers
+from workshop.benchmarks.gateway.measurement import run_callers
 from workshop.benchmarks.load.requests import HttpRequest
 
 STATUSES = itertools.cycle((200, 503))
