@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
-from workshop.benchmarks.pooling import CellFigures
+from workshop.benchmarks.pooling import CellFigures, find_median
 from workshop.benchmarks.report import BenchReport, CellChange, Change, Comparison
 from workshop.reporting.comparison import Row, divide
 
@@ -32,15 +31,10 @@ def set_against(new: BenchReport, old: BenchReport) -> Comparison:
 def take_medians(cells: Sequence[CellChange]) -> dict[str, Change]:
     """Return the median of each ratio, by way."""
     return {
-        way: Change(*map(_median, zip(*changes, strict=True)))
+        way: Change(*map(find_median, zip(*changes, strict=True)))
         for way in dict.fromkeys(cell.key.transport for cell in cells)
         for changes in [[astuple(cell.change) for cell in cells if cell.key.transport == way]]
     }
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
 
 
 def describe_differences(new: BenchReport, old: BenchReport) -> Iterator[str]:

@@ -54,7 +54,6 @@ class Inside:
 
     Attributes:
         whole: The times of the called model; None in process.
-        networks: The times of the networks, by name; empty in process.
         stages_ms: The times of `orchestrator.triton.stages`; empty when they were not measured.
     """
 

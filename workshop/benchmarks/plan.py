@@ -47,11 +47,8 @@ class Conditions:
     """The part of a plan that its report contains.
 
     Attributes:
-        plates: The numbers of plates in the rendered pictures, one picture for each number.
-        thin: True when the least useful cells are left out.
         seconds: The duration of each cell in each round, without warm-up.
         address: The address of a running server; the run starts its own server when None.
-        pictures: Pictures in progress at once in our own server; 0 fits the machine.
     """
 
     plates: tuple[int, ...] = PLATES
@@ -69,11 +66,7 @@ class Conditions:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan(Conditions):
-    """The plan of a run: cells, duration and output; the command's help explains the rest.
-
-    Attributes:
-        admin_key: The administrators' key of the running server, for shared memory.
-    """
+    """The plan of a run: cells, duration and output; the command's help explains the rest."""
 
     out: Path
     files: tuple[Path, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 
 import numpy as np
@@ -29,11 +29,9 @@ class LoadFigures:
     """The figures of a load over all its rounds.
 
     Attributes:
-        calls: The number of answered calls.
         refused: Calls that the server had no capacity for; they are not errors.
         throughput: Pictures a second: the median of the rounds.
         p50_ms: The median latency of all rounds together; likewise `p99_ms`.
-        cpu_ms: The CPU time per call.
     """
 
     calls: int
@@ -74,14 +72,16 @@ def percentile(values: Sequence[float], percent: float) -> float | None:
     return float(np.percentile(values, percent)) if values else None
 
 
-def divide_by_round(
-    above: LoadFigures, below: LoadFigures, figure: Callable[[RoundFigures], float | None]
-) -> float | None:
-    """Return the median, over common rounds, of the ratio of a figure within a round."""
+def divide_throughput(above: LoadFigures, below: LoadFigures) -> float | None:
+    """Return the median, over common rounds, of the ratio of the throughput within a round."""
     pairs = zip(above.by_round, below.by_round, strict=False)
-    found = [ratio(figure(one), figure(other)) for one, other in pairs]
-    values = [value for value in found if value is not None]
-    return statistics.median(values) if values else None
+    return find_median(ratio(one.throughput, other.throughput) for one, other in pairs)
+
+
+def find_median(values: Iterable[float | None]) -> float | None:
+    """Return the median of the known values; None without any."""
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 def _of_a_round(one: Round) -> RoundFigures:
@@ -99,9 +99,7 @@ class CellFigures:
     """The figures of a cell over all its rounds.
 
     Attributes:
-        plates: The number of plates in the answers; None without an answer.
         peaks: The highest memory use of any round.
-        inside: The parts of the time of a picture; None when they were not measured.
     """
 
     key: Key

@@ -148,7 +148,6 @@ class Peaks:
     """The highest memory use that was seen; None when it was not watched.
 
     Attributes:
-        memory_bytes: The memory of the processes.
         shm_bytes: The size of their files in shared memory; `memory_bytes` includes most of it.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from orchestrator.contract import DETECTOR
 from orchestrator.triton.stages import PICTURE
 from workshop.benchmarks.plan import HTTP_ENCODED, IN_PROCESS, Key
-from workshop.benchmarks.pooling import CellFigures, divide_by_round
+from workshop.benchmarks.pooling import CellFigures, divide_throughput
 from workshop.reporting.comparison import ratio
 
 SERVED, SPREAD, SCALING = "served / in process", "p99 / p50", "throughput at many / at 4"
@@ -46,25 +46,19 @@ def find_ratios(cells: Sequence[CellFigures]) -> tuple[Ratio, ...]:
 
 
 def _under_load(cells: Cells, picture: str) -> Found:
-    counts = sorted({key.concurrency for key in cells if key == _encoded(key, picture)})
+    counts = sorted(
+        key.concurrency for key in cells if (key.picture, key.transport) == (picture, HTTP_ENCODED)
+    )
     for count in counts:
         served, inside = Key(picture, HTTP_ENCODED, count), Key(picture, IN_PROCESS, count)
         if inside in cells:
-            yield SERVED, count, _divide(cells, served, inside)
+            yield SERVED, count, divide_throughput(cells[served].load, cells[inside].load)
     if BUSY in counts:
         busy = Key(picture, HTTP_ENCODED, BUSY)
         yield SPREAD, BUSY, ratio(cells[busy].load.p99_ms, cells[busy].load.p50_ms)
         if counts[-1] > BUSY:
             most = Key(picture, HTTP_ENCODED, counts[-1])
-            yield SCALING, counts[-1], _divide(cells, most, busy)
-
-
-def _encoded(key: Key, picture: str) -> Key:
-    return Key(picture, HTTP_ENCODED, key.concurrency)
-
-
-def _divide(cells: Cells, above: Key, below: Key) -> float | None:
-    return divide_by_round(cells[above].load, cells[below].load, lambda one: one.throughput)
+            yield SCALING, counts[-1], divide_throughput(cells[most].load, cells[busy].load)
 
 
 def _one_call(cells: Cells, picture: str) -> Found:

@@ -58,15 +58,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class BenchReport:
-    """The report of a run.
-
-    Attributes:
-        date: The time when it ended.
-        conditions: The requested conditions.
-        server: The measured server; None when no cell needed one.
-        ended_early: The reason why it ended early; empty when it did not.
-        notes: Notes that a reader of the tables needs.
-    """
+    """The report of a run."""
 
     date: str
     machine: Machine

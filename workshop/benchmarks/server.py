@@ -25,7 +25,6 @@ class ServerFacts:
     """The facts about the server in a report.
 
     Attributes:
-        version: The version of Triton.
         parameters: The settings of the model `plate_recognition`, as in its config.pbtxt.
         device: The device that it was started for; empty, like the engine, when it is not ours.
         capacity: The way it shares the CPU; None on a GPU, or when it is not ours.

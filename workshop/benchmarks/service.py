@@ -8,21 +8,25 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from orchestrator.contract import MODEL
+from orchestrator.errors import ServerError
 from orchestrator.supervisor.ports import free_ports
+from orchestrator.system.probe import ProbeError, probe
 from orchestrator.system.subprocesses import prepare_child
 from workshop.benchmarks.plan import Address
 from workshop.benchmarks.processes import SHM, Processes, end_at_once, find_marked, find_processes
-from workshop.benchmarks.waiting import reads_plates, wait
 
 TOGETHER = ("--limit=client_calls=1000", "--limit=client_rate=100000")
 """High limits per client: the gateway sees all callers under one address."""
 PLATES = Path(sys.executable).with_name("plates")
 START_TIMEOUT_S, STOP_TIMEOUT_S = 120.0, 50.0
+READY_TIMEOUT_S, LOOK_S = 1.0, 0.05
 HOST = "127.0.0.1"
 MARK = "PLATES_MEASURED_SERVICE"
 """The environment variable with the folder of a service, set in all its processes."""
@@ -52,11 +56,8 @@ class Launch:
 
     Attributes:
         prefix: The start of its command line, for example to enter a namespace.
-        flags: Additional flags of `plates serve`.
-        variables: Additional environment variables.
         tmp: Its TMPDIR, as a path inside the service; the service's own folder when None.
         root: The folder that the service sees as `/`.
-        audit: The file for the audit, one line per call.
         log: The file for its output; in the service's own folder when None.
     """
 
@@ -135,7 +136,12 @@ class Service:
 
     def is_ready(self) -> bool:
         """Tell whether the service has read plates lately, and its models are ready now."""
-        return reads_plates(self.gateway.http)
+        try:
+            for path in ("readyz", f"v2/models/{MODEL}/ready"):
+                probe(f"{self.gateway.http}/{path}", READY_TIMEOUT_S)
+        except ProbeError:
+            return False
+        return True
 
     def is_running(self) -> bool:
         """Tell whether the command runs; its child processes do not matter."""
@@ -230,3 +236,23 @@ def run_service(launch: Launch) -> Iterator[Service]:
         finally:
             service.stop()
             service.remove_regions()
+
+
+def wait(
+    is_so: Callable[[], bool],
+    wanted: str,
+    timeout_s: float = 60.0,
+    *,
+    process: subprocess.Popen[bytes] | None = None,
+    log: Path | None = None,
+) -> None:
+    """Wait until a condition is true."""
+    deadline = time.monotonic() + timeout_s
+    while not is_so():
+        is_over = process is not None and process.poll() is not None
+        if is_over or time.monotonic() > deadline:
+            got = "its end" if is_over else "no change"
+            lines = log.read_text(errors="replace").splitlines() if log else []
+            said = f"; {lines[-1]}" if lines else ""
+            raise ServerError(f"wanted {wanted} within {timeout_s:.0f} s, got {got}{said}")
+        time.sleep(LOOK_S)

@@ -5,7 +5,7 @@ import pytest
 from orchestrator.contract import MODEL
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Key
-from workshop.benchmarks.pooling import divide_by_round, percentile, pool, sum_up
+from workshop.benchmarks.pooling import divide_throughput, percentile, pool, sum_up
 from workshop.benchmarks.processes import Peaks
 
 KEY = Key("1 plate", "http-encoded", 4)
@@ -49,9 +49,9 @@ def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
     def rate(*calls: int):
         return pool([Round(1.0, (1.0,) * n) for n in calls])
 
-    assert divide_by_round(rate(6, 9, 8), rate(4, 3, 4), lambda one: one.throughput) == 2.0
-    assert divide_by_round(rate(8, 5), rate(10), lambda one: one.throughput) == 0.8
-    assert divide_by_round(rate(8), rate(0), lambda one: one.throughput) is None
+    assert divide_throughput(rate(6, 9, 8), rate(4, 3, 4)) == 2.0
+    assert divide_throughput(rate(8, 5), rate(10)) == 0.8
+    assert divide_throughput(rate(8), rate(0)) is None
 
 
 def test_a_cell_has_the_highest_peaks_and_the_plates_of_an_answer() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
 from workshop.benchmarks.metrics import ModelTimes
-from workshop.benchmarks.pooling import LoadFigures, divide_by_round
+from workshop.benchmarks.pooling import LoadFigures, divide_throughput
 from workshop.reporting.machine import Machine
 from workshop.reporting.tables import format_figure, format_markdown
 
@@ -95,7 +95,7 @@ def _list_cells(cells: Sequence[CellFigures]) -> Iterator[Row]:
     for one in sorted(cells, key=lambda one: (one.cell.picture, *astuple(one.cell)[2:])):
         cell, load = one.cell, one.load
         base = bases[astuple(cell)[1:]].load
-        ratio = divide_by_round(load, base, lambda figures: figures.throughput)
+        ratio = divide_throughput(load, base)
         queue_ms = sum(model.queue_ms for model in one.models.values())
         yield (
             *(cell.picture, cell.form, cell.instances, cell.concurrency),

@@ -28,10 +28,8 @@ class Form:
     """One composition of a workload.
 
     Attributes:
-        name: The name in tables.
         model: The model that clients call.
         python: Its Python models; the number of their instances is varied.
-        networks: The network models that it calls.
     """
 
     name: str
@@ -50,12 +48,9 @@ class Workload:
     """The same work in several forms; all take a picture's file as `encoded_image`.
 
     Attributes:
-        forms: The forms; the others are compared with the first.
         outputs: The outputs of every form; calls ask for these alone.
-        repository: The folder of the source models.
         lay_out: Writes all models. Each Python model gets one instance per picture in the server's
             options, each network at most as many.
-        draw: Returns the pictures.
     """
 
     name: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ModelError
 from workshop.benchmarks.faults.pictures import find_twins
-from workshop.benchmarks.load.closed_loop import Load, Outcome, Send
+from workshop.benchmarks.load.closed_loop import Load, Outcome, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, Request, file, kserve_grpc, kserve_http
 from workshop.benchmarks.load.requests import rest as over_rest
@@ -72,24 +71,17 @@ def open_load(
 ) -> Load:
     """Return a load with `each` callers of every protocol, which send at most `most` calls."""
     connect = {
-        protocol: partial(send_in_turn, connection, many, answers[protocol])
+        protocol: send_by(connection, partial(_send_in_turn, many, answers[protocol]))
         for protocol, many in requests.items()
     }
     return Load(connect, each, most, BACKOFF_S)
 
 
-@contextmanager
-def send_in_turn(
-    connection: Open, requests: Sequence[Request], answers: Sequence[str]
-) -> Iterator[Send]:
-    """Open one caller's connection. It sends the requests in turn and checks every answer."""
-    with closing(connection()) as opened:
-
-        def send(number: int) -> Outcome:
-            number %= len(requests)
-            return check(requests[number], opened.send(requests[number]), answers[number])
-
-        yield send
+def _send_in_turn(
+    requests: Sequence[Request], answers: Sequence[str], connection: Connection, number: int
+) -> Outcome:
+    number %= len(requests)
+    return check(requests[number], connection.send(requests[number]), answers[number])
 
 
 def check(request: Request, reply: Reply, answer: str) -> Outcome:

@@ -7,10 +7,16 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
+from workshop.benchmarks.faults.marker import draw_marker
+from workshop.benchmarks.faults.observation import Target
+from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
-from workshop.benchmarks.load.requests import Request
+from workshop.benchmarks.load.requests import Request, kserve_http, pixels
 
 TIMEOUT_S = 15.0
+TOLD_WITHIN_S = 10.0
+"""The time limit for the error: two workers hang, each is found in 3 s and replaced in 2 s."""
+AT_ONCE_S = 0.5
 
 
 @dataclass(frozen=True)
@@ -48,3 +54,17 @@ def find_blamed(attempts: Sequence[Attempt]) -> tuple[str, ...]:
     """Say how many good pictures were rejected as bad."""
     blamed = [one for one in attempts if one.reply.status.startswith("4")]
     return (f"{len(blamed)} good pictures were called bad",) if blamed else ()
+
+
+def hang(target: Target) -> Effect:
+    """Send the call that hangs a worker, and send it again after its result."""
+    request, address = kserve_http([pixels(draw_marker())]), target.service.gateway.http
+    since = time.monotonic()
+    first, second = send(address, request), send(address, request)
+    failures = []
+    if not first.is_refused or first.seconds > TOLD_WITHIN_S:
+        failures.append("the hanging request got no error")
+    if not second.is_refused or second.seconds > AT_ONCE_S:
+        failures.append("the hanging request was admitted again")
+    notes = (f"the call that hung: {first}", f"the same again: {second}")
+    return Effect(since, notes=notes, failures=tuple(failures))

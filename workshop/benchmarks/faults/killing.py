@@ -7,12 +7,13 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from orchestrator.errors import ServerError
 from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.service import Service
+from workshop.benchmarks.service import Service, wait
 
 PAUSE_S = 3.0
 SEED = 0
@@ -63,15 +64,8 @@ def kill_at_random(target: Target) -> Effect:
     """Kill workers until `CALLS` calls have ended and `KILLS` workers were killed."""
     killer, calls = Killer(target.service), target.load.calls
     began = len(calls)
-    with killer.run():
-        wait_until(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS)
+    with killer.run(), suppress(ServerError):
+        wait(lambda: len(calls) - began >= CALLS and len(killer.killed) >= KILLS, "kills")
     names = ", ".join(model for model, _ in killer.killed)
     victims = frozenset(pid for _, pid in killer.killed)
     return Effect(time.monotonic(), victims, (f"{len(killer.killed)} killed: {names}",))
-
-
-def wait_until(is_so: Callable[[], bool], timeout_s: float = 60.0) -> None:
-    """Wait until a condition is true, or until the timeout."""
-    deadline = time.monotonic() + timeout_s
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.1)

@@ -32,13 +32,7 @@ Act = Callable[[Target], Effect]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that is made on purpose.
-
-    Attributes:
-        name: The name on the command line.
-        title: The title in the table.
-        setting: The name of the setting that the service is started with.
-    """
+    """A fault that is made on purpose."""
 
     name: str
     title: str

@@ -7,7 +7,7 @@ import signal
 from orchestrator.contract import DECODE, DETECTOR, MODEL, READER
 from orchestrator.networks.registry import STEPS
 from workshop.benchmarks.faults.clock import jump
-from workshop.benchmarks.faults.hanging import hang
+from workshop.benchmarks.faults.harmful_requests import hang
 from workshop.benchmarks.faults.killing import kill_at_random
 from workshop.benchmarks.faults.observation import Fault
 from workshop.benchmarks.faults.report import Promise

@@ -21,11 +21,8 @@ class Promise:
     """The promise for a fault. Wrong answers are never allowed.
 
     Attributes:
-        longest_s: The longest time that a caller waits; no limit when None.
         over_usual_s: The limit as an addition to the longest wait before the fault.
         recover_s: The time until calls are answered as before and every process is back.
-        may_refuse: Calls may be refused for the moment.
-        may_lose: Connections may break.
     """
 
     longest_s: float | None = None
@@ -41,8 +38,6 @@ class Effect:
 
     Attributes:
         since: The start of the recovery time: when the fault was made, or when it was ended.
-        victims: Processes that must be replaced.
-        notes: Notes for the reader of the row.
         failures: Broken promises that do not concern the calls.
         is_end: The service had to end: nothing recovers, and only calls in progress count.
     """
@@ -59,9 +54,6 @@ class Observation:
     """A fault under load; times are seconds of the monotonic clock.
 
     Attributes:
-        callers: The number of callers at once.
-        load_began: The time when the load began.
-        began: The time when the fault was made.
         whole: The time when every process was back; None when that was not seen in time.
     """
 
@@ -79,11 +71,8 @@ class Counts:
     """The results of calls.
 
     Attributes:
-        answered: Calls with an answer, right or wrong.
         refused: The number of refused calls, by HTTP status or gRPC code.
-        lost: Calls without any answer.
         wrong: Answers that differ from the one that the picture gets alone.
-        longest_s: The longest time that a caller waited.
     """
 
     sent: int = 0
@@ -116,10 +105,7 @@ class Row:
 
     Attributes:
         usual_rate: Answers a second before the fault.
-        usual_longest_s: The longest time that a caller waited before the fault.
-        counts: The results of the calls before, during and after the fault.
         recover_s: The recovery time; None when nothing had to recover, or did not recover.
-        broken: The broken parts of the promise; empty when all were kept.
         skipped: The reason why the fault could not be made here; empty when it was.
     """
 
@@ -140,12 +126,7 @@ class Row:
 
 @dataclass(frozen=True)
 class FaultsReport:
-    """The results of a run.
-
-    Attributes:
-        date: The date of its end, in ISO format.
-        seconds: The duration of the run.
-    """
+    """The results of a run."""
 
     date: str
     seconds: float

@@ -8,8 +8,7 @@ from contextlib import ExitStack
 
 from workshop.benchmarks.faults.observation import Target
 from workshop.benchmarks.faults.report import Effect
-from workshop.benchmarks.service import HOST, Launch, Service
-from workshop.benchmarks.waiting import wait
+from workshop.benchmarks.service import HOST, Launch, Service, wait
 
 CHECKED = "starting Triton"
 """The log text after the check that all ports are free, and before the service listens."""

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from orchestrator.contract import MODEL
 from orchestrator.errors import PlateError
-from workshop.benchmarks.faults.hanging import hanging_repository
+from orchestrator.supervisor.plate_models import REPOSITORY
 from workshop.benchmarks.processes import SHM
 from workshop.benchmarks.service import Launch
 
@@ -24,6 +25,7 @@ mount -t tmpfs -o mode=1777,size="$1" tmpfs "$2" &&
 mount -t tmpfs -o mode=1777,size="$3" tmpfs "$4" &&
 echo ready && exec sleep infinity
 """
+HANGING_MODEL = Path(__file__).with_name("hanging_model.py")
 WALL_CLOCK = Path(__file__).with_name("wall_clock.c")
 COMPILERS = ("cc", "gcc", "clang")
 OFFSET_FILE = "WALL_CLOCK"
@@ -77,7 +79,9 @@ def _mounts(tmp: str) -> Iterator[int]:
 @contextmanager
 def hanging() -> Iterator[Launch]:
     """Give a launch with a model that loops without end on one picture."""
-    with hanging_repository() as models:
+    with TemporaryDirectory(prefix="faults-models-") as folder:
+        models = shutil.copytree(REPOSITORY, Path(folder, "models"))
+        shutil.copy(HANGING_MODEL, models / MODEL / "1" / "model.py")
         yield Launch(flags=(*CPU, "--model-repository", models))
 
 

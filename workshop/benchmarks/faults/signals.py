@@ -7,13 +7,13 @@ import os
 import re
 import signal
 import time
+from contextlib import suppress
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.faults.killing import wait_until
 from workshop.benchmarks.faults.observation import Act, Target
 from workshop.benchmarks.faults.report import Effect
 from workshop.benchmarks.processes import GATEWAY, TRITON
-from workshop.benchmarks.service import Service
+from workshop.benchmarks.service import Service, wait
 
 START_AGAIN_S = 60.0
 RESTART_S = 255.0
@@ -54,7 +54,8 @@ def restart_as_planned(target: Target) -> Effect:
     before, said = service.processes(), service.log.stat().st_size
     since = time.monotonic()
     service.send(signal.SIGHUP)
-    wait_until(lambda: RESTARTED in service.log.read_bytes()[said:], RESTART_S)
+    with suppress(ServerError):
+        wait(lambda: RESTARTED in service.log.read_bytes()[said:], "a restart", RESTART_S)
     return Effect(since, before.all - before.pids[GATEWAY])
 
 

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from orchestrator.cli.gateway_flags import GatewayFlags
 from orchestrator.gateway.launcher import start
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
-from workshop.benchmarks.load.closed_loop import Outcome, Send
+from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import Connection
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http
 from workshop.benchmarks.load.rounds import Round, measure_round, repeat
@@ -85,18 +85,13 @@ def run_callers() -> Iterator[Measure]:
 
 
 def _measure(address: str, request: HttpRequest, concurrency: int, seconds: float) -> Round:
-    return measure_round(partial(_connect, address, request), concurrency, seconds, backoff_s=0.0)
+    connect = send_by(partial(Connection, address), partial(_send, request))
+    return measure_round(connect, concurrency, seconds, backoff_s=0.0)
 
 
-@contextmanager
-def _connect(address: str, request: HttpRequest) -> Iterator[Send]:
-    with closing(Connection(address)) as connection:
-
-        def send(number: int) -> Outcome:
-            reply = connection.send(request)
-            return Outcome(reply.status, error=reply.error)
-
-        yield send
+def _send(request: HttpRequest, connection: Connection, number: int) -> Outcome:
+    reply = connection.send(request)
+    return Outcome(reply.status, error=reply.error)
 
 
 def measure_costs(

@@ -7,12 +7,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from orchestrator.errors import Overloaded, PlateError
-from workshop.benchmarks.load.connections import ANSWERED, LOST
+from workshop.benchmarks.load.connections import ANSWERED, LOST, Connection
 
 BACKOFF_S = 0.01
 """The backoff of a caller after a call without an answer, in seconds."""
@@ -26,10 +27,6 @@ class Outcome(NamedTuple):
 
     Attributes:
         status: `ANSWERED`, `LOST`, or the HTTP status or gRPC code of an error.
-        is_wrong: The answer differs from the right one.
-        error: The reason why there is no right answer.
-        retries: The number of retries by the client.
-        plates: The number of plates in the answer; None when it was not read.
     """
 
     status: str = ANSWERED
@@ -43,6 +40,17 @@ Send = Callable[[int], Outcome]
 """Makes the call with this number and waits for its outcome."""
 Connect = Callable[[], AbstractContextManager[Send]]
 """Opens the connection of one more caller."""
+
+
+def send_by(open_: Callable[[], Connection], send: Callable[[Connection, int], Outcome]) -> Connect:
+    """Return a `Connect`: each caller sends its calls over a connection of its own."""
+
+    @contextmanager
+    def connect() -> Iterator[Send]:
+        with closing(open_()) as connection:
+            yield partial(send, connection)
+
+    return connect
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,9 @@ class Load:
 
     Attributes:
         connect: By protocol, the function that opens the connection of one more caller.
-        each: The number of callers of each protocol.
-        most: The total number of calls to make; no limit when None.
         backoff_s: The backoff of a caller after a call without an answer, in seconds.
         record: Gets each call after its end; None: all are kept in `calls`.
         warm: The number of callers that have made a call, or have ended.
-        gone: The number of callers that have ended.
         changed: Notified after each call, and when a caller ends.
     """
 

@@ -39,7 +39,6 @@ class Reply(NamedTuple):
         status: `ANSWERED`, `LOST`, `DROPPED`, or the HTTP status or gRPC code of an error.
         content: The body of the response; a serialised `ModelInferResponse` over gRPC.
         json_bytes: The size of the JSON in a KServe response over HTTP; otherwise None.
-        error: The reason why there is no answer.
     """
 
     status: str

@@ -21,11 +21,7 @@ Parameters = Mapping[str, int]
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A POST request.
-
-    Attributes:
-        headers: The HTTP headers. Content-Length may be left out, or set on purpose.
-    """
+    """A POST request."""
 
     path: str
     body: bytes = field(repr=False)

@@ -43,11 +43,8 @@ class Round:
     Attributes:
         seconds: The length of the measured time; the CPU time belongs to the same time.
         latencies_ms: The latencies of the calls that ended in the measured time.
-        refused: Calls of the measured time that the server had no capacity for.
         unanswered: All calls of the measured time without an answer, also the refused ones.
         errors: Calls that failed, including those of the warm-up.
-        plates: The number of plates in the last answer; None without an answer.
-        counters: The server's counters over the whole load.
     """
 
     seconds: float

@@ -17,7 +17,7 @@ from pathlib import Path
 from orchestrator.errors import ServerError
 from orchestrator.supervisor.ports import free_ports
 from workshop.benchmarks.plan import Address
-from workshop.benchmarks.waiting import wait
+from workshop.benchmarks.service import wait
 
 SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "haproxy.cfg"
 """The configuration for operators; only the addresses in it are changed for a measurement."""

@@ -15,8 +15,7 @@ from orchestrator.contract import READER
 from workshop.benchmarks.load.closed_loop import Call, Load
 from workshop.benchmarks.processes import find_workers
 from workshop.benchmarks.scale_out.balancer import Balancer
-from workshop.benchmarks.service import Service
-from workshop.benchmarks.waiting import wait
+from workshop.benchmarks.service import Service, wait
 
 DRAIN_TIMEOUT_S = 30.0
 STEADY_S = 4.0
@@ -88,7 +87,6 @@ class Incident:
     Attributes:
         ended: The time when every replica worked again.
         load_ended: The time when the callers had to stop.
-        resent: The number of calls that the balancer itself retried.
         taken: The number of calls to each replica, by replica and protocol.
     """
 

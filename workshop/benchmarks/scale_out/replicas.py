@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 
 from orchestrator.supervisor.local_server import prepare
@@ -19,10 +20,8 @@ def deal(replicas: int, cores: Sequence[int], each: int) -> list[frozenset[int]]
     >>> deal(3, [0, 1], 1)
     [frozenset({0}), frozenset({1}), frozenset({0})]
     """
-    return [
-        frozenset(cores[(index * each + one) % len(cores)] for one in range(each))
-        for index in range(replicas)
-    ]
+    supply = cycle(cores)
+    return [frozenset(islice(supply, each)) for _ in range(replicas)]
 
 
 @contextmanager

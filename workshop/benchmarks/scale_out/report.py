@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.benchmarks.load.rounds import Round
-from workshop.benchmarks.pooling import LoadFigures, divide_by_round, pool
+from workshop.benchmarks.pooling import LoadFigures, divide_throughput, pool
 from workshop.benchmarks.scale_out.balancer import PROTOCOLS
 from workshop.benchmarks.scale_out.incidents import Incident
 from workshop.benchmarks.scale_out.scaling import BALANCED, DIRECT, Concurrency, Options, Route
@@ -22,13 +22,8 @@ class Impact:
     Attributes:
         calls: The number of calls before, during and after the incident. They are either
             `answered` rightly or `lost`.
-        retried: The number of retries by the client.
-        first_failure: The error of the first lost call; empty without one.
-        longest_ms: The longest time that a caller waited.
         before: Answers a second before the incident; likewise `during` and `after`.
-        seconds: The duration of the incident.
         resent: The number of calls that the balancer itself retried.
-        taken: The number of calls to each replica.
     """
 
     incident: str
@@ -127,13 +122,9 @@ def compare_scales(rounds: Mapping[Concurrency, Sequence[Round]]) -> list[Scale]
     loads = {key: pool(many) for key, many in sorted(rounds.items())}
     fewest = min((key.replicas for key in loads), default=0)
     return [
-        Scale(key, load, _divide(load, loads[Concurrency(fewest, key.callers)]))
+        Scale(key, load, divide_throughput(load, loads[Concurrency(fewest, key.callers)]))
         for key, load in loads.items()
     ]
-
-
-def _divide(load: LoadFigures, base: LoadFigures) -> float | None:
-    return divide_by_round(load, base, lambda figures: figures.throughput)
 
 
 def compare_routes(rounds: Mapping[Route, Sequence[Round]]) -> list[Cost]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import cv2
@@ -9,8 +10,8 @@ import numpy as np
 
 from workshop.benchmarks.load.connections import DROPPED
 from workshop.benchmarks.load.requests import (
-    HttpRequest,
     Request,
+    Tensor,
     file,
     kserve_grpc,
     kserve_http,
@@ -19,7 +20,7 @@ from workshop.benchmarks.load.requests import (
     rest_form,
 )
 from workshop.benchmarks.pictures import Picture
-from workshop.benchmarks.soak.checked_requests import CheckedRequest
+from workshop.benchmarks.soak.callers import CheckedRequest
 
 SOON_S = 0.01
 """The time after which callers hang up; the call is in progress by then."""
@@ -28,6 +29,7 @@ MANY_WH = (8000, 8000)
 LONG_BYTES = 33 * 2**20
 """The size of a body that is too large: the gateway accepts 32 MiB."""
 INVALID, MISSING, LONG = "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED"
+Build = Callable[[list[Tensor]], Request]
 BadRequests = dict[str, tuple[Request, str, str]]
 """By name: the request, the wanted status, and words that the error must contain."""
 
@@ -54,22 +56,20 @@ def _in_rest(street: Picture) -> BadRequests:
         "parameter out of range": (none, "400", "max_plates: wanted"),
         "wrong type": (rest(street.encoded, Content_Type="text/plain"), "415", "wanted image/*"),
         "unknown path": (rest(street.encoded, "/v1/recognise"), "404", ""),
-        "a body too large": (_announce(rest(b""), LONG_BYTES), "413", "wanted at most"),
+        "a body too large": (rest(b"", Content_Length=str(LONG_BYTES)), "413", "wanted at most"),
         "a form without pictures": (rest_form(), "400", ""),
     }
 
 
 def _in_kserve_http(street: Picture) -> BadRequests:
     right = kserve_http([file(street.encoded)])
+    both = kserve_http([pixels(street.bgr), file(street.encoded)])
+    other = kserve_http([pixels(street.bgr)], model="yolo")
     packed = replace(right, headers={**right.headers, "Content-Encoding": "gzip"})
     return {
         "HTTP: no colours": (kserve_http([pixels(street.bgr[..., 0])]), "400", "input__0"),
-        "HTTP: both inputs": (_name_both_inputs(street), "400", "exactly one of"),
-        "HTTP: another model": (
-            _call_yolo(street),
-            "404",
-            "wanted one of plate_recognition",
-        ),
+        "HTTP: both inputs": (both, "400", "exactly one of"),
+        "HTTP: another model": (other, "404", "wanted one of plate_recognition"),
         "HTTP: half a body": (replace(right, body=right.body[:1000]), "400", "wanted"),
         "HTTP: compressed": (packed, "415", ""),
     }
@@ -88,15 +88,15 @@ def _in_kserve_grpc(street: Picture) -> BadRequests:
 
 
 def _list_dropped(street: Picture) -> list[CheckedRequest]:
-    ways: dict[str, Request] = {
-        "a file by HTTP": kserve_http([file(street.encoded)]),
-        "pixels by HTTP": kserve_http([pixels(street.bgr)]),
-        "a file by gRPC": kserve_grpc([file(street.encoded)]),
-        "pixels by gRPC": kserve_grpc([pixels(street.bgr)]),
+    builds: dict[str, Callable[[list[Tensor]], Request]] = {
+        "HTTP": kserve_http,
+        "gRPC": kserve_grpc,
     }
+    inputs = {"a file": file(street.encoded), "pixels": pixels(street.bgr)}
     return [
-        CheckedRequest(f"hung up: {name}", request, status=DROPPED, hang_up_s=SOON_S)
-        for name, request in ways.items()
+        CheckedRequest(f"hung up: {name} by {way}", build([one]), status=DROPPED, hang_up_s=SOON_S)
+        for way, build in builds.items()
+        for name, one in inputs.items()
     ]
 
 
@@ -108,16 +108,3 @@ def _halve(street: Picture) -> bytes:
 def _paint_large() -> bytes:
     """Return a small file with many pixels."""
     return cv2.imencode(".png", np.zeros(MANY_WH, np.uint8))[1].tobytes()
-
-
-def _announce(request: HttpRequest, size: int) -> HttpRequest:
-    """Announce this length in a request; the gateway refuses it before it reads the body."""
-    return replace(request, headers={**request.headers, "Content-Length": str(size)})
-
-
-def _name_both_inputs(street: Picture) -> HttpRequest:
-    return kserve_http([pixels(street.bgr), file(street.encoded)])
-
-
-def _call_yolo(street: Picture) -> HttpRequest:
-    return kserve_http([pixels(street.bgr)], model="yolo")

@@ -1,37 +1,96 @@
-"""Callers that check every reply, and the record of their calls."""
+"""The calls of a soak run: good pictures in all ways, one bad call in ten, and their record.
+
+The calls of a run are numbered, and the number decides which request is sent. So all runs of
+the same length send the same requests, and every part of a run sends the same mixture.
+"""
 
 from __future__ import annotations
 
+import random
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from workshop.benchmarks.load.closed_loop import Call, Outcome, Send
-from workshop.benchmarks.load.connections import ANSWERED, Connection
-from workshop.benchmarks.plan import Address
-from workshop.benchmarks.soak.checked_requests import CheckedRequest, RequestMix
+from workshop.benchmarks.load.closed_loop import Call, Outcome
+from workshop.benchmarks.load.connections import ANSWERED, DROPPED, Connection, Reply
+from workshop.benchmarks.load.requests import Request
+from workshop.benchmarks.load.responses import UNREADABLE, read_texts
 from workshop.benchmarks.soak.samples import Calls
 
 MOST_DESCRIBED = 20
 """The number of wrong answers that are described in the report; all of them are counted."""
+EVERY = 10
+"""One of this many calls is bad."""
 
 
-@contextmanager
-def connect(gateway: Address, mix: RequestMix) -> Iterator[Send]:
-    """Open one caller's connections. It sends the requests of a mix and checks every reply."""
-    with closing(Connection(gateway.http, gateway.grpc)) as connection:
+@dataclass(frozen=True)
+class CheckedRequest:
+    """A request, and the reply that it must get.
 
-        def send(number: int) -> Outcome:
-            wanted = mix.find(number)
-            reply = connection.send(wanted.request, wanted.hang_up_s)
-            error = wanted.find_error(reply)
-            return Outcome(reply.status if error else ANSWERED, bool(error), error)
+    Attributes:
+        texts: The texts that the picture gets when it is sent alone.
+        words: Words that the error must contain.
+        hang_up_s: Seconds after which the caller hangs up; it does not hang up when 0.
+    """
 
-        yield send
+    name: str
+    request: Request
+    texts: tuple[str, ...] = ()
+    status: str = ANSWERED
+    words: str = ""
+    hang_up_s: float = 0.0
+
+    @property
+    def is_good(self) -> bool:
+        return self.status == ANSWERED
+
+    @property
+    def outcome(self) -> str:
+        """The name of its count in `Calls`, if its reply is right."""
+        return {ANSWERED: "answered", DROPPED: "dropped"}.get(self.status, "refused")
+
+    def find_error(self, reply: Reply) -> str:
+        """Describe how a reply differs from the right one; empty when it does not."""
+        if reply.status != self.status or self.words not in reply.error:
+            got = f"{reply.status} {reply.error[:200]}".strip()
+            return f"{self.name}: wanted {self.status} {self.words}".rstrip() + f", got {got}"
+        try:
+            texts = read_texts(self.request, reply) if self.is_good else ()
+        except UNREADABLE as error:
+            return f"{self.name}: wanted an answer, got {error!r}"
+        wanted, got = (", ".join(some) or "no plate" for some in (self.texts, texts))
+        return "" if texts == self.texts else f"{self.name}: wanted {wanted}, got {got}"
+
+
+@dataclass(frozen=True)
+class RequestMix:
+    """The requests of a run, good and bad ones, in the order in which they are sent."""
+
+    good: Sequence[CheckedRequest]
+    bad: Sequence[CheckedRequest]
+
+    def send(self, connection: Connection, number: int) -> Outcome:
+        """Send the request of a call, and check its reply."""
+        wanted = self.find(number)
+        reply = connection.send(wanted.request, wanted.hang_up_s)
+        error = wanted.find_error(reply)
+        return Outcome(reply.status if error else ANSWERED, bool(error), error)
+
+    def find(self, number: int) -> CheckedRequest:
+        """Return the request of the call with this number, counted from 0."""
+        turn, place = divmod(number, EVERY)
+        if place == EVERY - 1:
+            return self.bad[turn % len(self.bad)]
+        return self.good[(number - turn) % len(self.good)]
+
+
+def shuffle(good: Sequence[CheckedRequest], bad: Sequence[CheckedRequest]) -> RequestMix:
+    """Shuffle both lists, in the same way each time, so that small and large pictures mix."""
+    order = random.Random(0)
+    return RequestMix(order.sample(good, len(good)), order.sample(bad, len(bad)))
 
 
 @dataclass
@@ -49,7 +108,7 @@ class Record:
         """Record a call."""
         request = self.mix.find(call.number)
         with self._lock:
-            self._counts["failed" if call.is_wrong else _name_outcome(request)] += 1
+            self._counts["failed" if call.is_wrong else request.outcome] += 1
             if call.is_wrong and len(self.wrong) < MOST_DESCRIBED:
                 self.wrong.append(call.error)
             if request.is_good and not call.is_wrong:
@@ -72,9 +131,3 @@ def _add_up(counts: Counter[str], latencies_ms: list[float]) -> Calls:
         return Calls(**counts)
     p50, p95 = np.percentile(latencies_ms, (50, 95))
     return Calls(**counts, p50_ms=float(p50), p95_ms=float(p95))
-
-
-def _name_outcome(request: CheckedRequest) -> str:
-    if request.is_dropped:
-        return "dropped"
-    return "answered" if request.is_good else "refused"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from workshop.benchmarks.soak.report import list_roles, read_role
 from workshop.benchmarks.soak.samples import Sample
@@ -128,7 +129,6 @@ def thin(
     x: Sequence[float], y: Sequence[float], most: int = MOST_POINTS
 ) -> tuple[list[float], list[float]]:
     """Return a curve of at most `most` points: medians of equal parts, without the gaps."""
-    parts = np.array_split(np.arange(len(x)), min(most, len(x)))
-    pairs = [(np.median(np.asarray(x)[part]), np.asarray(y, float)[part]) for part in parts]
-    known = [(float(at), float(np.nanmedian(of))) for at, of in pairs if not np.isnan(of).all()]
-    return [at for at, _ in known], [value for _, value in known]
+    part = np.arange(len(x)) * min(most, len(x)) // len(x)
+    curve = pd.DataFrame({"x": x, "y": y}).groupby(part).median().dropna()
+    return curve["x"].tolist(), curve["y"].tolist()

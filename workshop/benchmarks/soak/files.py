@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+
+import pandas as pd
 
 from orchestrator.errors import DataError
 from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import SoakReport, list_roles
-from workshop.benchmarks.soak.samples import QUANTITIES, Held, Sample
+from workshop.benchmarks.soak.samples import Held, Sample
 from workshop.benchmarks.soak.text import format_section
 from workshop.reporting.files import explain_write_errors
 
 PAGE = "soak.md"
 """The page that is written, in the folder of the published plot."""
-OF_CALLS = ("answered", "refused", "dropped", "failed", "p50_ms", "p95_ms")
 
 
 def write_samples(samples: Sequence[Sample], path: Path) -> None:
     """Write one line per sample. Column `memory_mb gateway` is the memory of the gateway."""
     roles = list_roles(samples)
-    names = [f"{name} {role}" for role in roles for name in QUANTITIES]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(["seconds", "calls", *OF_CALLS, "shm_mb", "files", *names])
-        for one in samples:
-            held = [one.roles.get(role, Held()) for role in roles]
-            table.writerow(
-                [round(one.seconds, 3), one.calls.ended,
-                 *(_round(getattr(one.calls, name)) for name in OF_CALLS),
-                 _round(one.shm_mb), one.files,
-                 *(_round(getattr(each, name)) for each in held for name in QUANTITIES)]
-            )  # fmt: skip
-
-
-def _round(value: float | None) -> float | None:
-    return value if value is None else round(value, 2)
+    rows = [
+        {
+            "seconds": one.seconds,
+            "calls": one.calls.ended,
+            **asdict(one.calls),
+            "shm_mb": one.shm_mb,
+            "files": one.files,
+            **{
+                f"{name} {role}": value
+                for role in roles
+                for name, value in asdict(one.roles.get(role, Held())).items()
+            },
+        }
+        for one in samples
+    ]
+    pd.DataFrame(rows).round(3).to_csv(path, index=False)
 
 
 def publish(report: SoakReport, plan: Plan) -> None:

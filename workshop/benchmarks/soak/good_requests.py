@@ -24,7 +24,7 @@ from workshop.benchmarks.load.requests import (
     rest_form,
 )
 from workshop.benchmarks.pictures import Picture, read, render
-from workshop.benchmarks.soak.checked_requests import CheckedRequest
+from workshop.benchmarks.soak.callers import CheckedRequest
 from workshop.rendering.scenery import scene
 
 
@@ -68,20 +68,6 @@ class SentPictures:
     crop: Picture
 
 
-@dataclass(frozen=True)
-class NamedRequest:
-    """A request, and the names of the pictures that it holds, in order."""
-
-    name: str
-    request: Request
-    shows: tuple[str, ...]
-
-    def expect(self, texts: Mapping[str, Sequence[str]]) -> CheckedRequest:
-        """Return the request with its right answer, given the texts of each single picture."""
-        wanted = tuple(text for name in self.shows for text in texts[name])
-        return CheckedRequest(self.name, self.request, wanted)
-
-
 def draw() -> SentPictures:
     """Return the street picture of the tests, and rendered pictures in all four file formats."""
     streets = (*read([STREET]), *(_draw(name, how) for name, how in DRAWN.items()))
@@ -113,24 +99,28 @@ def list_alone(pictures: SentPictures) -> dict[str, HttpRequest]:
     return alone | {pictures.crop.name: rest(pictures.crop.encoded, "/v1/read")}
 
 
-def list_good(pictures: SentPictures) -> Iterator[NamedRequest]:
-    """Yield all good requests: every picture in all ways, and the special cases."""
+def list_good(
+    pictures: SentPictures, texts: Mapping[str, tuple[str, ...]]
+) -> Iterator[CheckedRequest]:
+    """Yield all good requests with the answers that they must get, given those of each picture."""
     for number, one in enumerate(pictures.streets):
         for way, request in _list_requests(one).items():
-            yield NamedRequest(f"{one.name} by {way}", request, (one.name,))
+            yield CheckedRequest(f"{one.name} by {way}", request, texts[one.name])
         other = pictures.streets[number - 1]
         form = rest_form(one.encoded, other.encoded)
-        yield NamedRequest(f"{one.name} and another by REST form", form, (one.name, other.name))
+        both = texts[one.name] + texts[other.name]
+        yield CheckedRequest(f"{one.name} and another by REST form", form, both)
     tiny, crop = pictures.tiny, pictures.crop
-    yield NamedRequest(f"{tiny.name} by KServe JSON", kserve_json(tiny.bgr), (tiny.name,))
-    yield NamedRequest(f"{crop.name} by REST", rest(crop.encoded, "/v1/read"), (crop.name,))
+    json = kserve_json(tiny.bgr)
+    yield CheckedRequest(f"{tiny.name} by KServe JSON", json, texts[tiny.name])
     inputs = [pixels(crop.bgr, CROP)]
     ways: dict[str, Request] = {
+        "REST": rest(crop.encoded, "/v1/read"),
         "KServe HTTP": kserve_http(inputs, model=PLATE_READER),
         "KServe gRPC": kserve_grpc(inputs, model=PLATE_READER),
     }
     for way, request in ways.items():
-        yield NamedRequest(f"{crop.name} by {way}", request, (crop.name,))
+        yield CheckedRequest(f"{crop.name} by {way}", request, texts[crop.name])
 
 
 def _list_requests(one: Picture) -> dict[str, Request]:

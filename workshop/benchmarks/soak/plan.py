@@ -17,11 +17,6 @@ class Plan:
     """The length and the load of a soak run, and the paths of its report.
 
     Attributes:
-        out: The folder of the report.
-        calls: The number of calls; None in a run by time.
-        minutes: The length of the run; None in a run by count.
-        callers: The number of callers at once.
-        every_s: Seconds between samples.
         publish: The PNG file of the plot, in the folder of its page; None: not published.
     """
 

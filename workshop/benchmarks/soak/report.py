@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workshop.benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample, find_replaced
+from workshop.benchmarks.soak.samples import QUANTITIES, Calls, Held, Sample
 from workshop.benchmarks.soak.trends import Allowance, Drift, Trend, judge, judge_drift
 from workshop.reporting.machine import Machine
 
@@ -32,9 +32,7 @@ class Quantity:
     """A quantity that must not grow.
 
     Attributes:
-        of: The owner: a role, `/dev/shm` or `temporary files`.
         name: The kind of quantity: one of `QUANTITIES`, `MiB` or `files`.
-        trend: The course of the quantity over the run.
     """
 
     of: str
@@ -47,16 +45,8 @@ class SoakReport:
     """The results of a soak run.
 
     Attributes:
-        machine: The machine of the run.
-        callers: The number of callers at once.
-        seconds: The time from the first call to the last sample.
-        calls: The results of the calls.
-        quantities: All quantities that must not grow.
         drift: The change of the latency; None in a run by count, and in one that is too short.
-        wrong: Descriptions of the first wrong answers.
         replaced: Processes that ended during the run, and how many began in the same moment.
-        left: Files and errors that the service left when it ended.
-        ended: The reason why the run ended early; empty when it did not.
     """
 
     machine: Machine
@@ -121,8 +111,3 @@ def list_roles(samples: Sequence[Sample]) -> list[str]:
 def read_role(samples: Sequence[Sample], role: str, name: str) -> list[float]:
     """Return one quantity of a role, sample by sample; 0 while the role has no process."""
     return [float(getattr(sample.roles.get(role, Held()), name)) for sample in samples]
-
-
-def find_replacements(samples: Sequence[Sample]) -> tuple[str, ...]:
-    """Describe which processes ended, and how many began in the same moment."""
-    return tuple(find_replaced(samples))

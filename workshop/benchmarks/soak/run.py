@@ -12,26 +12,24 @@ from tempfile import TemporaryDirectory
 import typer
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.load.closed_loop import Load
+from workshop.benchmarks.load.closed_loop import Load, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import Request
 from workshop.benchmarks.load.responses import read_texts
 from workshop.benchmarks.plan import Address
 from workshop.benchmarks.service import Launch, Service
 from workshop.benchmarks.soak.bad_requests import list_bad
-from workshop.benchmarks.soak.callers import Record, connect
-from workshop.benchmarks.soak.checked_requests import RequestMix, shuffle
+from workshop.benchmarks.soak.callers import Record, RequestMix, shuffle
 from workshop.benchmarks.soak.diagrams import plot_samples
 from workshop.benchmarks.soak.files import publish, write_samples
 from workshop.benchmarks.soak.good_requests import SentPictures, draw, list_alone, list_good
 from workshop.benchmarks.soak.plan import Plan
 from workshop.benchmarks.soak.report import (
     SoakReport,
-    find_replacements,
     judge_latency,
     judge_samples,
 )
-from workshop.benchmarks.soak.samples import Measured, Sample
+from workshop.benchmarks.soak.samples import Measured, Sample, find_replaced
 from workshop.benchmarks.soak.text import format_report
 from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
 from workshop.reporting.machine import describe_machine
@@ -82,8 +80,7 @@ def prepare_requests(gateway: Address, pictures: SentPictures) -> RequestMix:
     alone = list_alone(pictures)
     with closing(Connection(gateway.http)) as connection:
         texts = {name: send_alone(connection, name, one) for name, one in alone.items()}
-    good = [request.expect(texts) for request in list_good(pictures)]
-    return shuffle(good, list_bad(pictures.streets[0]))
+    return shuffle([*list_good(pictures, texts)], list_bad(pictures.streets[0]))
 
 
 def send_alone(connection: Connection, name: str, request: Request) -> tuple[str, ...]:
@@ -96,7 +93,8 @@ def send_alone(connection: Connection, name: str, request: Request) -> tuple[str
 
 def soak(plan: Plan, service: Service, record: Record, samples: list[Sample]) -> str:
     """Run the callers and take samples; return why the run ended early, or an empty text."""
-    callers = {"": partial(connect, service.gateway, record.mix)}
+    gateway = service.gateway
+    callers = {"": send_by(partial(Connection, gateway.http, gateway.grpc), record.mix.send)}
     load = Load(callers, plan.callers, plan.calls, record=record.add)
     try:
         with load.run():
@@ -147,7 +145,7 @@ def write_up(
         quantities=judge_samples(samples),
         drift=judge_latency(samples) if plan.minutes else None,
         wrong=tuple(record.wrong),
-        replaced=find_replacements(samples),
+        replaced=tuple(find_replaced(samples)),
         left=left,
         ended=ended,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -30,8 +31,6 @@ class Held:
         memory_mb: Their own memory in MiB. Pages of programs and libraries are left out: the kernel
             shares them with other processes and may take them back. Pages of /dev/shm are left
             out, too: `Sample.shm_mb` counts them.
-        descriptors: The number of open file descriptors.
-        threads: The number of threads.
     """
 
     memory_mb: float = 0.0
@@ -79,12 +78,7 @@ class Sample:
     """One sample of a run: the state of the service at one moment.
 
     Attributes:
-        seconds: The time since the first call.
-        calls: The results of the calls until this moment.
-        roles: The resources of the processes, by role.
-        pids: The role of each process, by process ID.
         shm_mb: MiB of the service's files in /dev/shm.
-        files: The number of files in the service's temporary folder.
     """
 
     seconds: float
@@ -154,19 +148,13 @@ def count_files(folder: Path) -> int:
     return sum(len(files) for _, _, files in os.walk(folder))
 
 
-def find_replaced(samples: Iterable[Sample]) -> list[str]:
+def find_replaced(samples: Sequence[Sample]) -> list[str]:
     """Describe, by role, the processes that ended, and how many began in the same moment.
 
     Roles whose processes only begin are not reported: they start at the first use of a feature.
     If their number kept growing, memory and descriptors would show it.
     """
-    told: list[str] = []
-    before: Sample | None = None
-    for sample in samples:
-        if before is not None:
-            told += _describe_changes(before, sample)
-        before = sample
-    return told
+    return [told for before, now in pairwise(samples) for told in _describe_changes(before, now)]
 
 
 def _describe_changes(before: Sample, now: Sample) -> list[str]:

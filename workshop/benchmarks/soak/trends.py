@@ -63,11 +63,8 @@ class Trend:
     """The course of one quantity after the warm-up.
 
     Attributes:
-        first: The first low-water mark.
-        last: The last low-water mark.
         most: The largest value, including the warm-up.
         per_1000: The slope for each 1,000 calls; None when there are too few samples.
-        limit: The highest allowed slope.
     """
 
     first: float

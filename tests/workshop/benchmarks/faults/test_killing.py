@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from workshop.benchmarks.faults.killing import Killer, wait_until
+from workshop.benchmarks.faults.killing import Killer
 from workshop.benchmarks.processes import Processes
 
 
@@ -54,10 +54,3 @@ def test_a_worker_that_has_ended_was_not_killed(worker) -> None:
     killer = Killer(OneWorker(worker.pid))
     killer.kill()
     assert killer.killed == []
-
-
-def test_waiting_ends_with_its_time() -> None:
-    states = iter([False, True])
-    wait_until(lambda: next(states))
-    assert next(states, None) is None
-    wait_until(lambda: False, timeout_s=0)

@@ -7,8 +7,14 @@ import pytest
 from workshop.benchmarks.load.closed_loop import Call
 from workshop.benchmarks.load.connections import ANSWERED, Reply
 from workshop.benchmarks.load.requests import HttpRequest
-from workshop.benchmarks.soak.callers import MOST_DESCRIBED, Record
-from workshop.benchmarks.soak.checked_requests import EVERY, CheckedRequest, RequestMix, shuffle
+from workshop.benchmarks.soak.callers import (
+    EVERY,
+    MOST_DESCRIBED,
+    CheckedRequest,
+    Record,
+    RequestMix,
+    shuffle,
+)
 from workshop.benchmarks.soak.samples import Calls
 
 REQUEST = HttpRequest("/v1/recognize", b"")
