@@ -1,11 +1,9 @@
 """A run beside a stored one, worked out by hand."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from orchestrator.errors import DataError
 from orchestrator.supervisor.capacity import Capacity
 from workshop.benchmarks.against import set_against
 from workshop.benchmarks.load.rounds import Cpu, Round
@@ -13,7 +11,6 @@ from workshop.benchmarks.plan import Conditions, Key
 from workshop.benchmarks.pooling import CellFigures, sum_up
 from workshop.benchmarks.report import BenchReport, Change, PictureFacts
 from workshop.benchmarks.server import ServerFacts
-from workshop.reporting.files import read_report, write_report
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("A", 4, 10**9, None, "Linux", "3.12", "2.51.0", {"torch": "2"})
@@ -78,17 +75,3 @@ def test_what_differs_is_said() -> None:
         "picture street: another picture than then",
     )
     assert set_against(old, old).differences == ()
-
-
-def test_a_stored_report_is_what_was_written(tmp_path: Path) -> None:
-    written = report(cell("grpc", 1, 1), cell("in-process", 1, 0))
-    written = replace(written, against=set_against(written, written))
-    write_report(written, tmp_path / "report.json")
-    assert read_report(BenchReport, tmp_path / "report.json") == written
-
-
-@pytest.mark.parametrize("text", ["[]", '{"name": "ours"}', '{"schema": 2, "cells": []}'])
-def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "report.json").write_text(text)
-    with pytest.raises(DataError, match=r"report\.json: is no such report, or an old one"):
-        read_report(BenchReport, tmp_path / "report.json")

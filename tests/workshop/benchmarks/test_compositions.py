@@ -64,13 +64,6 @@ def cell(name: str, latency_ms: float) -> CellFigures:
     return sum_up("plates", form, Cell(name, "small", 1, 4), [round_])
 
 
-def test_a_cell_is_counted_for_each_call() -> None:
-    found = cell("bls", 100.0)
-    assert found.hops == 3  # itself, and the network twice
-    assert found.models["net"].queue_ms == 10
-    assert found.load.cpu_ms.server == 50
-
-
 def test_a_report_compares_every_form_with_the_first() -> None:
     memory = (Memory("plates", 1, "bls", 1, 50_000_000),)
     cells = (cell("bls", 100.0), cell("monolith", 50.0))

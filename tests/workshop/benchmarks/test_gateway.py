@@ -4,8 +4,11 @@ import itertools
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
-from workshop.benchmarks.gateway.measurement import run_callers
+from workshop.benchmarks.gateway.__main__ import show_costs
+from workshop.benchmarks.gateway.measurement import BARE, GATEWAY, Cell, run_callers
 from workshop.benchmarks.load.requests import HttpRequest
+from workshop.benchmarks.load.rounds import Round
+from workshop.benchmarks.pooling import pool
 
 STATUSES = itertools.cycle((200, 503))
 
@@ -32,3 +35,9 @@ def test_answers_and_refusals_of_callers_in_another_process_are_counted() -> Non
     assert len(measured.latencies_ms) > 0
     assert measured.refused == measured.unanswered > 0
     assert measured.errors == 0
+
+
+def test_the_gateway_is_compared_with_the_bare_server() -> None:
+    rounds = {BARE: Round(1.0, (10.0,) * 4), GATEWAY: Round(1.0, (12.5,) * 3)}
+    costs = {Cell("street", 4, name): pool([one]) for name, one in rounds.items()}
+    assert show_costs(costs).splitlines()[-1] == "| street | 4 | 4.0 | 3.0 | 0.75 | 2.5 |"

@@ -53,11 +53,6 @@ LOG = [
 ]
 
 
-def test_placements_are_found_in_a_log() -> None:
-    assert parse(LOG)[0] == Placement("yolo", "caller", "input__0", "cuda:0")
-    assert len(parse(LOG)) == 5
-
-
 def test_inputs_and_straightened_crops_must_be_on_the_gpu() -> None:
     assert find_astray(parse(LOG)) == [
         Placement("yolo", "worker", "input__0", "cpu"),

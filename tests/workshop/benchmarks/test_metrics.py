@@ -42,21 +42,11 @@ def test_counters_are_read_and_versions_added_up() -> None:
     }
 
 
-def test_nothing_is_read_of_nothing() -> None:
-    assert parse("") == {}
-    assert scrape("") == {}
-
-
 def test_readings_are_added_up_and_subtracted() -> None:
     before, after = count("yolo", count=3), count("yolo", count=5) | count("stn", count=2)
     assert subtract(after, before) == count("yolo", count=2) | count("stn", count=2)
     assert add_up([before, after]) == count("yolo", count=8) | count("stn", count=2)
-    assert add_up([]) == {}
-
-
-def test_without_a_picture_there_is_nothing_inside() -> None:
-    assert look_inside({}) is None
-    assert look_inside(count(MODEL, request_success=0)) is None
+    assert add_up([]) == parse("") == scrape("") == {}
 
 
 LOAD = (
@@ -75,16 +65,14 @@ LOAD = (
 
 
 def test_times_are_milliseconds_a_picture() -> None:
+    assert look_inside(count(MODEL, request_success=0)) is None
     inside = look_inside(LOAD)
     assert inside.whole == ModelTimes(calls=1, queue_ms=2, compute_ms=90, batch=1, rows=1)
     assert set(inside.networks) == set(NETWORKS)
     assert inside.networks["yolo"] == ModelTimes(1, queue_ms=10, compute_ms=50, batch=2, rows=2)
+    assert inside.networks["stn"] == ModelTimes(0, 0, 0, 0, 0)  # it was not called
     lprnet = inside.networks["lprnet"]
     assert (lprnet.calls, lprnet.batch, lprnet.rows) == (0.5, 1, 4)
-
-
-def test_a_model_that_was_not_called_took_no_time() -> None:
-    assert look_inside(LOAD).networks["stn"] == ModelTimes(0, 0, 0, 0, 0)
 
 
 def test_stages_are_divided_by_the_pictures_that_had_any() -> None:

@@ -5,7 +5,7 @@ import pytest
 from orchestrator.contract import MODEL
 from workshop.benchmarks.load.rounds import Cpu, Round
 from workshop.benchmarks.plan import Key
-from workshop.benchmarks.pooling import divide_throughput, percentile, pool, sum_up
+from workshop.benchmarks.pooling import divide_throughput, pool, sum_up
 from workshop.benchmarks.processes import Peaks
 
 KEY = Key("1 plate", "http-encoded", 4)
@@ -20,29 +20,20 @@ def test_latencies_are_pooled_and_throughput_is_the_median_round() -> None:
     assert load.p50_ms == 40.0
 
 
+def test_a_load_without_answers_has_its_failures_alone() -> None:
+    cpu_s = Cpu(server=0.1)
+    failed = Round(1.0, (), refused=2, errors=3, first_error="a", cpu_s=cpu_s)
+    load = pool([Round(1.0, (), refused=1), failed, Round(1.0, (), errors=1, first_error="b")])
+    assert (load.refused, load.errors, load.lost, load.first_error) == (3, 4, 7, "a")
+    assert (load.p50_ms, load.p99_ms, load.cpu_ms, load.throughput) == (None, None, Cpu(), 0)
+
+
 def test_cpu_is_divided_by_all_calls() -> None:
     load = pool([Round(1.0, (1.0,) * n, cpu_s=Cpu(server=0.3, client=n / 100)) for n in (1, 2)])
     assert load.cpu_ms.server == pytest.approx(200)
     assert load.cpu_ms.client == pytest.approx(10)
     assert load.cpu_ms.balancer is None
     assert [one.cpu_ms for one in load.by_round] == pytest.approx([300, 150])
-
-
-def test_what_was_not_measured_is_none() -> None:
-    load = pool([Round(1.0, (), cpu_s=Cpu(server=0.1))])
-    assert (load.p50_ms, load.p99_ms, load.cpu_ms) == (None, None, Cpu())
-    assert load.throughput == 0
-
-
-def test_failures_are_added_up() -> None:
-    failed = Round(1.0, (), refused=2, errors=3, first_error="a")
-    load = pool([Round(1.0, (), refused=1), failed, Round(1.0, (), errors=1, first_error="b")])
-    assert (load.refused, load.errors, load.lost, load.first_error) == (3, 4, 7, "a")
-
-
-def test_percentiles_lie_between_values() -> None:
-    assert percentile([], 50) is None
-    assert percentile([1.0, 2.0], 50) == 1.5
 
 
 def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
@@ -54,15 +45,14 @@ def test_loads_are_divided_round_by_round_as_far_as_both_go() -> None:
     assert divide_throughput(rate(8), rate(0)) is None
 
 
-def test_a_cell_has_the_highest_peaks_and_the_plates_of_an_answer() -> None:
-    rounds = [Round(1.0, (), peaks=Peaks(5, 3)), Round(1.0, (), peaks=Peaks(10, 2), plates=1)]
+def test_a_cell_has_the_highest_peaks_the_plates_of_an_answer_and_all_counters() -> None:
+    counters = {f"{MODEL} request_success": 2.0, f"{MODEL} compute_infer_duration_us": 3000.0}
+    rounds = [
+        Round(1.0, (), peaks=Peaks(5, 3), counters=counters),
+        Round(1.0, (), peaks=Peaks(10, 2), counters=counters, plates=1),
+    ]
     cell = sum_up(KEY, rounds)
     assert (cell.key, cell.peaks, cell.plates) == (KEY, Peaks(10, 3), 1)
-    assert sum_up(KEY, [Round(1.0, ())]).peaks == Peaks()
-
-
-def test_counters_of_the_rounds_become_times() -> None:
-    counters = {f"{MODEL} request_success": 2.0, f"{MODEL} compute_infer_duration_us": 3000.0}
-    cell = sum_up(KEY, [Round(1.0, (1.0,), counters=counters)] * 2)
     assert cell.inside.whole.compute_ms == 1.5
-    assert sum_up(KEY, [Round(1.0, ())]).inside is None
+    empty = sum_up(KEY, [Round(1.0, ())])
+    assert (empty.peaks, empty.inside) == (Peaks(), None)

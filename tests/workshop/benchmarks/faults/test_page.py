@@ -25,6 +25,7 @@ def cells(line: str) -> list[str]:
 
 
 def test_each_fault_is_a_row() -> None:
+    assert list(format_notes(REPORT)) == ["a: seen"]
     header, _, kept, broken, skipped = format_rows(REPORT).splitlines()
     assert cells(header) == list(HEADER)
     assert cells(kept) == ["a", "8, 40", "10", "10", "0", "0", "0", "0.3 s", "1.3 s", "kept"]
@@ -49,13 +50,6 @@ def test_a_page_without_marks_is_left_as_it_is(tmp_path: Path) -> None:
     page.write_text("nothing")
     with pytest.raises(DataError, match="wanted parts faults, got none"):
         write_page(page, REPORT)
-    assert page.read_text() == "nothing"
-
-
-def test_a_page_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="No such file"):
-        write_page(tmp_path / "page.md", REPORT)
-
-
-def test_notes_name_their_fault() -> None:
-    assert list(format_notes(REPORT)) == ["a: seen"]
+        write_page(tmp_path / "none.md", REPORT)
+    assert page.read_text() == "nothing"

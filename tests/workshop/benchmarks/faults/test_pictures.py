@@ -1,6 +1,5 @@
 """Pictures that differ, each from all others."""
 
-import numpy as np
 import pytest
 
 from workshop.benchmarks.faults.marker import SHAPE, draw_marker, is_marker
@@ -9,11 +8,8 @@ from workshop.benchmarks.faults.pictures import (
     crop,
     cut,
     draw_scene,
-    enlarge,
     find_twins,
-    render_pictures,
 )
-from workshop.benchmarks.pictures import encode
 
 
 @pytest.mark.parametrize(
@@ -41,16 +37,6 @@ def test_crops_of_a_plate_differ_in_their_margins() -> None:
     tight, wider = (crop(draw_scene(0), margins) for margins in (0, 1))
     assert wider.shape[0] == tight.shape[0] + 2
     assert wider.shape[1] == tight.shape[1]
-
-
-def test_pictures_are_the_same_every_time() -> None:
-    (first,), (again,) = render_pictures(1), render_pictures(1)
-    assert first.encoded == again.encoded
-
-
-def test_a_large_picture_is_as_large_as_was_asked_for() -> None:
-    small = encode("grey", np.full((6, 8, 3), 128, np.uint8))
-    assert enlarge(small, (80, 60)).bgr.shape == (60, 80, 3)
 
 
 def test_only_the_marker_is_the_marker() -> None:

@@ -14,20 +14,12 @@ from workshop.benchmarks.faults.resource_limits import limited
 from workshop.benchmarks.faults.settings import OFFSET_FILE, CannotBeMadeError, clock, set_offset
 from workshop.benchmarks.faults.signals import find_faults_of_end
 from workshop.benchmarks.processes import end_at_once, find_marked
-from workshop.benchmarks.service import Launch, Ports, Service
+from workshop.benchmarks.service import Launch, Service
 
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
     return Service(tmp_path, Launch(root=tmp_path / "root", tmp=Path("/tmp/own")))
-
-
-def test_every_port_is_told() -> None:
-    assert Ports(1, 2, 3).flags == ["--http-port=1", "--grpc-port=2", "--metrics-port=3"]
-
-
-def test_ports_of_two_services_differ() -> None:
-    assert len({*vars(Ports.find()).values()}) == 3
 
 
 def test_what_a_service_leaves_is_looked_for_where_it_sees_it(service: Service) -> None:
@@ -47,20 +39,16 @@ def test_a_service_that_was_never_started_is_down(service: Service) -> None:
     [
         pytest.param(0, 2.0, "stopped\n", [], id="as-promised"),
         pytest.param(1, 2.0, "", ["exit status 1"], id="status"),
+        pytest.param(None, 2.0, "", ["it did not end"], id="no-end"),
         pytest.param(0, 13.0, "", ["ended after 13.0 s"], id="late"),
         pytest.param(0, 2.0, "ERROR: a\nerror: b\n", ["said: ERROR: a"], id="complaint"),
     ],
 )
 def test_an_end_is_judged(
-    service: Service, status: int, took_s: float, said: str, faults: list[str]
+    service: Service, status: int | None, took_s: float, said: str, faults: list[str]
 ) -> None:
     service.log.write_text(f"error before\n{said}")
     assert find_faults_of_end(service, status, took_s, len("error before\n")) == faults
-
-
-def test_a_service_that_does_not_end_is_told(service: Service) -> None:
-    service.log.touch()
-    assert find_faults_of_end(service, None, 1.0, 0) == ["it did not end"]
 
 
 def test_all_processes_of_a_service_are_found_by_their_mark() -> None:

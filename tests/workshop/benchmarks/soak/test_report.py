@@ -19,7 +19,6 @@ from workshop.benchmarks.soak.report import (
 )
 from workshop.benchmarks.soak.samples import Calls, Held, Sample
 from workshop.benchmarks.soak.text import format_report, format_section
-from workshop.reporting.files import read_report, write_report
 from workshop.reporting.machine import Machine
 
 MACHINE = Machine("a CPU", 2, 2**30, None, "Linux", "3.11", None, {})
@@ -111,12 +110,6 @@ def test_roles_come_by_their_memory_and_have_nothing_where_they_are_not() -> Non
     assert read_role(made[:3], "gateway", "threads") == [0, 12, 12]
 
 
-def test_a_report_comes_back_from_its_file(tmp_path: Path) -> None:
-    report = report_of(samples(), drift=judge_latency(samples()))
-    write_report(report, tmp_path / "report.json")
-    assert read_report(SoakReport, tmp_path / "report.json") == report
-
-
 def test_samples_become_lines_of_a_table(tmp_path: Path) -> None:
     write_samples(samples(leak_kb=1024), tmp_path / "samples.csv")
     with (tmp_path / "samples.csv").open(newline="") as file:
@@ -126,9 +119,8 @@ def test_samples_become_lines_of_a_table(tmp_path: Path) -> None:
     assert (lines[1]["p50_ms"], lines[1]["threads yolo"]) == ("50", "16")
 
 
-@pytest.mark.parametrize("is_by_time", [True, False])
-def test_samples_become_a_picture(tmp_path: Path, is_by_time: bool) -> None:
-    plot_samples(samples(), tmp_path / "soak.png", is_by_time=is_by_time)
+def test_samples_become_a_picture(tmp_path: Path) -> None:
+    plot_samples(samples(), tmp_path / "soak.png", is_by_time=True)
     assert (tmp_path / "soak.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -185,15 +177,3 @@ def test_a_page_that_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_plan_that_makes_no_sense_is_refused(given: dict[str, float], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Plan(Path("out"), **given)
-
-
-@pytest.mark.parametrize(
-    ("plan", "length"),
-    [
-        (Plan(Path("out"), calls=10_000), "10,000 calls"),
-        (Plan(Path("out"), minutes=1), "1 minute"),
-        (Plan(Path("out"), minutes=60), "60 minutes"),
-    ],
-)
-def test_a_length_is_said_in_words(plan: Plan, length: str) -> None:
-    assert plan.length == length
