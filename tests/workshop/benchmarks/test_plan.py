@@ -22,12 +22,9 @@ OUT = Path("bench")
 THERE = Address("a:1", "a:2")
 
 
-def test_numbers_are_parsed() -> None:
-    assert parse_numbers("1,2, 16", "concurrency") == (1, 2, 16)
-
-
 @pytest.mark.parametrize("text", ["", "1,", "x", "1.5"])
-def test_other_text_than_numbers_is_refused(text: str) -> None:
+def test_numbers_are_parsed_and_other_text_is_refused(text: str) -> None:
+    assert parse_numbers("1,2, 16", "concurrency") == (1, 2, 16)
     with pytest.raises(SettingsError, match=r"plates: wanted whole numbers like 1,2,4, got '"):
         parse_numbers(text, "plates")
 
@@ -62,18 +59,6 @@ def test_a_thin_grid_keeps_two_transports_at_every_concurrency() -> None:
     assert len(cells) == 2 * 5 + 3 * 2
 
 
-def test_only_the_bound_needs_no_server() -> None:
-    assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served
-    assert Plan(out=OUT, transports=(IN_PROCESS, HTTP_RAW)).is_served
-
-
-def test_urls_make_an_address() -> None:
-    assert locate(None, None, None) is None
-    metrics = "http://here:3/metrics"
-    assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
-    assert locate("here:1", None, None) == Address("here:1")
-
-
 @pytest.mark.parametrize(
     ("urls", "message"),
     [
@@ -87,8 +72,11 @@ def test_wrong_urls_are_refused(urls: tuple, message: str) -> None:
         locate(*urls)
 
 
-def test_transports_are_those_that_the_address_and_the_key_allow() -> None:
-    assert choose_transports(None) == TRANSPORTS
-    assert choose_transports(THERE, "key") == TRANSPORTS
+def test_urls_make_an_address_and_it_and_the_key_choose_the_transports() -> None:
+    metrics = "http://here:3/metrics"
+    assert locate("here:1", "here:2", metrics) == Address("here:1", "here:2", metrics)
+    assert locate(None, None, None) is None
+    assert choose_transports(None) == choose_transports(THERE, "key") == TRANSPORTS
     assert choose_transports(THERE) == (HTTP_RAW, HTTP_ENCODED, GRPC, IN_PROCESS)
-    assert choose_transports(Address("a:1")) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    assert choose_transports(locate("here:1", None, None)) == (HTTP_RAW, HTTP_ENCODED, IN_PROCESS)
+    assert not Plan(out=OUT, transports=(IN_PROCESS,)).is_served

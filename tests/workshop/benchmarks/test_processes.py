@@ -44,26 +44,19 @@ def family() -> Iterator[tuple[int, int]]:
         process.communicate("\n")
 
 
-def test_a_tree_is_a_process_and_all_below(family) -> None:
+def test_a_tree_is_a_process_and_all_below_and_has_workers_of_models(family) -> None:
     parent, child = family
     assert find_tree(parent) == {parent, child}
     assert {parent, child} < find_tree(os.getpid())
-
-
-def test_workers_are_told_by_their_model(family) -> None:
-    parent, child = family
     assert find_workers(parent, "lprnet") == [child]
     assert find_workers(parent, "yolo") == []
-
-
-def test_a_process_that_ended_has_no_tree() -> None:
-    assert find_tree(GONE) == set()
+    assert BEFORE.models == ("yolo",)
 
 
 def test_a_process_that_nobody_has_reaped_has_ended() -> None:
     with subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE) as process:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert find_tree(process.pid) == set()
+        assert find_tree(process.pid) == find_tree(GONE) == set()
 
 
 def test_a_process_that_ended_adds_nothing(family) -> None:
@@ -75,6 +68,7 @@ def test_a_process_that_ended_adds_nothing(family) -> None:
 
 
 def test_a_peak_is_kept_when_memory_is_given_back() -> None:
+    assert Watch(frozenset()).peaks() == Peaks()
     with holder() as process:
         watch = Watch(frozenset({process.pid}))
         watch.look()
@@ -83,12 +77,6 @@ def test_a_peak_is_kept_when_memory_is_given_back() -> None:
             process.hold(size)
             watch.look()
         assert watch.peaks().memory_bytes - low == pytest.approx(100_000_000, abs=5_000_000)
-
-
-def test_without_processes_there_are_no_peaks() -> None:
-    watch = Watch(frozenset())
-    watch.look()
-    assert watch.peaks() == Peaks()
 
 
 def test_files_are_added_up_by_prefix(tmp_path: Path) -> None:
@@ -135,11 +123,6 @@ BEFORE = Processes({"yolo": frozenset({1, 2}), TRITON: frozenset({3}), GATEWAY: 
 def test_it_is_whole_once_the_victim_was_replaced(pids: set[int], is_whole: bool) -> None:
     now = Processes({**BEFORE.pids, "yolo": frozenset(pids)})
     assert now.is_whole(BEFORE, [1]) == is_whole
-
-
-def test_only_models_have_workers() -> None:
-    assert BEFORE.models == ("yolo",)
-    assert BEFORE.all == {1, 2, 3, 4}
 
 
 def test_a_process_without_a_role_is_not_counted() -> None:

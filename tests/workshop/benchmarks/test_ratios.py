@@ -32,8 +32,10 @@ def found(*cells: CellFigures) -> dict:
     return {(one.title, one.concurrency): one.value for one in find_ratios(cells)}
 
 
-def test_nothing_has_no_ratios() -> None:
+def test_cells_that_are_missing_or_without_an_answer_have_no_ratios() -> None:
     assert found() == {}
+    assert found(cell("grpc", 4, 10), cell("in-process", 4, 10)) == {}
+    assert found(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}
 
 
 def test_served_is_divided_by_the_bound_round_by_round() -> None:
@@ -46,15 +48,7 @@ def test_spread_and_scaling_are_against_four_at_once() -> None:
     assert found(*cells) == {(SPREAD, 4): 1.0, (SCALING, 16): 1.2}
 
 
-def test_other_transports_have_none() -> None:
-    assert found(cell("grpc", 4, 10), cell("in-process", 4, 10)) == {}
-
-
 def test_one_call_without_plates_is_set_against_its_parts() -> None:
     bare = cell("in-process", 1, 10, picture=0.01, yolo=0.12)
     assert found(cell("http-encoded", 1, 10), bare) == {(SERVED, 1): 1.0, (TAX, 1): 35.0}
     assert found(cell("http-encoded", 1, 10, plates=2), bare) == {(SERVED, 1): 1.0}
-
-
-def test_a_cell_where_nothing_worked_has_none() -> None:
-    assert found(cell("http-encoded", 4, 0), cell("in-process", 4, 0)) == {}

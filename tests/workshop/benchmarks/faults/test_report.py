@@ -58,6 +58,14 @@ def test_a_wrong_answer_breaks_every_promise() -> None:
     assert row.notes == ("first wrong (rest, call 7)",)
 
 
+def test_a_fault_that_was_undone_recovers_from_then_on_or_breaks_its_promise() -> None:
+    effect = Effect(since=5.0)
+    row = judge(seen(Call("http", 0, 2.1, 2.2, "503"), whole=5.5, effect=effect), STRICT)
+    assert row.recover_s == 0.5
+    row = judge(seen(whole=None), STRICT)
+    assert (row.recover_s, row.broken) == (None, ("did not recover",))
+
+
 @pytest.mark.parametrize(
     ("ended", "recover_s"),
     [
@@ -67,18 +75,6 @@ def test_a_wrong_answer_breaks_every_promise() -> None:
 )
 def test_it_is_over_with_the_last_call_that_waited_for_long(ended: float, recover_s: float) -> None:
     assert judge(seen(Call("http", 0, 3.0, ended)), STRICT).recover_s == pytest.approx(recover_s)
-
-
-def test_recovery_counts_from_when_the_fault_was_undone() -> None:
-    effect = Effect(since=5.0)
-    row = judge(seen(Call("http", 0, 2.1, 2.2, "503"), whole=5.5, effect=effect), STRICT)
-    assert row.recover_s == 0.5
-
-
-def test_what_did_not_recover_in_time_breaks_the_promise() -> None:
-    row = judge(seen(whole=None), STRICT)
-    assert row.recover_s is None
-    assert row.broken == ("did not recover",)
 
 
 @pytest.mark.parametrize(

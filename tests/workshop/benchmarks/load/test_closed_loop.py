@@ -28,10 +28,13 @@ def answer(number: int) -> Outcome:
 
 def test_a_load_makes_each_of_its_calls_once_and_closes_its_connections() -> None:
     opened: list[str] = []
-    load = Load({"http": connecting(answer, opened), "grpc": connecting(answer)}, each=2, most=7)
+    made: list[Call] = []
+    connect = {"http": connecting(answer, opened), "grpc": connecting(answer)}
+    load = Load(connect, each=2, most=7, record=made.append)
     with load.run():
         load.wait()
-    assert sorted(call.number for call in load.calls) == [*range(7)]
+    assert sorted(call.number for call in made) == [*range(7)]
+    assert load.calls == []
     assert load.count == 4
     assert opened.count("closed") == 2
     assert load.has_ended()
@@ -73,15 +76,6 @@ def test_a_call_is_answered_lost_or_refused(
     call = Call("http", 0, 1.0, 3.5, status)
     assert (call.is_answered, call.is_lost, call.is_refused) == (is_answered, is_lost, is_refused)
     assert call.waited_s == 2.5
-
-
-def test_calls_go_to_the_given_record_instead() -> None:
-    recorded: list[Call] = []
-    load = Load({"http": connecting(answer)}, most=3, record=recorded.append)
-    with load.run():
-        load.wait()
-    assert len(recorded) == 3
-    assert load.calls == []
 
 
 def broken(number: int) -> Outcome:

@@ -69,14 +69,10 @@ def test_calls_after_the_warm_up_are_counted() -> None:
     loop = measured(service)
     assert list(loop.latencies_ms) == pytest.approx([1e3 * CALL_S] * len(loop.latencies_ms))
     assert len(loop.latencies_ms) >= 10
-    assert next(service.calls) >= 1 + len(loop.latencies_ms)
-    assert (loop.plates, loop.errors, loop.refused, loop.first_error) == (3, 0, 0, "")
-
-
-def test_time_is_that_between_the_ends_of_two_calls() -> None:
-    loop = measured(Service())
     assert loop.seconds >= 0.1 - 1e-9
     assert sum(loop.latencies_ms) == pytest.approx(1e3 * loop.seconds)
+    assert next(service.calls) >= 1 + len(loop.latencies_ms)
+    assert (loop.plates, loop.errors, loop.refused, loop.first_error) == (3, 0, 0, "")
 
 
 def test_usage_is_what_has_grown_between_the_two_ends() -> None:
@@ -92,16 +88,10 @@ def test_usage_is_what_has_grown_between_the_two_ends() -> None:
     assert at == [True, True], "everybody is at work"
 
 
-def test_every_caller_calls_and_is_closed_in_the_end() -> None:
+def test_a_round_lasts_until_as_many_calls_as_callers_have_ended() -> None:
     service = Service()
-    loop = measured(service, concurrency=4)
-    assert service.most_open == 4
-    assert service.open == set()
-    assert len(loop.latencies_ms) >= 4
-
-
-def test_slow_calls_make_it_last_until_as_many_as_callers_have_ended() -> None:
-    assert len(measured(Service(), concurrency=3, seconds=0.0).latencies_ms) >= 3
+    assert len(measured(service, concurrency=4, seconds=0.0).latencies_ms) >= 4
+    assert (service.most_open, service.open) == (4, set())
 
 
 def test_memory_is_looked_at_all_the_time() -> None:
@@ -133,12 +123,8 @@ def test_failures_are_counted_and_the_first_is_kept() -> None:
     failures = {0: ModelError("one"), 1: ModelError("two")}
     loop = measured(Service(failures.get))
     assert (loop.errors, loop.first_error) == (2, "one")
-
-
-def test_a_service_that_always_fails_ends_too() -> None:
-    loop = measured(Service(lambda number: ModelError("broken")), concurrency=2)
-    assert list(loop.latencies_ms) == []
-    assert loop.errors > 0
+    always = measured(Service(lambda number: ModelError("broken")), concurrency=2)
+    assert (list(always.latencies_ms), always.errors > 0) == ([], True)
 
 
 def test_a_connection_that_cannot_be_opened_is_a_failure() -> None:

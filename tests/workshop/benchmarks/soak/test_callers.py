@@ -37,14 +37,7 @@ def test_every_tenth_call_is_bad_and_all_are_sent_in_turn() -> None:
     names = [mix.find(number).name for number in range(2 * EVERY)]
     assert names[:EVERY] == [*(f"good {n % 4}" for n in range(9)), "bad 0"]
     assert names[EVERY:] == [*(f"good {n % 4}" for n in range(9, 18)), "bad 1"]
-
-
-def test_requests_are_mixed_the_same_way_each_time() -> None:
-    good = [named(str(n)) for n in range(20)]
-    mix = shuffle(good, [BAD])
-    assert mix == shuffle(good, [BAD])
-    assert mix.good != good
-    assert {one.name for one in mix.good} == {one.name for one in good}
+    assert shuffle(mix.good, mix.bad) == shuffle(mix.good, mix.bad) != mix
 
 
 @pytest.mark.parametrize(
@@ -103,10 +96,6 @@ def test_a_record_counts_every_kind_of_call_and_times_good_ones_alone() -> None:
     assert record.sample() == Calls(2, 1, 1, 1)
     assert record.add_up() == counted
     assert record.wrong == ["a street: wanted answered, got 503"]
-
-
-def test_a_record_keeps_the_first_wrong_answers_and_counts_all() -> None:
-    record = Record(RequestMix([GOOD], [BAD]))
-    for _ in range(MOST_DESCRIBED + 5):
+    for _ in range(MOST_DESCRIBED):
         record.add(call(0, 0.0, "wrong"))
-    assert (len(record.wrong), record.add_up().failed) == (MOST_DESCRIBED, MOST_DESCRIBED + 5)
+    assert (len(record.wrong), record.add_up().failed) == (MOST_DESCRIBED, MOST_DESCRIBED + 1)
