@@ -9,11 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import psutil
-
 from orchestrator.contract import READER
 from workshop.benchmarks.load.closed_loop import Call, Load
-from workshop.benchmarks.processes import find_workers
 from workshop.benchmarks.scale_out.balancer import Balancer
 from workshop.benchmarks.service import Service, wait
 
@@ -49,10 +46,11 @@ def kill(fleet: Fleet) -> None:
 
 
 def kill_a_worker(fleet: Fleet) -> None:
-    """Kill one worker process; the supervisor replaces the server."""
-    victim, *_ = find_workers(fleet.replicas[0].pid, READER)
+    """Kill one worker process; the supervisor replaces it."""
+    replica = fleet.replicas[0]
+    victim = replica.find(READER)
     os.kill(victim, signal.SIGKILL)
-    wait(lambda: not psutil.pid_exists(victim), "the supervisor to end the server")
+    wait(lambda: replica.is_whole([victim]), f"a new worker in {replica.name}")
     fleet.wait_until_up()
 
 
