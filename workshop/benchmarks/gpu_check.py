@@ -92,12 +92,7 @@ def draw_large() -> Picture:
 
 
 def recognize_on(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
-    """Start a server and send it the pictures; return its answers and its tensors' devices.
-
-    Args:
-        device: `cpu` or `gpu`.
-        pictures: At most ten, because of the limited lines in the server's log.
-    """
+    """Return a server's answers to at most ten pictures, and the devices of its tensors."""
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
     with (
         set_variables({VARIABLE: "1"}),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from orchestrator.errors import DataError
-from workshop.benchmarks.faults.report import Counts, FaultsReport, Row
+from workshop.benchmarks.faults.report import FaultsReport, Row
 from workshop.reporting.pages import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown
 
@@ -44,25 +44,15 @@ def format_rows(report: FaultsReport) -> str:
 def _cells(row: Row) -> tuple[Cell, ...]:
     if row.skipped:
         return (row.fault, *[NOTHING] * (len(HEADER) - 2), f"not made here: {row.skipped}")
+    counts = row.counts
+    refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
     return (
         row.fault,
         f"{row.callers}, {row.usual_rate:.0f}",
-        *format_counts(row.counts),
+        *(counts.sent, counts.answered, refused or 0, counts.lost, counts.wrong),
+        f"{counts.longest_s:.1f} s",
         NOTHING if row.recover_s is None else f"{row.recover_s:.1f} s",
         "kept" if row.is_kept else f"**{'; '.join(row.broken)}**",
-    )
-
-
-def format_counts(counts: Counts) -> tuple[Cell, ...]:
-    """Return the table cells with the results of calls."""
-    refused = ", ".join(f"{count} ({status})" for status, count in counts.refused.items())
-    return (
-        counts.sent,
-        counts.answered,
-        refused or 0,
-        counts.lost,
-        counts.wrong,
-        f"{counts.longest_s:.1f} s",
     )
 
 

@@ -131,14 +131,7 @@ def count_later(target: Target, since: float) -> str:
 
 
 def find_faults_of_end(service: Service, status: int | None, took_s: float, said: int) -> list[str]:
-    """Return a description of each fault in the end of a service.
-
-    Args:
-        service: The service that had to end.
-        status: Its exit status; None when it did not end.
-        took_s: The time until the end.
-        said: The size of its log before the signal, in bytes.
-    """
+    """Return a description of each fault in the end of a service; `said`: its log before, bytes."""
     failures = [f"exit status {status}"] if status else []
     if status is None:
         failures.append("it did not end")

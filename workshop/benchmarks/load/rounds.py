@@ -133,15 +133,8 @@ def repeat(
 ) -> Iterator[int]:
     """Measure every cell once in every round, and say how long the rest will take.
 
-    Args:
-        cells: The cells, in the order of the report.
-        rounds: The number of rounds.
-        measure: Measures one cell.
-        measured: Gets each round at once, so that it has all of them when a run ends early.
-        block: Cells with the same value stay together in each round; see `shuffle`.
-
-    Yields:
-        The number of complete rounds, after each.
+    `measured` gets each result at once, so that it has all of them when a run ends early. Yields
+    the number of complete rounds after each. See `shuffle` for `block`.
     """
     started, done = time.monotonic(), 0
     for round_ in range(rounds):

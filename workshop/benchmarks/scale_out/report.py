@@ -32,7 +32,6 @@ class Impact:
     answered: int
     retried: int
     lost: int
-    first_failure: str
     longest_ms: float
     before: float
     during: float
@@ -40,6 +39,7 @@ class Impact:
     seconds: float
     resent: int
     taken: Mapping[str, int]
+    first_failure: str
 
 
 @dataclass(frozen=True)

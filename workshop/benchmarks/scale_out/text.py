@@ -26,16 +26,7 @@ def _impacts(impacts: Sequence[Impact]) -> str:
         "under load", "", "calls", "answered", "retried", "lost", "longest ms",
         "before /s", "during", "after", "took s",
     )  # fmt: skip
-    return format_rows(
-        header,
-        (
-            (
-                *(one.incident, one.protocol, one.calls, one.answered, one.retried, one.lost),
-                *(one.longest_ms, one.before, one.during, one.after, one.seconds),
-            )
-            for one in impacts
-        ),
-    )
+    return format_rows(header, (astuple(one)[: len(header)] for one in impacts))
 
 
 def _spread(impacts: Sequence[Impact]) -> str:

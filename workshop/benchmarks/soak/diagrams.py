@@ -29,13 +29,7 @@ USUAL_PERCENT = 95
 
 
 def plot_samples(samples: Sequence[Sample], path: Path, *, is_by_time: bool) -> None:
-    """Draw memory, descriptors, shared memory, calls and latency.
-
-    Args:
-        samples: The samples of a run, at least two.
-        path: The PNG file.
-        is_by_time: True when the x axis shows minutes; otherwise it shows calls.
-    """
+    """Draw memory, descriptors, shared memory, calls and latency, by minutes or by calls."""
     calls = [sample.calls.ended for sample in samples]
     x = [sample.seconds / 60 for sample in samples] if is_by_time else calls
     warm = float(np.interp(find_warm_up(calls), calls, x))
@@ -54,11 +48,16 @@ class _Drawing:
         self._colours = dict(zip(list_roles(samples), COLOURS * 9, strict=False))
 
     def memory(self) -> Diagram:
-        lines = [
-            self._line(read_role(self._samples, role, "memory_mb"), colour=colour)
+        return self._diagram("memory of each role", "MiB", self._of_roles("memory_mb"))
+
+    def descriptors(self) -> Diagram:
+        return self._diagram("open descriptors", "", self._of_roles("descriptors", is_named=True))
+
+    def _of_roles(self, name: str, *, is_named: bool = False) -> list[Line]:
+        return [
+            self._line(read_role(self._samples, role, name), role if is_named else "", colour)
             for role, colour in self._colours.items()
         ]
-        return self._diagram("memory of each role", "MiB", lines)
 
     def changes(self) -> Diagram:
         lines, most = [], FLAT_MB
@@ -71,13 +70,6 @@ class _Drawing:
             lines.append(self._line(change.tolist(), colour=colour))
         title = "memory, from its median after the warm-up"
         return self._diagram(title, "MiB", lines, (-most, most))
-
-    def descriptors(self) -> Diagram:
-        lines = [
-            self._line(read_role(self._samples, role, "descriptors"), role, colour)
-            for role, colour in self._colours.items()
-        ]
-        return self._diagram("open descriptors", "", lines)
 
     def shm(self) -> Diagram:
         line = self._line([sample.shm_mb for sample in self._samples])

@@ -62,13 +62,7 @@ def read_page(page: Path) -> str:
 
 
 def insert(page: str, name: str, section: str) -> str:
-    """Put a section between the two comments with its name, or at the end without them.
-
-    Args:
-        page: Markdown.
-        name: The name of the section.
-        section: Markdown.
-    """
+    """Put a Markdown section between the comments with its name, or at the end without them."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     whole = f"{begin}\n{section.rstrip()}\n{end}"
     place = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)

@@ -77,11 +77,7 @@ class SoakReport:
 
 
 def judge_samples(samples: Sequence[Sample]) -> tuple[Quantity, ...]:
-    """Judge all quantities that must not grow.
-
-    Args:
-        samples: The samples of one run, in order.
-    """
+    """Judge all quantities that must not grow by the samples of a run."""
     calls = [sample.calls.ended for sample in samples]
     found = [
         Quantity(role, name, judge(calls, read_role(samples, role, name), ALLOWANCES[name]))

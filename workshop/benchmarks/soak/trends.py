@@ -100,13 +100,7 @@ class Drift:
 
 
 def judge(calls: Sequence[float], values: Sequence[float], allowance: Allowance) -> Trend:
-    """Judge one quantity by its samples.
-
-    Args:
-        calls: (N,) number of ended calls at each sample; it never falls.
-        values: (N,) value of the quantity at each sample.
-        allowance: The allowed growth.
-    """
+    """Judge one quantity by its values (N,) and the numbers of ended calls (N,) by then."""
     x, y = np.asarray(calls, float), np.asarray(values, float)
     is_judged = x >= find_warm_up(calls)
     marks_x, marks_y = find_low_water(x[is_judged], y[is_judged])
@@ -128,15 +122,7 @@ def find_warm_up(calls: Sequence[float]) -> float:
 
 
 def find_low_water(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return the lowest point of each of `MARKS` equal parts of the samples.
-
-    Args:
-        x: (N,).
-        y: (N,).
-
-    Returns:
-        Two arrays (M,), x and y of the lowest points. M is `MARKS`, or N where N is smaller.
-    """
+    """Return x and y (M,) of the lowest points of `MARKS` equal parts of (N,) samples; M <= N."""
     parts = np.array_split(np.arange(len(y)), min(MARKS, len(y)))
     lowest = np.array([part[np.argmin(y[part])] for part in parts])
     return x[lowest], y[lowest]
@@ -154,11 +140,7 @@ def find_slope(x: Array, y: Array) -> float:
 
 
 def judge_drift(latencies_ms: Sequence[float]) -> Drift:
-    """Compare the median latency of the last quarter with that of the second quarter.
-
-    Args:
-        latencies_ms: Latencies in the order of the run, at least four.
-    """
+    """Compare the median of the last quarter of a run with that of the second; at least four."""
     quarter = len(latencies_ms) // 4
     early, late = latencies_ms[quarter : 2 * quarter], latencies_ms[-quarter:]
     return Drift(float(np.median(early)), float(np.median(late)))
