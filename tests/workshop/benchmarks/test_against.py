@@ -58,7 +58,7 @@ def test_medians_are_by_way() -> None:
     assert set_against(new, old).medians == {"grpc": Change(2, 0.5, pytest.approx(1))}
 
 
-def test_what_differs_is_said() -> None:
+def test_each_difference_of_two_runs_is_described() -> None:
     old = report()
     new = replace(
         old,

@@ -33,7 +33,7 @@ def test_the_order_is_free_and_a_little_is_nothing() -> None:
         ({"text_score": 0.75}, "A123BC77: wanted the text_score within 0.02, got 0.050"),
     ],
 )
-def test_what_differs_is_named(changed: dict, message: str) -> None:
+def test_each_difference_of_two_answers_is_named(changed: dict, message: str) -> None:
     got = Plates((BUS, replace(CAR, **changed)))
     assert differ(Plates((CAR, BUS)), got) == [message]
 

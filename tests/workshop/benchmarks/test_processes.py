@@ -120,7 +120,7 @@ BEFORE = Processes({"yolo": frozenset({1, 2}), TRITON: frozenset({3}), GATEWAY: 
         pytest.param({2, 5, 6}, False, id="too-many"),
     ],
 )
-def test_it_is_whole_once_the_victim_was_replaced(pids: set[int], is_whole: bool) -> None:
+def test_a_service_is_whole_once_the_victim_was_replaced(pids: set[int], is_whole: bool) -> None:
     now = Processes({**BEFORE.pids, "yolo": frozenset(pids)})
     assert now.is_whole(BEFORE, [1]) == is_whole
 

@@ -164,7 +164,7 @@ def test_replicas_are_compared_round_by_round() -> None:
     assert (one.load.lost, two.load.lost) == (1, 1)
 
 
-def test_what_the_balancer_adds_is_the_median_of_the_rounds() -> None:
+def test_the_balancers_cost_is_the_median_of_the_rounds() -> None:
     routes = {
         ("http", DIRECT): [loop(3.0, 3.0, 9.0), loop(4.0), loop(5.0)],
         ("http", BALANCED): [loop(3.5), loop(6.0), loop(6.0, errors=2)],
@@ -205,7 +205,7 @@ def test_a_lost_call_makes_it_fail(monkeypatch, tmp_path: Path, parts: dict, cod
         (["--replicas", "x"], "scale-out: replicas: wanted whole numbers like 1,2,4, got 'x'\n"),
     ],
 )
-def test_what_cannot_be_run_is_one_sentence(
+def test_an_error_of_a_run_is_one_sentence(
     monkeypatch, capsys, arguments: list[str], message: str
 ) -> None:
     def fail(options: Options) -> ScaleOutReport:

@@ -54,7 +54,7 @@ def fault(effect: Effect | None = None) -> Fault:
     return Fault("one", "One", "plain", Promise(recover_s=1.0), act)
 
 
-def test_it_is_watched_until_all_processes_are_there_and_callers_are_served() -> None:
+def test_a_service_is_watched_until_it_is_whole_and_callers_are_served() -> None:
     seen = observe(fault(), Scripted(looks=3), load())
     assert seen.fault == "One"
     assert seen.callers == 2
@@ -62,7 +62,7 @@ def test_it_is_watched_until_all_processes_are_there_and_callers_are_served() ->
     assert max(call.began for call in seen.calls) > seen.whole
 
 
-def test_what_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_is_never_whole_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observation, "PATIENCE_S", -0.9)
     assert observe(fault(), Scripted(looks=10**9), load()).whole is None
     assert observe(fault(), Scripted(looks=0, is_up=False), load()).whole is None

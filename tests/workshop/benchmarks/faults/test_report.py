@@ -73,7 +73,9 @@ def test_a_fault_that_was_undone_recovers_from_then_on_or_breaks_its_promise() -
         pytest.param(4.2, 2.2, id="more-than-twice-as-long"),
     ],
 )
-def test_it_is_over_with_the_last_call_that_waited_for_long(ended: float, recover_s: float) -> None:
+def test_a_fault_is_over_with_the_last_call_that_waited_for_long(
+    ended: float, recover_s: float
+) -> None:
     assert judge(seen(Call("http", 0, 3.0, ended)), STRICT).recover_s == pytest.approx(recover_s)
 
 
@@ -93,7 +95,7 @@ def test_a_promise_is_held_against_the_row(promise: Promise, broken: tuple[str, 
     assert tuple(find_broken(row, promise)) == broken
 
 
-def test_of_a_service_that_was_to_end_only_calls_in_work_count() -> None:
+def test_only_calls_in_progress_count_when_a_service_had_to_end() -> None:
     effect = Effect(2.0, failures=("exit status 1",), is_end=True)
     in_work, later = Call("http", 0, 1.9, 2.5), Call("http", 0, 2.1, 2.2, LOST)
     row = judge(seen(in_work, later, whole=None, effect=effect), STRICT)

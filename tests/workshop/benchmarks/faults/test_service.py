@@ -22,7 +22,7 @@ def service(tmp_path: Path) -> Service:
     return Service(tmp_path, Launch(root=tmp_path / "root", tmp=Path("/tmp/own")))
 
 
-def test_what_a_service_leaves_is_looked_for_where_it_sees_it(service: Service) -> None:
+def test_leftovers_are_looked_for_where_the_service_sees_them(service: Service) -> None:
     for path in ("dev/shm/plates_1_2_region", "dev/shm/other", "tmp/own/plates-models-x/sub"):
         (service.launch.root / path).mkdir(parents=True)
     assert service.leftovers() == {"plates_1_2_region", "plates-models-x"}

@@ -64,7 +64,7 @@ def growing(made: list[Sample]) -> list[tuple[str, str]]:
         pytest.param(samples(shm_mb=8), [("/dev/shm", "MiB")], id="shared memory"),
     ],
 )
-def test_what_grows_is_named(made: list[Sample], found: list[tuple[str, str]]) -> None:
+def test_each_growing_quantity_is_named(made: list[Sample], found: list[tuple[str, str]]) -> None:
     assert growing(made) == found
 
 
@@ -86,7 +86,7 @@ def test_what_grows_is_named(made: list[Sample], found: list[tuple[str, str]]) -
         ),
     ],
 )
-def test_what_is_wrong_fails_a_run_and_is_said(others: dict[str, object], words: str) -> None:
+def test_a_problem_fails_a_run_and_is_described(others: dict[str, object], words: str) -> None:
     report = report_of(samples(), **others)
     assert report.has_failed
     assert words in format_report(report, "10,000 calls")

@@ -54,7 +54,7 @@ def test_a_helper_has_the_role_of_its_parent(helper: tuple[int, int]) -> None:
     assert find_role(child, os.getpid()) == find_role(parent, os.getpid()) == "gateway"
 
 
-def test_what_has_no_role_is_the_supervisors(helper: tuple[int, int]) -> None:
+def test_a_process_without_a_role_counts_as_the_supervisor(helper: tuple[int, int]) -> None:
     _, child = helper
     assert find_role(child, child) == find_role(GONE, os.getpid()) == "supervisor"
 
@@ -87,7 +87,7 @@ def sample(seconds: float, pids: dict[int, str]) -> Sample:
     return Sample(seconds, Calls(answered=int(10 * seconds)), {}, pids, 0, 0)
 
 
-def test_who_ended_is_told_with_who_came_instead() -> None:
+def test_ended_processes_are_described_with_their_successors() -> None:
     samples = [
         sample(0, {1: "supervisor", 2: "yolo", 3: "yolo"}),
         sample(1, {1: "supervisor", 2: "yolo", 3: "yolo", 4: "gateway"}),

@@ -57,7 +57,7 @@ def test_growth_is_found(values: Array) -> None:
         pytest.param(100 + CALLS * 0.09 / 1000, id="less than is allowed"),
     ],
 )
-def test_what_only_looks_like_growth_is_not(values: Array) -> None:
+def test_noise_steps_and_saw_teeth_are_not_growth(values: Array) -> None:
     assert not judge(CALLS, values, ALLOWANCE).grows
 
 
