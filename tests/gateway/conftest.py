@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import inspect
 import json
 import socket
 import struct
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +26,21 @@ from tests.waiting import until
 
 INFER = "/v2/models/plate_recognition/infer"
 GREY = cv2.imencode(".jpg", np.full((30, 40, 3), 128, np.uint8))[1].tobytes()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run tests that are coroutines, by the fixture `run_coroutine` where a module has one."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    test = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
+    pyfuncitem.funcargs.get("run_coroutine", run_for_20_s)(test)
+    return True
+
+
+def run_for_20_s(test: Coroutine[object, object, None]) -> None:
+    asyncio.run(asyncio.wait_for(test, 20))  # a lost slot fails the test and hangs nothing
 
 
 @dataclass

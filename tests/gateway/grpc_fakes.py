@@ -9,10 +9,10 @@ from typing import Any
 
 import grpc
 import numpy as np
-import pytest
 from tritonclient.grpc import InferInput
 from tritonclient.grpc import service_pb2 as pb
 from tritonclient.grpc.aio import InferenceServerClient
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.errors import NotFound
 from orchestrator.gateway.grpc.server import Servicer, make_server
@@ -21,7 +21,6 @@ from orchestrator.protocol.bytes_tensors import encode
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.system.loopback import PAST_PROXY
-from tests.gateway.loops import run
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 MODEL = "plate_recognition"
@@ -92,34 +91,32 @@ class FakeService:
         return SimpleNamespace(name="gateway", version="0", extensions=["binary_tensor_data"])
 
 
-Conversation = Callable[[grpc.aio.Channel], Awaitable[Any]]
+@asynccontextmanager
+async def serving(
+    service: FakeService, limits: Limits = LIMITS
+) -> AsyncIterator[GRPCInferenceServiceStub]:
+    """Serve on a free port for the length of a block; gives a stub with its `channel`."""
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    server = make_server(Servicer(service, limits), address, None)
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
+            stub = GRPCInferenceServiceStub(channel)
+            stub.channel, stub.address = channel, address
+            yield stub
+    finally:
+        await server.stop(None)
 
 
-def talk(service: FakeService, conversation: Conversation, limits: Limits = LIMITS) -> Any:
-    """Serve on a free port, and return what a conversation over a channel returns."""
-
-    async def serve() -> Any:
-        address = f"127.0.0.1:{free_ports(1)[0]}"
-        server = make_server(Servicer(service, limits), address, None)
-        await server.start()
-        try:
-            async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
-                channel.address = address
-                return await conversation(channel)
-        finally:
-            await server.stop(None)
-
-    return run(serve())
-
-
-def ask(service: FakeService, question: Callable[[InferenceServerClient], Awaitable[Any]]) -> Any:
+async def ask(
+    service: FakeService, question: Callable[[InferenceServerClient], Awaitable[Any]]
+) -> Any:
     """Return what tritonclient is answered."""
-
-    async def conversation(channel: Any) -> Any:
-        async with InferenceServerClient(channel.address, channel_args=OPTIONS) as client:
-            return await question(client)
-
-    return talk(service, conversation)
+    async with (
+        serving(service) as stub,
+        InferenceServerClient(stub.address, channel_args=OPTIONS) as client,
+    ):
+        return await question(client)
 
 
 def picture() -> InferInput:
@@ -137,10 +134,3 @@ def request(size: int = 18) -> pb.ModelInferRequest:
         inputs=[pb.ModelInferRequest.InferInputTensor(name="a", datatype="UINT8", shape=[size])],
         raw_input_contents=[bytes(size)],
     )
-
-
-def refusal(service: FakeService, conversation: Conversation, limits: Limits = LIMITS) -> Any:
-    """Return the error that a conversation ends with."""
-    with pytest.raises(grpc.RpcError) as raised:
-        talk(service, conversation, limits)
-    return raised.value

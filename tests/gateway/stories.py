@@ -120,7 +120,3 @@ async def settle() -> None:
     """Let everybody who can go on do so."""
     for _ in range(10):
         await asyncio.sleep(0)
-
-
-def play(story: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(asyncio.wait_for(story, 20))  # a lost slot fails the test and hangs nothing

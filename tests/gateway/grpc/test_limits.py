@@ -2,104 +2,77 @@
 
 import asyncio
 import logging
-from typing import Any
 
 import grpc
 import pytest
-from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.grpc.server import address_of
 from orchestrator.gateway.options import Limits
-from tests.gateway.grpc_fakes import (
-    MIB,
-    MODEL,
-    FakeService,
-    refusal,
-    request,
-    talk,
+from tests.gateway.grpc_fakes import MIB, MODEL, FakeService, request, serving
+
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+
+
+async def test_a_body_may_be_as_large_as_allowed() -> None:
+    async with serving(FakeService()) as stub:
+        assert (await stub.ModelInfer(request(8 * MIB))).model_name == MODEL
+
+
+@pytest.mark.parametrize(
+    ("size", "options", "code"),
+    [
+        pytest.param(9 * MIB, {}, "RESOURCE_EXHAUSTED", id="larger"),
+        pytest.param(MIB, {"compression": grpc.Compression.Gzip}, "UNIMPLEMENTED", id="gzip"),
+        pytest.param(MIB, {"compression": grpc.Compression.Deflate}, "UNIMPLEMENTED", id="deflate"),
+        pytest.param(
+            18, {"metadata": (("x", "x" * 40_000),)}, "RESOURCE_EXHAUSTED", id="long headers"
+        ),
+    ],
 )
+async def test_a_call_beyond_the_limits_is_refused(size: int, options: dict, code: str) -> None:
+    service = FakeService()
+    async with serving(service) as stub:
+        with pytest.raises(grpc.RpcError) as raised:
+            await stub.ModelInfer(request(size), **options)
+    assert (raised.value.code().name, service.calls) == (code, [])
 
 
-class TestLimits:
-    def test_a_body_may_be_as_large_as_allowed(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> Any:
-            return await GRPCInferenceServiceStub(channel).ModelInfer(request(8 * MIB))
+async def test_a_message_that_does_not_come_is_not_waited_for() -> None:
+    async with serving(FakeService(), Limits(calls=4, body_s=0.01)) as stub:
+        with pytest.raises(grpc.RpcError) as raised:
+            await stub.channel.stream_unary(INFER)()
+    assert raised.value.code().name == "DEADLINE_EXCEEDED"
+    assert "message: wanted within 0.01 s" in raised.value.details()
 
-        assert talk(FakeService(), conversation).model_name == MODEL
 
-    def test_a_larger_body_is_refused(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> None:
-            await GRPCInferenceServiceStub(channel).ModelInfer(request(9 * MIB))
+async def test_a_call_without_a_message_is_refused() -> None:
+    async with serving(FakeService()) as stub:
+        call = stub.channel.stream_unary(INFER)()
+        await call.done_writing()
+        assert await call.details() == "message: wanted one, got none"
 
-        service = FakeService()
-        assert refusal(service, conversation).code().name == "RESOURCE_EXHAUSTED"
-        assert service.calls == []
 
-    @pytest.mark.parametrize("kind", [grpc.Compression.Gzip, grpc.Compression.Deflate])
-    def test_a_compressed_body_is_refused(self, kind: grpc.Compression) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> None:
-            call = GRPCInferenceServiceStub(channel).ModelInfer
-            await call(request(MIB), compression=kind)
+async def test_more_calls_at_once_are_refused() -> None:
+    service = FakeService(free=asyncio.Event())
+    async with serving(service, Limits(calls=1, connections=2)) as stub:
+        delayed = [asyncio.ensure_future(stub.ModelInfer(request())) for _ in range(2)]
+        await service.seen.get()
+        await service.seen.get()
+        assert (await stub.ModelInfer(request()).code()).name == "RESOURCE_EXHAUSTED"
+        service.free.set()
+        assert len(await asyncio.gather(*delayed)) == 2
 
-        service = FakeService()
-        assert refusal(service, conversation).code().name == "UNIMPLEMENTED"
-        assert service.calls == []
 
-    def test_long_headers_are_refused(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> None:
-            call = GRPCInferenceServiceStub(channel).ModelInfer
-            await call(request(), metadata=(("x", "x" * 40_000),))
-
-        assert refusal(FakeService(), conversation).code().name == "RESOURCE_EXHAUSTED"
-
-    def test_a_message_that_does_not_come_is_not_waited_for(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> None:
-            call = channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")()
-            await call
-
-        limits = Limits(calls=4, body_s=0.01)
-        error = refusal(FakeService(), conversation, limits)
-        assert error.code().name == "DEADLINE_EXCEEDED"
-        assert "message: wanted within 0.01 s" in error.details()
-
-    def test_a_call_without_a_message_is_refused(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> None:
-            call = channel.stream_unary("/inference.GRPCInferenceService/ModelInfer")()
-            await call.done_writing()
-            await call
-
-        assert refusal(FakeService(), conversation).details() == "message: wanted one, got none"
-
-    def test_more_calls_at_once_are_refused(self) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> Any:
-            service.free = asyncio.Event()
-            call = GRPCInferenceServiceStub(channel).ModelInfer
-            delayed = [asyncio.ensure_future(call(request())) for _ in range(2)]
-            await service.seen.get()
-            await service.seen.get()
-            with pytest.raises(grpc.RpcError) as raised:
-                await call(request())
-            service.free.set()
-            answers = await asyncio.gather(*delayed)
-            return raised.value.code().name, len(answers)
-
-        service = FakeService()
-        limits = Limits(calls=1, connections=2)
-        assert talk(service, conversation, limits) == ("RESOURCE_EXHAUSTED", 2)
-
-    def test_a_caller_who_hangs_up_is_cancelled(self, caplog) -> None:
-        async def conversation(channel: grpc.aio.Channel) -> Any:
-            service.free = asyncio.Event()
-            call = GRPCInferenceServiceStub(channel).ModelInfer(request())
-            waiting = asyncio.ensure_future(call.code())
-            assert await service.seen.get() == "call"
-            call.cancel()
-            await waiting
-            return await service.seen.get()
-
-        service = FakeService()
-        assert talk(service, conversation) == "cancelled"
-        assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+async def test_a_call_of_a_client_that_hangs_up_is_cancelled(caplog) -> None:
+    service = FakeService(free=asyncio.Event())
+    async with serving(service) as stub:
+        call = stub.ModelInfer(request())
+        waiting = asyncio.ensure_future(call.code())
+        assert await service.seen.get() == "call"
+        call.cancel()
+        await waiting
+        assert await service.seen.get() == "cancelled"
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize(

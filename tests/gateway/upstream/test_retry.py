@@ -176,7 +176,7 @@ def test_workers_that_ended_with_unmarked_calls_are_no_health_check_s_fault() ->
     assert triton.ask(call(id=PROBE)).id == PROBE
 
 
-def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
+async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
     async def send(asked: InferenceRequest, _within_s: float) -> InferenceResponse:
         if asked.inputs[0].data not in seen:
             seen.add(asked.inputs[0].data)
@@ -185,16 +185,13 @@ def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
         await asyncio.Event().wait()  # the first suspect never comes back
         raise AssertionError
 
-    async def told() -> None:
-        first = asyncio.create_task(retries.infer(call(b"a"), 60))
-        await settle()
-        with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
-            await retries.infer(call(b"b"), 0.2)
-        first.cancel()
-
     seen: set[bytes] = set()
     retries = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
-    asyncio.run(told())
+    first = asyncio.create_task(retries.infer(call(b"a"), 60))
+    await settle()
+    with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
+        await retries.infer(call(b"b"), 0.2)
+    first.cancel()
 
 
 def test_a_call_that_was_only_there_when_a_worker_ended_is_not_held_against_it() -> None:

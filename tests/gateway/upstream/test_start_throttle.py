@@ -38,82 +38,65 @@ class Story:
         return most
 
 
-def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
-    async def story() -> list[int]:
-        one = Story()
-        seen = [await one.most()]
-        one.throttle.begin("yolo", is_last=False)
-        seen.append(await one.most())
-        one.throttle.begin("stn", is_last=True)
-        seen.append(await one.most())
-        one.throttle.end("stn")
-        seen.append(await one.most())
-        one.throttle.end("yolo")
-        return [*seen, await one.most()]
-
-    assert asyncio.run(story()) == [2 * CALLS, CALLS // 4, CALLS // 8, CALLS // 4, 2 * CALLS]
+async def test_calls_are_held_back_while_workers_start_and_no_longer() -> None:
+    one = Story()
+    assert await one.most() == 2 * CALLS
+    one.throttle.begin("yolo", is_last=False)
+    assert await one.most() == CALLS // 4
+    one.throttle.begin("stn", is_last=True)
+    assert await one.most() == CALLS // 8
+    one.throttle.end("stn")
+    assert await one.most() == CALLS // 4
+    one.throttle.end("yolo")
+    assert await one.most() == 2 * CALLS
 
 
 @pytest.mark.parametrize(("calls", "few", "fewest"), [(1, 1, 1), (7, 1, 1), (8, 2, 1), (15, 3, 1)])
-def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
-    async def story() -> list[int]:
-        one = Story(calls)
-        one.throttle.begin("yolo", is_last=False)
-        seen = [await one.most()]
-        one.throttle.begin("yolo", is_last=True)
-        return [*seen, await one.most()]
-
-    assert asyncio.run(story()) == [few, fewest]
+async def test_of_few_calls_one_goes_at_least(calls: int, few: int, fewest: int) -> None:
+    one = Story(calls)
+    one.throttle.begin("yolo", is_last=False)
+    assert await one.most() == few
+    one.throttle.begin("yolo", is_last=True)
+    assert await one.most() == fewest
 
 
-def test_another_triton_has_all_its_workers() -> None:
-    async def story() -> int:
-        one = Story()
-        one.throttle.begin("yolo", is_last=False)
-        one.throttle.begin("stn", is_last=True)
-        one.throttle.end_all()
-        return await one.most()
-
-    assert asyncio.run(story()) == 2 * CALLS
+async def test_another_triton_has_all_its_workers() -> None:
+    one = Story()
+    one.throttle.begin("yolo", is_last=False)
+    one.throttle.begin("stn", is_last=True)
+    one.throttle.end_all()
+    assert await one.most() == 2 * CALLS
 
 
 @pytest.mark.parametrize(("after_s", "most"), [(LONGEST_S, CALLS // 8), (LONGEST_S + 1, 2 * CALLS)])
-def test_a_start_without_an_end_throttles_calls_for_a_while(after_s: float, most: int) -> None:
-    async def story() -> int:
-        one = Story()
-        one.throttle.begin("stn", is_last=True)
-        one.clock.now += after_s
-        return await one.most()
+async def test_a_start_without_an_end_throttles_calls_for_a_while(
+    after_s: float, most: int
+) -> None:
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    one.clock.now += after_s
+    assert await one.most() == most
 
-    assert asyncio.run(story()) == most
 
-
-def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_turn_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_throttle, "WAIT_S", 0.01)
-
-    async def story() -> None:
-        one = Story()
-        one.throttle.begin("stn", is_last=True)
-        hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
-        await settle()
-        async with one.throttle.acquire():
-            assert one.at_once == len(hung)
-        assert await one.most() == len(hung)
-        await asyncio.gather(*hung)
-
-    asyncio.run(story())
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    hung = [asyncio.create_task(one.call()) for _ in range(CALLS // 8)]
+    await settle()
+    async with one.throttle.acquire():
+        assert one.at_once == len(hung)
+    assert await one.most() == len(hung)
+    await asyncio.gather(*hung)
 
 
-def test_a_caller_who_leaves_takes_no_turn_along() -> None:
-    async def story() -> None:
-        one = Story()
-        one.throttle.begin("stn", is_last=True)
-        callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
-        await settle()
-        for caller in callers:
-            caller.cancel()
-        await asyncio.gather(*callers, return_exceptions=True)
-        one.at_once = 0
-        assert await one.most() == CALLS // 8
-
-    asyncio.run(story())
+async def test_a_caller_who_leaves_takes_no_turn_along() -> None:
+    one = Story()
+    one.throttle.begin("stn", is_last=True)
+    callers = [asyncio.create_task(one.call()) for _ in range(CALLS)]
+    await settle()
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+    one.at_once = 0
+    assert await one.most() == CALLS // 8
