@@ -31,6 +31,13 @@ class FakeTriton(service_pb2_grpc.GRPCInferenceServiceServicer):
         self.cancelled = threading.Event()
         self.requests: list[pb.ModelInferRequest] = []
 
+    def reset(self) -> None:
+        """Forget earlier calls, and answer the next ones at once."""
+        self.gate.set()
+        self.cancelled.clear()
+        while self.asked.acquire(blocking=False):
+            pass
+
     def ModelInfer(self, request, context):  # noqa: N802 - gRPC's
         if request.id != "probe":
             self.requests.append(request)

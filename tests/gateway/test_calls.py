@@ -7,20 +7,31 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 
+import grpc
 import pytest
+from tritonclient.grpc import service_pb2 as pb
+from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from tests.gateway.conftest import GREY, INFER, Running, answer_of, gateways
+from tests.waiting import until
 
 MIB = 1024 * 1024
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+DOCUMENT = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LAST = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
 NO_PICTURE = b"POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with gateways(tmp_path_factory.mktemp("gateway")) as begin:
         yield begin()
+
+
+@pytest.fixture
+def gateway(running: Running) -> Running:
+    running.triton.reset()
+    return running
 
 
 def read_all(caller: socket.socket) -> bytes:
@@ -29,6 +40,56 @@ def read_all(caller: socket.socket) -> bytes:
     while part := caller.recv(65536):
         parts.append(part)
     return b"".join(parts)
+
+
+@pytest.mark.parametrize("behind", [b"", HEALTH], ids=["alone", "with a request behind it"])
+def test_a_call_of_a_client_that_hangs_up_is_cancelled_in_triton(
+    gateway: Running, behind: bytes
+) -> None:
+    gateway.triton.gate.clear()
+    connection = gateway.send()
+    assert gateway.triton.asked.acquire(timeout=20)
+    connection.sock.sendall(behind)
+    connection.close()
+    assert gateway.triton.cancelled.wait(20)
+
+
+def test_a_connection_that_does_not_speak_http_is_counted(gateway: Running) -> None:
+    with gateway.socket() as caller:
+        caller.sendall(b"\x16\x03\x01 hello\r\n\r\n")
+        assert caller.recv(100).startswith(b"HTTP/1.1 400 ")
+    counted = b"plates_gateway_connections_dropped_total 1.0"
+    until(lambda: counted in gateway.metrics(), "a count")
+
+
+def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(gateway: Running) -> None:
+    before = len(gateway.audit.read_text().splitlines())
+    with (
+        grpc.insecure_channel(str(gateway.gateway.options.grpc)) as channel,
+        pytest.raises(grpc.RpcError) as raised,
+    ):
+        GRPCInferenceServiceStub(channel).ModelInfer(
+            pb.ModelInferRequest(model_name="plate_recognition", raw_input_contents=[bytes(9999)]),
+            compression=grpc.Compression.Gzip,
+        )
+    assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    until(lambda: len(gateway.audit.read_text().splitlines()) > before, "a line")
+    (entry,) = map(json.loads, gateway.audit.read_text().splitlines()[before:])
+    assert (entry["client"], entry["what"], entry["status"]) == ("unknown", "other", 415)
+
+
+def test_a_client_that_goes_away_while_its_answer_waits_leaves_no_traceback(
+    gateway: Running,
+) -> None:
+    for _ in range(20):
+        caller = socket.socket()
+        caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        caller.connect(("127.0.0.1", gateway.port))
+        caller.sendall(DOCUMENT * 50)
+        caller.close()
+    until(lambda: gateway.ask("GET", "/healthz")[0] == 200, "an answer")
+    (worker,) = gateway.gateway.workers
+    assert [line for line in worker.lines if not line.startswith("canary")] == []
 
 
 def test_a_call_is_forwarded_and_answered(gateway: Running) -> None:
@@ -53,23 +114,6 @@ def test_each_call_leaves_one_line_and_no_picture(gateway: Running) -> None:
         ("127.0.0.1", "infer", 400, 0),
     ]
     assert lines[0]["id"] == "gate-7"
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        pytest.param("Content-Length: 99999999999", 413, id="too large"),
-        pytest.param("Transfer-Encoding: chunked", 411, id="in chunks"),
-        pytest.param("Content-Encoding: gzip\r\nContent-Length: 9", 415, id="compressed"),
-        pytest.param("X-a: b", 411, id="of no length"),
-    ],
-)
-def test_a_body_that_nobody_wants_is_not_read(gateway: Running, headers: str, status: int) -> None:
-    with gateway.socket() as caller:
-        caller.sendall(f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n\r\n".encode())
-        answer = caller.recv(1000)
-    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
-    assert b"\r\nconnection: close\r\n" in answer
 
 
 def test_every_path_of_triton_but_ours_is_unknown(gateway: Running) -> None:
@@ -116,7 +160,7 @@ def test_requests_in_small_pieces_are_answered(gateway: Running) -> None:
         pytest.param({"Content-Encoding": "gzip"}, 415, id="compressed"),
     ],
 )
-def test_a_refusal_reaches_who_still_sends(
+def test_a_body_that_nobody_wants_is_refused_while_it_is_sent(
     gateway: Running, headers: dict[str, str], status: int
 ) -> None:
     url = f"http://127.0.0.1:{gateway.port}{INFER}"
@@ -125,4 +169,4 @@ def test_a_refusal_reaches_who_still_sends(
     with pytest.raises(urllib.error.HTTPError) as raised:
         urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30)
     with raised.value as answer:
-        assert answer.code == status
+        assert (answer.code, answer.headers["connection"]) == (status, "close")

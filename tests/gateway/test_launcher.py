@@ -69,41 +69,28 @@ def exit_codes(gateway: Gateway) -> list[int | None]:
     return [worker.process.returncode for worker in gateway.workers]
 
 
-def test_as_many_run_as_were_asked_for(gateway: Gateway, tmp_path: Path) -> None:
+def test_as_many_processes_run_as_were_asked_for_and_end_when_told(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    """They have no secrets, dump no memory and are sessions of their own."""
     assert gateway.monitor()
-    until(lambda: len(list(tmp_path.iterdir())) == 2, "both to listen")
+    until(lambda: [file.stat().st_size > 0 for file in tmp_path.iterdir()] == [True] * 2, "both")
     assert {int(file.name) for file in tmp_path.iterdir()} == {
         worker.process.pid for worker in gateway.workers
     }
-
-
-def test_a_process_has_no_secrets_no_core_dumps_and_a_session(gateway, tmp_path: Path) -> None:
-    until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()), "one to listen")
-    told = next(file for file in tmp_path.iterdir() if file.stat().st_size)
-    assert json.loads(told.read_text()) == {
-        "cores": [1, 1],
-        "key": None,
-        "folder": str(launcher.PACKAGES),
-        "session": True,
-    }
-
-
-def test_a_gateway_ends_when_it_is_stopped(gateway: Gateway) -> None:
+    about = {"cores": [1, 1], "key": None, "folder": str(launcher.PACKAGES), "session": True}
+    assert [json.loads(file.read_text()) for file in tmp_path.iterdir()] == [about] * 2
     gateway.stop()
     assert not gateway.monitor()
     assert exit_codes(gateway) == [-signal.SIGTERM] * 2
     gateway.stop()  # as often as one likes
 
 
-def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway) -> None:
-    gateway.workers[1].process.kill()
-    until(lambda: not gateway.monitor(), "a dead process to be seen")
-
-
-def test_a_gateway_that_somebody_stopped_is_not_whole(gateway: Gateway) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_gateway_without_one_of_its_processes_is_not_whole(gateway: Gateway, sent: int) -> None:
     assert gateway.monitor()
-    gateway.workers[0].process.send_signal(signal.SIGSTOP)
-    until(lambda: not gateway.monitor(), "a stopped process to be seen")
+    gateway.workers[1].process.send_signal(sent)
+    until(lambda: not gateway.monitor(), "a lost process to be seen")
 
 
 def test_what_does_not_end_is_killed(options: GatewayOptions) -> None:

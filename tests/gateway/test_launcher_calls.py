@@ -1,31 +1,15 @@
 """The gateway as a process: whose call is answered, whose is refused, and what is left of it."""
 
-import hashlib
 import json
-import socket
 from pathlib import Path
-
-import grpc
-import pytest
-from tritonclient.grpc import service_pb2 as pb
-from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from orchestrator.gateway.options import Limits
 from tests.gateway.conftest import INFER, Start, answer_of
+from tests.gateway.key_files import write_keys
 from tests.waiting import until
 
 
-def test_a_caller_who_hangs_up_is_cancelled_in_triton(begin: Start) -> None:
-    gateway = begin()
-    gateway.triton.gate.clear()
-    connection = gateway.send()
-    gateway.triton.asked.acquire(timeout=20)
-    connection.sock.shutdown(socket.SHUT_RDWR)
-    connection.close()
-    assert gateway.triton.cancelled.wait(20)
-
-
-def test_who_has_too_many_calls_at_once_is_refused_and_others_are_not(begin: Start) -> None:
+def test_a_client_with_too_many_calls_at_once_is_refused_and_others_are_not(begin: Start) -> None:
     gateway = begin(Limits(calls=4, client_calls=2))
     gateway.triton.gate.clear()
     first = [gateway.send(), gateway.send()]
@@ -53,10 +37,10 @@ def test_a_full_service_refuses_with_503(begin: Start) -> None:
 
 
 def test_an_answer_that_is_late_is_given_up(begin: Start) -> None:
-    gateway = begin(Limits(calls=4, call_s=0.2))
+    gateway = begin(Limits(calls=4, call_s=1.0))
     gateway.triton.gate.clear()
     status, _, body = answer_of(gateway.send())
-    assert (status, b"within 0.2 s" in body) == (504, True)
+    assert (status, b"within 1 s" in body) == (504, True)
     assert gateway.triton.cancelled.wait(20)
 
 
@@ -67,15 +51,6 @@ def test_a_body_that_does_not_come_is_not_waited_for(begin: Start) -> None:
             f"POST {INFER} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{{".encode()
         )
         assert caller.recv(100).startswith(b"HTTP/1.1 408 ")
-
-
-def test_what_is_no_http_is_counted(begin: Start) -> None:
-    gateway = begin()
-    with gateway.socket() as caller:
-        caller.sendall(b"\x16\x03\x01 hello\r\n\r\n")
-        assert caller.recv(100).startswith(b"HTTP/1.1 400 ")
-    counted = b"plates_gateway_connections_dropped_total 1.0"
-    until(lambda: counted in gateway.metrics(), "a count")
 
 
 def test_of_too_many_connections_the_oldest_idle_one_is_closed(begin: Start) -> None:
@@ -95,9 +70,8 @@ def test_several_processes_share_the_ports(begin: Start) -> None:
 def test_without_a_key_nobody_is_answered_where_keys_are_wanted(
     begin: Start, tmp_path: Path
 ) -> None:
-    key, file = "plates_a-key", tmp_path / "keys.toml"
-    file.write_text(f'[gate]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\n')
-    gateway = begin(keys=file, wants_keys=True)
+    key = "plates_a-key"
+    gateway = begin(keys=write_keys(tmp_path, gate=key), wants_keys=True)
     assert answer_of(gateway.send())[0] == 401
     assert answer_of(gateway.send(Authorization=f"Bearer {key}"))[0] == 200
     assert [gateway.ask("GET", path)[0] for path in ("/metrics", "/healthz")] == [401, 200]
@@ -109,22 +83,3 @@ def test_wrong_keys_are_limited_like_calls(begin: Start) -> None:
     tries = [answer_of(gateway.send(Authorization=f"Bearer plates_{n}"))[0] for n in range(6)]
     assert (tries[:3], tries[-1]) == ([401] * 3, 429)
     assert answer_of(gateway.send("127.0.0.9"))[0] == 200
-
-
-def test_a_compressed_grpc_message_is_one_refusal_in_the_audit(
-    begin: Start, caplog: pytest.LogCaptureFixture
-) -> None:
-    gateway = begin()
-    with (
-        grpc.insecure_channel(str(gateway.gateway.options.grpc)) as channel,
-        pytest.raises(grpc.RpcError) as raised,
-    ):
-        GRPCInferenceServiceStub(channel).ModelInfer(
-            pb.ModelInferRequest(model_name="plate_recognition", raw_input_contents=[bytes(9999)]),
-            compression=grpc.Compression.Gzip,
-        )
-    assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    until(lambda: b"\n" in gateway.audit.read_bytes(), "a line")
-    (entry,) = map(json.loads, gateway.audit.read_text().splitlines())
-    assert (entry["client"], entry["what"], entry["status"]) == ("unknown", "other", 415)
-    assert "Traceback" not in caplog.text

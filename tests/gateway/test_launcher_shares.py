@@ -1,6 +1,5 @@
 """Strangers who announce bodies to a gateway of its own process, and never send them."""
 
-import hashlib
 import json
 import re
 import socket
@@ -13,20 +12,15 @@ import pytest
 
 from orchestrator.gateway.options import MIB, Limits
 from tests.gateway.conftest import INFER, Running, Start, answer_of
+from tests.gateway.key_files import write_keys
 from tests.waiting import until
 
 KEYS = {"gate": "plates_gate-key", "archive": "plates_archive-key"}
 
 
 @pytest.fixture
-def keys(tmp_path) -> Path:
-    file = tmp_path / "keys.toml"
-    parts = (
-        f'[{name}]\nsha256 = "{hashlib.sha256(key.encode()).hexdigest()}"\npriority = "{name}"\n'
-        for name, key in KEYS.items()
-    )
-    file.write_text("".join(parts))
-    return file
+def keys(tmp_path: Path) -> Path:
+    return write_keys(tmp_path, **KEYS)
 
 
 def announce(

@@ -19,11 +19,6 @@ from tests.waiting import until
 
 SOON_S = 12
 """Less than the grace period of 15 s, and enough for a busy machine."""
-UPLOAD = (
-    b"POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n"
-    b"Expect: 100-continue\r\n\r\n"
-)
-GOODBYE = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\n"
 
 
 @pytest.fixture
@@ -70,50 +65,26 @@ def keep_alive(running: Running) -> http.client.HTTPConnection:
     return connection
 
 
-def test_idle_clients_do_not_hold_it_up(running: Running, stub) -> None:
+def test_calls_in_work_are_answered_and_nobody_else_holds_it_up(running: Running, stub) -> None:
+    """Neither idle connections, nor half a request, nor further signals."""
     keep_alive(running)
-    assert stub.ServerLive(pb.ServerLiveRequest()).live
     silent = running.socket()
     silent.sendall(b"GET / HT")
-    tell_to_end(running)
-    assert_ended(running)
-    silent.close()
-
-
-def test_a_call_in_work_is_answered_and_its_connection_closed(running: Running) -> None:
     running.triton.gate.clear()
-    connection = running.send()
-    running.triton.asked.acquire()
-    tell_to_end(running)
-    running.triton.gate.set()
-    status, headers, _ = answer_of(connection)
-    assert (status, headers["connection"]) == (200, "close")
-    assert_ended(running)
-
-
-def test_a_call_in_work_over_grpc_is_answered(running: Running, stub) -> None:
-    running.triton.gate.clear()
-    call = stub.ModelInfer.future(infer_request())
-    running.triton.asked.acquire()
+    connection, call = running.send(), stub.ModelInfer.future(infer_request())
+    assert [running.triton.asked.acquire(timeout=20) for _ in range(2)] == [True, True]
     tell_to_end(running)
     with pytest.raises(grpc.RpcError) as raised:
         stub.ServerLive(pb.ServerLiveRequest())
     assert raised.value.code() == grpc.StatusCode.UNAVAILABLE
+    for number in (signal.SIGTERM, signal.SIGINT):
+        process_of(running).send_signal(number)
     running.triton.gate.set()
+    status, headers, _ = answer_of(connection)
+    assert (status, headers["connection"]) == (200, "close")
     assert call.result().model_name == "plate_recognition"
     assert_ended(running)
-
-
-def test_an_impatient_second_signal_changes_nothing(running: Running) -> None:
-    running.triton.gate.clear()
-    connection = running.send()
-    running.triton.asked.acquire()
-    tell_to_end(running)
-    process_of(running).send_signal(signal.SIGTERM)
-    process_of(running).send_signal(signal.SIGINT)
-    running.triton.gate.set()
-    assert answer_of(connection)[0] == 200
-    assert_ended(running)
+    silent.close()
 
 
 def test_grpc_connections_are_bounded_and_free_again_when_closed(begin: Start) -> None:

@@ -89,22 +89,19 @@ def test_an_installed_triton_needs_no_wheel(installed: Path, monkeypatch) -> Non
     assert found.program == installed
 
 
-def test_a_link_to_an_installed_triton_leads_to_it(installed: Path, tmp_path: Path) -> None:
+def test_a_link_or_a_path_leads_to_the_triton_that_it_names(
+    installed: Path, installation, tmp_path: Path
+) -> None:
     (tmp_path / "tritonserver").symlink_to(installed)
     assert wheel.find_installation(tmp_path / "tritonserver").program == installed
-
-
-def test_the_embedded_triton_by_its_path_is_the_embedded_one(installation) -> None:
     assert wheel.find_installation(installation.program) == installation
 
 
-def test_a_path_without_a_program_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["nothing", "."], ids=["nothing", "folder"])
+def test_a_path_without_a_program_is_told(tmp_path: Path, path: str) -> None:
     message = f"^tritonserver: wanted a program that can be run, got {tmp_path}"
-    for_nothing = tmp_path / "nothing"
     with pytest.raises(ServerError, match=message):
-        wheel.find_installation(for_nothing)
-    with pytest.raises(ServerError, match=message):
-        wheel.find_installation(tmp_path)
+        wheel.find_installation(tmp_path / path)
 
 
 def test_a_triton_without_a_python_backend_is_told(installed: Path) -> None:

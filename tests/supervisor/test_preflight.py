@@ -59,14 +59,13 @@ def test_too_little_memory_is_told_before_the_start() -> None:
     preflight.check_memory(options, 2048 * MIB)
 
 
-def test_fewer_pictures_at_once_need_less_memory() -> None:
+def test_fewer_pictures_at_once_need_less_memory_and_that_of_other_models_is_not_known(
+    tmp_path,
+) -> None:
     most = 1100 * MIB
     preflight.check_memory(ServerOptions(device="cpu", pictures=1), most)
     with pytest.raises(ServerError, match=r"^memory: "):
         preflight.check_memory(ServerOptions(device="cpu", pictures=3), most)
-
-
-def test_the_memory_of_other_models_is_not_known(tmp_path) -> None:
     preflight.check_memory(ServerOptions(device="cpu", repository=tmp_path), MIB)
 
 
@@ -102,22 +101,21 @@ def test_texts_that_triton_would_misunderstand_are_refused(asked_for, message: s
         preflight.check_texts(ServerOptions(**asked_for))
 
 
-def test_texts_that_triton_understands_pass() -> None:
-    preflight.check_texts(ServerOptions())
-    preflight.check_texts(
-        ServerOptions(traces="http://otel:4318/v1/traces", admin_key="gate-7_x.Y")
-    )
+@pytest.mark.parametrize(
+    "asked_for", [{}, {"traces": "http://otel:4318/v1/traces", "admin_key": "gate-7_x.Y"}]
+)
+def test_texts_that_triton_understands_pass(asked_for: dict[str, str]) -> None:
+    preflight.check_texts(ServerOptions(**asked_for))
 
 
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(ServerError, match="wanted one of auto, cpu, gpu, got tpu"):
-        preflight.check_device("tpu")
-
-
-def test_a_gpu_that_is_not_there_is_missed(monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [("tpu", "wanted one of auto, cpu, gpu, got tpu"), ("gpu", "wanted a GPU, got none")],
+)
+def test_a_device_that_is_not_there_is_refused(monkeypatch, device: str, message: str) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(ServerError, match="wanted a GPU, got none"):
-        preflight.check_device("gpu")
+    with pytest.raises(ServerError, match=message):
+        preflight.check_device(device)
 
 
 @pytest.mark.parametrize(

@@ -49,20 +49,14 @@ def quick(monkeypatch) -> None:
     monkeypatch.setattr("orchestrator.networks.export.write_network", write)
 
 
-@pytest.fixture(params=[Engine.TORCHSCRIPT, Engine.OPENVINO])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return request.param
-
-
-@pytest.fixture
-def target(source, engine, quick, tmp_path):
-    """A repository of one engine, as it was laid out."""
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
+def test_a_server_gets_one_engine_s_files_and_as_many_workers_as_fit(
+    source, engine: Engine, tmp_path
+) -> None:
     source = replace(source, engine=engine)
     export_networks(source)
-    return lay_out(source, tmp_path / "out", Capacity(2, 3, 5))
-
-
-def test_a_server_gets_one_engine_s_files(target, engine) -> None:
+    target = lay_out(source, tmp_path / "out", Capacity(2, 3, 5))
     files = {str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()}
     model = {"model.xml", "model.bin"} if engine.is_openvino else {"model.pt"}
     assert files == {
@@ -80,9 +74,6 @@ def test_a_server_gets_one_engine_s_files(target, engine) -> None:
         "plate_reader_decode/1/model.py",
         "plate_reader_decode/1/formats.toml",
     }
-
-
-def test_a_server_gets_what_fits_and_the_engine_s_backends(target, engine) -> None:
     served = [name for name in MODELS if name != PLATE_READER]
     configs = {name: read(target / name / "config.pbtxt") for name in served}
     assert {name: config.instance_group[0].count for name, config in configs.items()} == {
@@ -124,11 +115,6 @@ def test_what_is_for_gpus_takes_nothing_else(source, name) -> None:
     assert [group.kind for group in config.instance_group] == [ModelInstanceGroup.KIND_GPU]
 
 
-def test_the_last_step_has_no_use_for_a_gpu(source) -> None:
-    config = config_of(configure(source, DECODE))
-    assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
-
-
 def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_path) -> None:
     weights = copy_of("weights", tmp_path)
     (weights / "formats.toml").write_text(TINY)
@@ -146,10 +132,11 @@ def test_a_network_may_take_longer_on_a_gpu(source) -> None:
     assert hangs == ["2.5", "30"]
 
 
-def test_the_last_step_gets_the_settings_of_readings(source) -> None:
+def test_the_last_step_gets_the_settings_of_readings_and_no_gpu(source) -> None:
     config = config_of(configure(source, DECODE))
     values = {name: value.string_value for name, value in config.parameters.items()}
     assert values == {"text_threshold": "0.5", "hang_s": "2.5"}
+    assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
 
 
 def test_a_target_that_cannot_be_written_is_named(source, tmp_path) -> None:

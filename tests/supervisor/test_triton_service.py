@@ -116,12 +116,7 @@ def test_a_triton_that_dies_while_its_successor_starts_is_given_back(
     assert events == ["start 1"]
 
 
-def test_others_are_monitored_while_one_starts(events, faults, tmp_path) -> None:
-    tritons(events, tmp_path).restart(Fake("old", events), lambda: events.append("others"))
-    assert events[:2] == ["start 1", "others"]
-
-
-def test_others_are_monitored_while_one_ends(events, faults, tmp_path) -> None:
+def test_others_are_monitored_while_one_starts_and_while_one_ends(events, faults, tmp_path) -> None:
     tritons(events, tmp_path).restart(Fake("old", events), lambda: events.append("others"))
     assert events == [
         "start 1", "others", "moved away", "drain old", "others",

@@ -11,17 +11,6 @@ from tests.gateway.conftest import Running, Start
 from tests.waiting import until
 
 MIB = 1024 * 1024
-HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-LAST = HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
-NO_PICTURE = b"POST /v1/recognize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc"
-
-
-def read_all(caller: socket.socket) -> bytes:
-    """Return what comes until the connection is closed."""
-    parts = []
-    while part := caller.recv(65536):
-        parts.append(part)
-    return b"".join(parts)
 
 
 def memory_of(running: Running) -> int:
@@ -58,17 +47,7 @@ def test_requests_without_end_take_no_memory(begin: Start) -> None:
     assert most - before < 30 * MIB
 
 
-def test_a_second_request_hides_no_hang_up(begin: Start) -> None:
-    running = begin()
-    running.triton.gate.clear()
-    connection = running.send()
-    running.triton.asked.acquire(timeout=20)
-    connection.sock.sendall(HEALTH)
-    connection.close()
-    assert running.triton.cancelled.wait(20)
-
-
-def test_who_does_not_read_an_answer_is_cut_off(begin: Start) -> None:
+def test_a_client_that_does_not_read_its_answer_is_cut_off(begin: Start) -> None:
     running = begin(Limits(calls=4, write_s=0.5))
     caller = socket.socket()
     caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
@@ -91,19 +70,6 @@ def connections_of(pid: int, caller: socket.socket) -> list[object]:
     port = caller.getsockname()[1]
     every = psutil.Process(pid).net_connections("tcp")
     return [one for one in every if one.raddr and one.raddr.port == port]
-
-
-def test_who_goes_away_while_its_answer_waits_leaves_no_traceback(begin: Start) -> None:
-    running = begin()
-    for _ in range(20):
-        caller = socket.socket()
-        caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        caller.connect(("127.0.0.1", running.port))
-        caller.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50)
-        caller.close()
-    until(lambda: running.ask("GET", "/healthz")[0] == 200, "an answer")
-    (worker,) = running.gateway.workers
-    assert [line for line in worker.lines if not line.startswith("canary")] == []
 
 
 def test_an_address_has_so_many_connections_and_others_theirs(begin: Start) -> None:

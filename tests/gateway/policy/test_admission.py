@@ -20,55 +20,35 @@ from tests.gateway.stories import (
 )
 
 
-def test_nobody_is_inside_at_first() -> None:
-    assert admission().counts() == NOTHING
-
-
 def test_calls_at_once_have_to_be_known() -> None:
     with pytest.raises(SettingsError, match="calls: wanted 1 or more, got 0"):
         Admission(Limits(calls=0))
 
 
-def test_a_call_counts_until_its_end() -> None:
+def test_a_call_counts_until_its_end_or_failure() -> None:
     admitting = admission()
+    assert admitting.counts() == NOTHING
     with enter(admitting, client(), 7):
         assert admitting.counts() == Counts(inside=1, waiting=0, in_work=0, delayed=0, bytes=7)
-    assert admitting.counts() == NOTHING
-
-
-def test_a_call_that_fails_leaves() -> None:
-    admitting = admission()
     with pytest.raises(KeyError), enter(admitting, client(), 7):
         raise KeyError
     assert admitting.counts() == NOTHING
 
 
-def test_one_second_of_calls_may_come_at_once() -> None:
-    admitting = admission()
-    enter_often(admitting, client(rate=2.0), 2)
-    with pytest.raises(
-        QuotaExceeded, match="calls a second: wanted at most 2, got more"
-    ) as refused:
-        enter_often(admitting, client(rate=2.0), 1)
-    assert refused.value.retry_after_s == pytest.approx(0.5)
-
-
-def test_a_call_may_come_when_the_refusal_said() -> None:
-    clock = Clock()
-    admitting = admission(clock)
-    enter_often(admitting, client(rate=2.0), 2)
-    clock.now += 0.5
-    enter_often(admitting, client(rate=2.0), 1)
+@pytest.mark.parametrize(("rate", "at_once"), [(2.0, 2), (0.5, 1)])
+def test_one_second_of_calls_may_come_at_once_and_the_next_when_the_refusal_said(
+    rate: float, at_once: int
+) -> None:
+    admitting = admission(clock := Clock())
+    enter_often(admitting, client(rate=rate), at_once)
+    message = rf"calls a second: wanted at most {rate:g}, got more"
+    with pytest.raises(QuotaExceeded, match=message) as refused:
+        enter_often(admitting, client(rate=rate), 1)
+    assert refused.value.retry_after_s == pytest.approx(1 / rate)
+    clock.now += 1 / rate
+    enter_often(admitting, client(rate=rate), 1)
     with pytest.raises(QuotaExceeded, match="calls a second"):
-        enter_often(admitting, client(rate=2.0), 1)
-
-
-def test_a_rate_below_one_lets_one_call_in() -> None:
-    admitting = admission()
-    enter_often(admitting, client(rate=0.5), 1)
-    with pytest.raises(QuotaExceeded, match=r"wanted at most 0\.5") as refused:
-        enter_often(admitting, client(rate=0.5), 1)
-    assert refused.value.retry_after_s == pytest.approx(2.0)
+        enter_often(admitting, client(rate=rate), 1)
 
 
 def test_a_rate_is_the_clients_own() -> None:

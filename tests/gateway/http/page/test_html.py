@@ -1,6 +1,5 @@
 import json
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -8,29 +7,10 @@ import pytest
 from orchestrator.gateway.http.page.html import CSP, render
 from orchestrator.gateway.http.page.texts import LANGUAGES, read_texts
 from orchestrator.gateway.options import GatewayOptions, Limits
+from tests.gateway.http.html_reader import Reader
 
 TEXTS = read_texts()
 HOSTILE = '"><script>alert(1)</script>'
-
-
-class Reader(HTMLParser):
-    """Takes the elements of a page."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def named(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.tags if name == tag]
-
-    def with_id(self, id: str) -> dict[str, str | None]:
-        (found,) = (attributes for _, attributes in self.tags if attributes.get("id") == id)
-        return found
 
 
 def read(language: str = "en", options: GatewayOptions | None = None) -> Reader:
@@ -61,13 +41,10 @@ def test_the_script_gets_its_words(language: str) -> None:
 
 def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:
     reader = read()
-    names = {name for _, attributes in reader.tags for name in attributes}
-    assert not {name for name in names if name == "style" or name.startswith("on")}
+    assert not [name for name in reader.attributes() if name == "style" or name.startswith("on")]
     assert not reader.named("style")
     assert [script["src"] for script in reader.named("script")] == ["page/page.js"]
-    links = [
-        attributes.get(name) or "" for _, attributes in reader.tags for name in ("src", "href")
-    ]
+    links = [*reader.values("src"), *reader.values("href")]
     assert not [link for link in links if "//" in link or link.startswith("/")]
 
 
@@ -84,10 +61,11 @@ def test_every_field_has_a_label() -> None:
 
 def test_the_form_works_without_a_script() -> None:
     reader = read()
-    form, pictures = reader.with_id("form"), reader.with_id("pictures")
+    ids = {attributes.get("id"): attributes for _, attributes in reader.tags}
+    form, pictures = ids["form"], ids["pictures"]
     assert (form["action"], form["method"]) == ("v1/recognize", "post")
     assert (form["enctype"], pictures["name"]) == ("multipart/form-data", "picture")
-    assert "name" not in reader.with_id("key")  # which is no part of the form
+    assert "name" not in ids["key"]  # which is no part of the form
 
 
 def test_limits_are_told() -> None:

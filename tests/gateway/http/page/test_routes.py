@@ -1,6 +1,5 @@
 """The page as the gateway serves it: public, guarded, and no way round what guards the calls."""
 
-import hashlib
 import zipfile
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from orchestrator.gateway.http.page.routes import FILES
 from orchestrator.gateway.http.page.texts import LANGUAGES
 from orchestrator.gateway.options import GatewayOptions
 from tests.gateway.asgi import Reply, request
+from tests.gateway.key_files import write_keys
 from tests.gateway.loops import run
 from tests.samples import PROJECT
 
@@ -23,8 +23,7 @@ PATHS = ["/", *(f"/page/{name}" for name in FILES)]
 @pytest.fixture
 def keyed(tmp_path: Path) -> GatewayOptions:
     """A gateway that answers nobody without a key."""
-    keys = tmp_path / "keys.toml"
-    keys.write_text(f'[gate]\nsha256 = "{hashlib.sha256(b"secret").hexdigest()}"\n')
+    keys = write_keys(tmp_path, gate="secret")
     return GatewayOptions(keys=keys, wants_keys=True, audit=tmp_path / "audit.jsonl")
 
 

@@ -1,0 +1,15 @@
+"""Files of API keys."""
+
+from pathlib import Path
+
+from orchestrator.gateway.policy.api_keys import hash_of
+
+
+def write_keys(folder: Path, **keys: str) -> Path:
+    """Write a file of keys by their names; a key that is named as a priority has it."""
+    tables = (
+        f'[{name}]\nsha256 = "{hash_of(key)}"\npriority = "{name}"\n' for name, key in keys.items()
+    )
+    file = folder / "keys.toml"
+    file.write_text("".join(tables))
+    return file
