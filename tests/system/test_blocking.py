@@ -11,19 +11,13 @@ async def double(value: object) -> object:
     return 2 * await settle(value)
 
 
-def test_a_coroutine_over_functions_that_block_runs_in_the_thread() -> None:
-    assert run_blocking(double(21)) == 42
-
-
-def test_the_same_coroutine_runs_in_an_event_loop() -> None:
-    assert asyncio.run(double(asyncio.sleep(0, result=21))) == 42
-
-
-def test_it_runs_while_an_event_loop_runs() -> None:
-    async def run() -> object:
+def test_a_coroutine_runs_in_a_thread_and_in_an_event_loop() -> None:
+    async def run_beside_a_loop() -> object:
         return run_blocking(double(21))
 
-    assert asyncio.run(run()) == 42
+    assert run_blocking(double(21)) == 42
+    assert asyncio.run(double(asyncio.sleep(0, result=21))) == 42
+    assert asyncio.run(run_beside_a_loop()) == 42
 
 
 def test_its_error_is_the_callers() -> None:

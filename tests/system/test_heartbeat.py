@@ -46,16 +46,12 @@ def test_a_step_is_told_with_its_calls_its_picture_and_its_limit(prefix: str) ->
     assert now(prefix).state is State.IDLE
 
 
-def test_who_waits_for_another_model_says_so(prefix: str) -> None:
+def test_a_step_may_wait_for_another_model_and_fail(prefix: str) -> None:
     heartbeat = Heartbeat(2.5, prefix)
     with heartbeat.work(["a"]):
         with heartbeat.wait():
             assert now(prefix).state is State.WAITING
         assert now(prefix).state is State.WORKING
-
-
-def test_a_step_that_fails_ends_too(prefix: str) -> None:
-    heartbeat = Heartbeat(2.5, prefix)
     with pytest.raises(ValueError, match="no plate"), heartbeat.work(["a"]):
         raise ValueError("no plate")
     assert now(prefix).state is State.IDLE

@@ -70,15 +70,11 @@ def test_what_is_removed_is_gone_and_may_be_so_twice(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
-def test_a_folder_of_this_process_is_left_alone(folder: Path) -> None:
+def test_folders_of_processes_that_run_are_left_alone(owner, folder: Path) -> None:
     made = LockedFolder.make()
     remove_left_folders()
     assert (made.folder / MARK).exists()
     made.remove()
-
-
-def test_a_folder_of_another_process_is_left_alone(owner, folder: Path) -> None:
-    remove_left_folders()
     (left,) = folder.iterdir()
     assert (left / "models" / "1" / "model.bin").read_text() == "x"
 
@@ -116,17 +112,12 @@ def test_a_folder_of_another_user_is_left_alone(folder: Path) -> None:
     assert (theirs / MARK).exists()
 
 
-def test_the_children_of_a_killed_process_are_ended(folder: Path) -> None:
-    child = int(run_owner(CHILD + "os.kill(os.getpid(), signal.SIGKILL)"))
+@pytest.mark.parametrize(
+    "before", ["", "os.kill(child.pid, signal.SIGSTOP)"], ids=["running", "stopped"]
+)
+def test_the_children_of_a_killed_process_are_ended(folder: Path, before: str) -> None:
+    child = int(run_owner(f"{CHILD}{before}\nos.kill(os.getpid(), signal.SIGKILL)"))
     assert Path(f"/proc/{child}").exists()
-    remove_left_folders()
-    assert list(folder.iterdir()) == []
-    until(lambda: not is_running(child), "the child away")
-
-
-def test_a_stopped_child_is_ended_too(folder: Path) -> None:
-    ending = CHILD + "os.kill(child.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
-    child = int(run_owner(ending))
     remove_left_folders()
     assert list(folder.iterdir()) == []
     until(lambda: not is_running(child), "the child away")

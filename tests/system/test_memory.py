@@ -83,15 +83,9 @@ def test_this_machine_has_memory() -> None:
     assert usable_memory() > GIB
 
 
-def test_the_budget_is_a_part_of_what_the_service_leaves() -> None:
+def test_the_budget_is_a_part_of_what_the_service_leaves_and_less_with_more_workers() -> None:
     assert 0 < budget(2 * GIB, workers=10) < 2 * GIB - service_bytes(10)
-
-
-def test_more_workers_leave_less() -> None:
     assert budget(2 * GIB, workers=11) < budget(2 * GIB, workers=10)
-
-
-def test_a_service_without_room_has_no_budget() -> None:
     assert budget(GIB // 2, workers=10) == 0
 
 

@@ -88,36 +88,25 @@ def error(response) -> tuple[str, str]:
     return response.error().code(), response.error().message()
 
 
-def test_the_file_lies_in_the_models_version(make) -> None:
-    assert make(double, FIXED).path == Path("/models/net/3/model.net")
-
-
-def test_a_file_that_the_config_names_is_taken(make) -> None:
-    path = make(double, FIXED).configure(args(FIXED, "other.net"), "model.net")
-    assert path == Path("/models/net/3/other.net")
-
-
-def test_tensors_are_ordered_by_their_number(make) -> None:
+def test_the_file_lies_in_the_models_version_under_the_name_of_the_config(make) -> None:
     net = make(double, FIXED)
-    names = ["input__10", "input__2"]
-    config = {"input": [{"name": name, "dims": ["2"]} for name in names], "output": []}
-    net.configure(
-        {
-            "model_config": json.dumps(
-                {**config, "max_batch_size": 32, "default_model_filename": ""}
-            ),
-            "model_repository": "",
-            "model_version": "1",
-        },
-        "model.net",
-    )
-    assert net.inputs == ["input__2", "input__10"]
+    assert net.path == Path("/models/net/3/model.net")
+    assert net.configure(args(FIXED, "other.net"), "model.net") == Path("/models/net/3/other.net")
 
 
-def test_tensors_without_numbers_keep_the_order_of_the_config(triton) -> None:
-    in_order = import_module("orchestrator.triton.batching").in_order
-    assert in_order(["pixels", "gain__0"]) == ["pixels", "gain__0"]
-    assert in_order(["OUTPUT0"]) == ["OUTPUT0"]
+@pytest.mark.parametrize(
+    ("names", "ordered"),
+    [
+        pytest.param(["input__10", "input__2"], ["input__2", "input__10"], id="by number"),
+        pytest.param(["pixels", "gain__0"], ["pixels", "gain__0"], id="as in the config"),
+    ],
+)
+def test_tensors_have_an_order(make, names: list[str], ordered: list[str]) -> None:
+    net, given = make(double, FIXED), args(FIXED)
+    config = json.loads(given["model_config"])
+    config["input"] = [{"name": name, "dims": ["2"]} for name in names]
+    net.configure(given | {"model_config": json.dumps(config)}, "model.net")
+    assert net.inputs == ordered
 
 
 def test_no_requests_are_no_answers(make) -> None:

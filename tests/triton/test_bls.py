@@ -60,16 +60,14 @@ def test_a_view_that_is_not_contiguous_is_copied_in_its_order(bls) -> None:
     assert bls.to_triton("view", tensor).as_numpy().tolist() == [[1, 3], [2, 4]]
 
 
-def test_a_child_inherits_id_deadline_and_trace(bls, triton, called) -> None:
+def test_a_child_inherits_id_deadline_and_trace_and_is_asked_for_all_outputs(
+    bls, triton, called
+) -> None:
     trace = object()
     request = triton.InferenceRequest(request_id="gate-7", timeout=250_000, trace=trace)
     child = called(bls.infer_for(request), "stn", ("output__0", "output__1"))
     assert (child.request_id(), child.timeout()) == ("gate-7", 250_000)
     assert child.trace() is trace
-
-
-def test_a_child_is_asked_for_all_that_the_model_gives(bls, triton, called) -> None:
-    child = called(bls.infer_for(triton.InferenceRequest()), "stn")
     assert child.model_name() == "stn"
     assert child.requested_output_names() == ["output__0", "output__1"]
     assert [tensor.name() for tensor in child.inputs()] == ["input__0"]

@@ -65,12 +65,7 @@ def test_every_output_of_a_reading_is_given(model, request_of) -> None:
     assert answer["text_scores"][0][0] == pytest.approx(1, abs=1e-3)
 
 
-def test_only_what_is_asked_for_is_given(model, request_of) -> None:
-    (response,) = model.execute([request_of(logits_of(TEXT)[None], ("texts",))])
-    assert arrays(response) == {"texts": [[TEXT.encode()]]}
-
-
-def test_logits_of_several_plates_are_rows(model, request_of) -> None:
+def test_logits_of_several_plates_are_rows_of_what_is_asked_for(model, request_of) -> None:
     logits = np.stack([logits_of(TEXT), logits_of("M456OP19")])
     (response,) = model.execute([request_of(logits, ("texts",))])
     assert arrays(response) == {"texts": [[b"A123BC77"], [b"M456OP19"]]}

@@ -103,12 +103,14 @@ def asked(triton) -> list[str]:
     return [request.model_name() for request in triton.SENT]
 
 
-def test_a_picture_is_answered_with_every_output(model, request_of) -> None:
+def test_a_picture_is_answered_with_every_output_and_counted(model, request_of) -> None:
     (response,) = model.execute([request_of(input__0=GREY)])
     answer = arrays(response)
     assert list(answer) == EVERYTHING
     assert answer["coordinates"] == [[100, 100, 200, 125]]
     assert answer["texts"] == [[b""]]
+    assert (total("pictures_total"), total("found_total")) == (1, 1)
+    assert len(observed("stage_seconds", "lprnet")) == 1
 
 
 def test_a_worker_leaves_the_cores_to_the_networks_and_takes_tiny_numbers_as_zero(model) -> None:
@@ -281,18 +283,6 @@ def test_a_fault_of_ours_is_internal_and_logged_with_its_place(
     assert (line["request_id"], line["reason"]) == ("gate-7", "internal")
     assert "test_plate_recognition.py" in line["traceback"]
     assert total("errors_total", "internal") == 1
-
-
-def test_the_next_request_is_answered_after_a_fault(model, triton, request_of) -> None:
-    model.execute([request_of(input__0=np.zeros(3, np.uint8))])
-    (response,) = model.execute([request_of(["coordinates"], input__0=GREY)])
-    assert arrays(response) == {"coordinates": [[100, 100, 200, 125]]}
-
-
-def test_requests_are_counted_with_the_time_of_each_stage(model, request_of) -> None:
-    model.execute([request_of(input__0=GREY)])
-    assert (total("pictures_total"), total("found_total")) == (1, 1)
-    assert len(observed("stage_seconds", "lprnet")) == 1
 
 
 @pytest.mark.parametrize("picture", [GREY, np.zeros(3, np.uint8)], ids=["answered", "failed"])

@@ -14,20 +14,13 @@ def told(capfd):
     return read
 
 
-def test_our_errors_stay_what_they_are() -> None:
+def test_errors_of_others_become_ours() -> None:
     error = PictureError("picture: wanted pixels, got none")
     assert explain(error) is error
-
-
-def test_that_there_is_no_memory_is_no_fault_of_ours() -> None:
     assert isinstance(explain(MemoryError()), Overloaded)
-
-
-def test_a_foreign_error_is_a_fault_of_ours() -> None:
-    error = explain(ZeroDivisionError("division by zero"))
-    assert type(error) is PlateError
-    assert error.reason == "internal"
-    assert str(error) == "ZeroDivisionError: division by zero"
+    foreign = explain(ZeroDivisionError("division by zero"))
+    assert (type(foreign), foreign.reason) == (PlateError, "internal")
+    assert str(foreign) == "ZeroDivisionError: division by zero"
 
 
 def test_a_failed_request_is_one_line(told) -> None:
