@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from orchestrator.gateway.data_plane import DataPlane, count_plates
 from orchestrator.gateway.errors import KeysUnavailable
 from orchestrator.gateway.options import GatewayOptions, Limits
 from orchestrator.gateway.policy import api_keys
-from orchestrator.gateway.policy.api_keys import hash_of
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
+from tests.gateway.key_files import write_keys
 from tests.gateway.loops import run
 
 STAGES = Tensor("stage_seconds", "FP32", (7,), bytes(28))
@@ -36,6 +38,19 @@ def test_plates_are_counted_by_their_rows(
     assert count_plates(InferenceResponse(model, "1", "7", outputs)) == count
 
 
+@pytest.fixture(autouse=True)
+def run_coroutine() -> Callable:
+    return run
+
+
+@asynccontextmanager
+async def closing(service: DataPlane) -> AsyncIterator[DataPlane]:
+    try:
+        yield service
+    finally:
+        await service.close()
+
+
 async def admit(service: DataPlane, *headers: tuple[str, str]) -> str:
     """Return how a call with these headers ends before its body."""
     try:
@@ -52,41 +67,28 @@ async def keys_broken(service: DataPlane) -> bool:
     return b"plates_gateway_keys_broken 1.0" in service.metrics.render()
 
 
-def test_no_key_is_accepted_while_the_file_of_keys_is_broken(tmp_path: Path, monkeypatch) -> None:
+async def test_no_key_is_accepted_while_the_file_of_keys_is_broken(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(api_keys, "LOOK_AGAIN_S", 0.0)
-    file, table = tmp_path / "keys.toml", f'[gate]\nsha256 = "{hash_of("plates_a-key")}"\n'
-    file.write_text(table)
-
-    async def story() -> list[object]:
-        options = GatewayOptions(
-            keys=file, wants_keys=True, audit=tmp_path / "audit", limits=Limits(calls=1)
-        )
-        service, header = DataPlane(options), ("x-api-key", "plates_a-key")
-        seen: list[object] = [await admit(service), await admit(service, header)]
+    file, header = write_keys(tmp_path, gate="plates_a-key"), ("x-api-key", "plates_a-key")
+    table = file.read_text()
+    options = GatewayOptions(
+        keys=file, wants_keys=True, audit=tmp_path / "audit", limits=Limits(calls=1)
+    )
+    async with closing(DataPlane(options)) as service:
+        assert await admit(service) == "key"
+        assert await admit(service, header) == "admitted"
         file.unlink()
-        seen += [await keys_broken(service), await admit(service, header)]
+        assert await keys_broken(service)
+        assert await admit(service, header) == KeysUnavailable.reason
         file.write_text(table)
-        seen += [await keys_broken(service), await admit(service, header)]
-        await service.close()
-        return seen
-
-    assert run(story()) == [
-        "key", "admitted", True, KeysUnavailable.reason, False, "admitted"
-    ]  # fmt: skip
+        assert not await keys_broken(service)
+        assert await admit(service, header) == "admitted"
 
 
-def test_the_timeout_of_a_request_to_an_operators_model_is_checked(tmp_path: Path) -> None:
-    async def story() -> None:
-        options = GatewayOptions(
-            models=("digits",), audit=tmp_path / "audit", limits=Limits(calls=1)
-        )
-        service = DataPlane(options)
-        request = InferenceRequest("digits", (TEXTS,), parameters={"timeout": "soon"})
-        try:
+async def test_the_timeout_of_a_request_to_an_operators_model_is_checked(tmp_path: Path) -> None:
+    options = GatewayOptions(models=("digits",), audit=tmp_path / "audit", limits=Limits(calls=1))
+    request = InferenceRequest("digits", (TEXTS,), parameters={"timeout": "soon"})
+    async with closing(DataPlane(options)) as service:
+        with pytest.raises(ParameterError, match="timeout: wanted a whole number of microseconds"):
             async with service.admit("kserve-http", "infer", "127.0.0.1", ()) as admitted:
                 await admitted.infer(request)
-        finally:
-            await service.close()
-
-    with pytest.raises(ParameterError, match="timeout: wanted a whole number of microseconds"):
-        run(story())

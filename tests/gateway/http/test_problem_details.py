@@ -2,7 +2,7 @@ import pytest
 
 from orchestrator.errors import ModelError, PictureError, RequestError
 from orchestrator.gateway import errors
-from orchestrator.gateway.errors import NotFound, Outcome, ServiceFull, outcome_of
+from orchestrator.gateway.errors import Outcome, ServiceFull, outcome_of
 from orchestrator.gateway.http.problem_details import KINDS, anchor_of, headers_of, problem
 
 
@@ -18,10 +18,6 @@ def test_a_problem_says_what_kind_it_is_and_what_it_was_here() -> None:
 
 def test_a_problem_may_name_its_occurrence() -> None:
     assert problem(outcome_of(PictureError("")), "/requests/7")["instance"] == "/requests/7"
-
-
-def test_a_type_is_a_reference_without_blanks() -> None:
-    assert problem(outcome_of(NotFound("")))["type"] == "/docs#problem-not-served"
 
 
 @pytest.mark.parametrize(
@@ -46,12 +42,11 @@ def test_every_refusal_is_described(kind: type[errors.GatewayError]) -> None:
     assert problem(outcome)["type"] == f"/docs#{anchor_of(outcome.reason)}"
 
 
-def test_a_models_failure_is_described() -> None:
+def test_every_kind_has_an_anchor_of_its_own_without_blanks() -> None:
+    anchors = [anchor_of(reason) for reason in KINDS]
+    assert len({*anchors}) == len(KINDS)
+    assert not [anchor for anchor in anchors if " " in anchor]
     assert problem(outcome_of(ModelError("")))["type"] == "/docs#problem-model"
-
-
-def test_no_two_kinds_have_one_anchor() -> None:
-    assert len({anchor_of(reason) for reason in KINDS}) == len(KINDS)
 
 
 def test_an_answer_without_a_time_to_wait_has_no_headers() -> None:

@@ -47,15 +47,10 @@ def test_a_picture_without_plates_has_none() -> None:
     }
 
 
-def test_a_plate_has_everything_the_model_gives() -> None:
-    assert recognized(RestRequest(FILE), FakeInfer()) == {
-        "pictures": [{"name": "", "plates": [PLATE_AS_JSON], "seconds": SECONDS_AS_JSON}]
-    }
-
-
-def test_a_plate_that_was_not_read_has_no_text() -> None:
+def test_a_plate_has_everything_the_model_gives_and_no_text_if_it_was_not_read() -> None:
     (picture,) = recognized(RestRequest(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
-    unread = picture["plates"][1]
+    plate, unread = picture["plates"]
+    assert plate == PLATE_AS_JSON
     assert (unread["text"], unread["candidates"], unread["character_scores"]) == ("", [], [])
 
 
@@ -149,9 +144,7 @@ def test_a_reader_that_answers_not_one_row_has_failed(count: int) -> None:
         read_out(RestRequest(FILE), FakeInfer([(PLATE,) * count]))
 
 
-@pytest.mark.parametrize(
-    "given", [pytest.param("gate-7", id="short"), pytest.param("a" * 128, id="longest")]
-)
+@pytest.mark.parametrize("given", ["gate-7", "a" * 128])
 def test_a_callers_name_of_a_call_is_kept(given: str) -> None:
     assert request_id(given) == given
 

@@ -30,13 +30,11 @@ def test_an_answer_without_pictures_is_one() -> None:
     assert Recognition(pictures=()).to_json() == b'{"pictures":[]}'
 
 
-def test_a_plate_has_the_fields_of_a_plate() -> None:
+def test_fields_are_those_of_a_plate_and_of_the_model() -> None:
     assert set(Plate.model_fields) == {field.name for field in dataclasses.fields(plates.Plate)}
-
-
-def test_a_reading_says_nothing_of_where_the_plate_is() -> None:
     missing = set(Plate.model_fields) - set(Reading.model_fields)
     assert missing == {"xyxy", "detection_score", "corners"}
+    assert tuple(Seconds.model_fields) == STAGES
 
 
 def test_a_plate_as_json_is_what_it_was() -> None:
@@ -46,10 +44,6 @@ def test_a_plate_as_json_is_what_it_was() -> None:
         "plates": [PLATE_AS_JSON],
         "seconds": SECONDS_AS_JSON,
     }
-
-
-def test_the_stages_of_a_picture_are_those_of_the_model() -> None:
-    assert tuple(Seconds.model_fields) == STAGES
 
 
 def test_a_problem_without_an_instance_has_no_such_field() -> None:
@@ -72,24 +66,12 @@ def test_a_failed_picture_stands_among_the_others() -> None:
         pytest.param({"character_scores": (1.0,) * 10}, id="too many characters"),
         pytest.param({"candidates": ({"text": "A", "score": 1.0},) * 6}, id="too many candidates"),
         pytest.param({"colour": "white"}, id="unknown"),
-    ],
-)
-def test_a_reading_takes_nothing_else(changes: dict) -> None:
-    values = Reading.model_validate(PLATE).model_dump()
-    Reading(**values)
-    with pytest.raises(ValidationError):
-        Reading(**values | changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
         pytest.param({"xyxy": (1.0, 2.0, 3.0)}, id="three sides"),
         pytest.param({"xyxy": (1.0, 2.0, 3.0, float("inf"))}, id="no end"),
         pytest.param({"corners": ((1.0, 2.0),) * 3}, id="three corners"),
     ],
 )
-def test_a_plate_lies_somewhere(changes: dict) -> None:
+def test_a_plate_takes_nothing_else(changes: dict) -> None:
     values = Plate.model_validate(PLATE).model_dump()
     Plate(**values)
     with pytest.raises(ValidationError):

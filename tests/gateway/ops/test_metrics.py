@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from orchestrator.gateway.errors import QuotaExceeded, outcome_of
 from orchestrator.gateway.ops.audit import Entry
-from orchestrator.gateway.ops.metrics import CONTENT_TYPE, PROTOCOLS, Metrics, join
+from orchestrator.gateway.ops.metrics import Metrics, join
 from orchestrator.gateway.policy.admission import Counts
 from tests.samples import PROJECT
 
@@ -48,12 +48,6 @@ def test_every_reason_is_there_before_the_first_call() -> None:
     assert 'call_seconds_count{front="kserve-http"} 0.0\n' in page
 
 
-def test_what_is_going_on_is_told_as_it_is_at_the_moment() -> None:
-    assert samples_of(make().render()) == {
-        "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024
-    }  # fmt: skip
-
-
 def test_an_answered_call_is_counted_by_front_and_model() -> None:
     metrics = make(Counts(0, 0, 0, 0, 0))
     metrics.note("rest", Entry("192.0.2.1", "x", "plate_recognition", ms=2500, bytes=10, plates=3))
@@ -79,13 +73,14 @@ def test_a_key_is_counted_by_its_name_and_an_address_by_nothing() -> None:
     assert b"192.0.2.1" not in metrics.render()
 
 
-def test_connections_and_lost_lines_are_counted_by_who_knows_them() -> None:
-    metrics = make(Counts(0, 0, 0, 0, 0))
+def test_the_state_of_the_moment_connections_and_lost_lines_are_told() -> None:
+    metrics = make()
     metrics.connections.set(4)
     metrics.connections_dropped.inc(2)
     metrics.audit_lost.inc()
     assert samples_of(metrics.render()) == {
-        "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1
+        "inside[]": 5, "waiting[]": 3, "in_work[]": 2, "held[]": 7, "memory_bytes[]": 1024,
+        "connections[]": 4, "connections_dropped_total[]": 2, "audit_lost_total[]": 1,
     }  # fmt: skip
 
 
@@ -105,12 +100,6 @@ def test_no_caller_makes_a_label(entries: list[Entry]) -> None:
     assert metrics.render().count(b"\n") <= fewest + 1  # other's
 
 
-def test_fronts_that_are_none_are_other() -> None:
-    metrics = make()
-    metrics.note("smtp", Entry("a", "x"))
-    assert samples_of(metrics.render())["calls_total['other', 'other', 'ok']"] == 1
-
-
 def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
     metrics = make()
     note_all(metrics, "rest", [Entry(f"key:k{number}", "x") for number in range(3000)])
@@ -121,15 +110,11 @@ def test_names_of_keys_are_bounded_though_the_file_changes() -> None:
     assert by_key["calls_by_key_total['k0', 'ok']"] == 2
 
 
-def test_two_gateways_in_one_process_share_nothing() -> None:
+def test_an_unknown_front_is_other_and_two_gateways_in_one_process_share_nothing() -> None:
     one, other = make(), make()
-    one.note("rest", Entry("a", "x"))
-    assert "calls_total['rest', 'other', 'ok']" not in samples_of(other.render())
-
-
-def test_the_page_says_what_it_is() -> None:
-    assert CONTENT_TYPE == "text/plain; version=0.0.4; charset=utf-8"
-    assert PROTOCOLS == ("kserve-http", "kserve-grpc", "rest")
+    one.note("smtp", Entry("a", "x"))
+    assert samples_of(one.render())["calls_total['other', 'other', 'ok']"] == 1
+    assert "calls_total['other', 'other', 'ok']" not in samples_of(other.render())
 
 
 TRITONS = b"""# HELP nv_inference_count Number of inferences
@@ -144,19 +129,20 @@ CLASH = b"""# HELP plates_gateway_plates_total Not ours.
 plates_gateway_plates_total{a="b"} 9"""
 
 
-@pytest.mark.parametrize("tritons", [TRITONS, CLASH + b"\n" + TRITONS, TRITONS + CLASH])
-def test_both_pages_are_one(tritons: bytes) -> None:
+@pytest.mark.parametrize(
+    ("tritons", "kept"),
+    [
+        (TRITONS, TRITONS),
+        (CLASH + b"\n" + TRITONS, TRITONS),
+        (TRITONS + CLASH, TRITONS),
+        (CLASH, b""),
+        (b"", b""),
+        pytest.param(b"nv_x 1", b"nv_x 1\n", id="without its last newline"),
+    ],
+)
+def test_both_pages_are_one_without_series_of_ours_from_triton(tritons: bytes, kept: bytes) -> None:
     ours = make().render()
-    assert join(ours, tritons) == ours + TRITONS
-
-
-@pytest.mark.parametrize("tritons", [b"", CLASH])
-def test_without_tritons_page_ours_is_told(tritons: bytes) -> None:
-    assert join(b"plates_gateway_inside 1.0\n", tritons) == b"plates_gateway_inside 1.0\n"
-
-
-def test_a_page_without_its_last_newline_is_whole() -> None:
-    assert join(b"", b"nv_x 1") == b"nv_x 1\n"
+    assert join(ours, tritons) == ours + kept
 
 
 GATEWAY = """
@@ -183,7 +169,7 @@ def gateway(folder: Path, code: str) -> bytes:
     ).stdout
 
 
-def test_any_process_tells_the_sums_of_all(tmp_path: Path) -> None:
+def test_any_process_tells_the_sums_of_all_under_the_same_names(tmp_path: Path) -> None:
     gateway(tmp_path, "")
     page = gateway(tmp_path, "sys.stdout.buffer.write(metrics.render())")
     counted = samples_of(page)
@@ -192,16 +178,9 @@ def test_any_process_tells_the_sums_of_all(tmp_path: Path) -> None:
     assert (counted["plates_total[]"], counted["body_bytes_total[]"]) == (4, 20)
     assert counted["call_seconds_bucket['rest', '0.05']"] == 2
     assert (counted["inside[]"], counted["connections[]"]) == (2, 6)
-    families = [one.name for one in text_string_to_metric_families(page.decode())]
+    families = [(one.name, one.type) for one in text_string_to_metric_families(page.decode())]
     assert len(families) == len(set(families))
-
-
-def test_the_names_are_the_same_for_one_process_and_several(tmp_path: Path) -> None:
-    several = gateway(tmp_path, "sys.stdout.buffer.write(metrics.render())")
     alone = make()
     alone.note("rest", Entry("key:north", "x", "plate_reader"))
-    assert names_of(several) == names_of(alone.render())
-
-
-def names_of(page: bytes) -> dict[str, str]:
-    return {one.name: one.type for one in text_string_to_metric_families(page.decode())}
+    alone_page = alone.render().decode()
+    assert {*families} == {(f.name, f.type) for f in text_string_to_metric_families(alone_page)}

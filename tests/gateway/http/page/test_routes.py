@@ -6,15 +6,12 @@ from pathlib import Path
 import pytest
 from poetry.core.masonry.api import build_wheel
 
-from orchestrator.gateway.data_plane import DataPlane
-from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.http.page.html import CSP
 from orchestrator.gateway.http.page.routes import FILES
 from orchestrator.gateway.http.page.texts import LANGUAGES
 from orchestrator.gateway.options import GatewayOptions
-from tests.gateway.asgi import Reply, request
+from tests.gateway.http.service import ask
 from tests.gateway.key_files import write_keys
-from tests.gateway.loops import run
 from tests.samples import PROJECT
 
 PATHS = ["/", *(f"/page/{name}" for name in FILES)]
@@ -25,18 +22,6 @@ def keyed(tmp_path: Path) -> GatewayOptions:
     """A gateway that answers nobody without a key."""
     keys = write_keys(tmp_path, gate="secret")
     return GatewayOptions(keys=keys, wants_keys=True, audit=tmp_path / "audit.jsonl")
-
-
-def ask(
-    options: GatewayOptions, path: str, method: str = "GET", query: str = "", **headers: str
-) -> Reply:
-    async def story() -> Reply:
-        service = DataPlane(options)
-        reply = await request(make_app(service), path, method, query, **headers)
-        await service.close()
-        return reply
-
-    return run(story())
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -81,13 +66,11 @@ def test_a_language_is_chosen_and_told(
     assert reply.headers["vary"] == "accept-language"
 
 
-def test_files_have_their_types(keyed: GatewayOptions) -> None:
-    kinds = {name: ask(keyed, f"/page/{name}").headers["content-type"] for name in FILES}
+def test_files_have_their_types_and_stay_small(keyed: GatewayOptions) -> None:
+    replies = {name: ask(keyed, f"/page/{name}") for name in FILES}
+    kinds = {name: reply.headers["content-type"] for name, reply in replies.items()}
     assert {name: kind.partition(";")[0] for name, kind in kinds.items()} == FILES
-
-
-def test_what_is_shipped_stays_small(keyed: GatewayOptions) -> None:
-    assert sum(len(ask(keyed, path).body) for path in PATHS) < 150_000
+    assert sum(len(reply.body) for reply in replies.values()) < 150_000
 
 
 def test_a_wheel_holds_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
