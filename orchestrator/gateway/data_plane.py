@@ -196,7 +196,7 @@ class DataPlane:
     ) -> None:
         entry = Entry(
             client=admitted.slot.client.name,
-            what=kind,
+            kind=kind,
             model=admitted.model,
             id=admitted.id,
             status=outcome.status,

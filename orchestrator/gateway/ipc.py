@@ -46,6 +46,6 @@ async def handle(service: DataPlane, event: Event) -> None:
         case WorkerDied():
             service.triton.note_death(event)
             if event.is_counted:
-                service.metrics.note_death(event.model, event.how)
+                service.metrics.note_death(event.model, event.reason)
         case WorkersReplaced():
             service.triton.throttle.end(event.model)

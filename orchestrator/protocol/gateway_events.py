@@ -24,15 +24,15 @@ class WorkerDied:
 
     Attributes:
         model: Name of the worker's model.
-        how: A signal, an exit status, or how it hung.
-        calls: Ids, as Triton got them, of the calls that may have caused it.
+        reason: A signal, an exit status, or the time for which it hung.
+        suspects: Ids, as Triton got them, of the calls that may have caused it.
         is_last: The model has no other worker that answers.
         is_counted: The process that gets this event counts it. One of several processes does.
     """
 
     model: str
-    how: str
-    calls: tuple[str, ...] = ()
+    reason: str
+    suspects: tuple[str, ...] = ()
     is_last: bool = False
     is_counted: bool = True
 

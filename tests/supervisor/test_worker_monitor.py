@@ -291,5 +291,5 @@ def test_a_process_that_loops_is_killed_and_its_stack_is_in_the_log(tmp_path, ca
         ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert ended.si_status == signal.SIGKILL
     (event,) = events
-    assert event.calls == ("gate-7#1-2",)
+    assert event.suspects == ("gate-7#1-2",)
     assert "in loop" in caplog.text

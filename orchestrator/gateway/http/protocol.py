@@ -60,10 +60,10 @@ class GuardedProtocol(HttpToolsProtocol):
             self._writing.cancel()
         self._held.clear()
         self.all.remove(self)
-        gone: Callable[[], None] | None = (self.scope or {}).get(GONE)  # type: ignore[assignment]
+        cancel: Callable[[], None] | None = (self.scope or {}).get(GONE)  # type: ignore[assignment]
         super().connection_lost(exc)
-        if gone is not None and not self.cycle.response_complete:
-            gone()
+        if cancel is not None and not self.cycle.response_complete:
+            cancel()
 
     def data_received(self, data: bytes) -> None:
         if self._discarded >= 0:

@@ -27,7 +27,7 @@ class Entry:
 
     Attributes:
         client: Name of the client, or its IP address if its key is not known.
-        what: Kind of the request.
+        kind: Kind of the request; `what` in the line.
         model: Name of the model; empty for none.
         id: Id that the caller gave the call.
         status: HTTP status.
@@ -38,7 +38,7 @@ class Entry:
     """
 
     client: str
-    what: str
+    kind: str
     model: str = ""
     id: str = ""
     status: int = 200
@@ -60,7 +60,8 @@ def line_of(entry: Entry, now: float) -> bytes:
         name: value[:MOST_CHARACTERS] if isinstance(value, str) else value
         for name, value in vars(entry).items()
     }
-    return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
+    first = {"time": at, "client": kept.pop("client"), "what": kept.pop("kind")}
+    return json.dumps({**first, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
 
 
 class Audit:

@@ -123,8 +123,8 @@ class Metrics:
                 for reason in self._reasons:
                     self._calls.labels(protocol, model, reason)
         for model in OUR_MODELS:
-            for how in ENDS:
-                self._deaths.labels(model, how)
+            for end in ENDS:
+                self._deaths.labels(model, end)
 
     def note(self, protocol: str, entry: Entry) -> None:
         """Count a call that ended.
@@ -142,9 +142,9 @@ class Metrics:
         if reason == ANSWERED.reason:
             self._seconds.labels(protocol).observe(entry.ms / 1000)
 
-    def note_death(self, model: str, how: str) -> None:
+    def note_death(self, model: str, reason: str) -> None:
         """Count a worker that died, by its model and its signal, exit status or hang."""
-        self._deaths.labels(model, how.split(" ", maxsplit=1)[0]).inc()
+        self._deaths.labels(model, reason.split(" ", maxsplit=1)[0]).inc()
 
     def _key_of(self, client: str) -> str:
         name = client.removeprefix(KEY_PREFIX)

@@ -66,7 +66,7 @@ class RetryPolicy:
         self._send, self._away_s = send, away_s
         self._clock, self._backoff = clock, SharedBackoff(clock, sleep)
         self._numbers = itertools.count(1)
-        self._blamed: OrderedDict[str, str] = OrderedDict()  # how a worker died, by a call's mark
+        self._blamed: OrderedDict[str, str] = OrderedDict()  # why a worker died, by a call's mark
         self._strikes: OrderedDict[Fingerprint, int] = OrderedDict()
         self._harmful: OrderedDict[Fingerprint, str] = OrderedDict()
         self._given_up: OrderedDict[str, Fingerprint] = OrderedDict()  # callers stopped waiting
@@ -74,17 +74,17 @@ class RetryPolicy:
         self._is_ending = False
         self.count = 0
 
-    def blame(self, calls: Iterable[str], how: str) -> None:
+    def blame(self, calls: Iterable[str], reason: str) -> None:
         """Note that a worker died while it had these calls. One of them may be the cause.
 
         Args:
             calls: Ids of the calls, as Triton got them.
-            how: Cause of the worker's death: a signal, an exit status, or a hang.
+            reason: Cause of the worker's death: a signal, an exit status, or a hang.
         """
         for call in filter(None, map(mark_of, calls)):
-            _store(self._blamed, call, how)
+            _store(self._blamed, call, reason)
             if call in self._given_up:
-                self._strike(self._given_up.pop(call), how)
+                self._strike(self._given_up.pop(call), reason)
 
     def end(self) -> None:
         """Stop all retries from now on."""
@@ -151,28 +151,28 @@ class RetryPolicy:
 
     def _take_blame(self, sent: InferenceRequest) -> bool:
         """Tell whether a failed call may have killed a worker. Reject it after `STRIKES` deaths."""
-        how = self._blamed.pop(mark_of(sent.id), "")
-        if how and self._strike(fingerprint_of(sent), how):
-            raise _harmful(how)
-        return bool(how)
+        reason = self._blamed.pop(mark_of(sent.id), "")
+        if reason and self._strike(fingerprint_of(sent), reason):
+            raise _harmful(reason)
+        return bool(reason)
 
     def _number(self) -> str:
         """Return a number that no other try of any process has."""
         return f"{os.getpid():x}-{next(self._numbers):x}"
 
-    def _strike(self, culprit: Fingerprint, how: str) -> bool:
+    def _strike(self, culprit: Fingerprint, reason: str) -> bool:
         """Count a worker that died with a call. Tell whether there were too many."""
         strikes = self._strikes.get(culprit, 0) + 1
         _store(self._strikes, culprit, strikes)
         if strikes >= STRIKES:
-            _store(self._harmful, culprit, how)
+            _store(self._harmful, culprit, reason)
         return strikes >= STRIKES
 
     def _check(self, call: InferenceRequest) -> None:
         size = call.size
         has_such_size = any(one.size == size for one in self._harmful)  # a hash is rarely needed
-        if has_such_size and (how := self._harmful.get(fingerprint_of(call))):
-            raise _harmful(how)
+        if has_such_size and (reason := self._harmful.get(fingerprint_of(call))):
+            raise _harmful(reason)
 
 
 def fingerprint_of(call: InferenceRequest) -> Fingerprint:
@@ -184,10 +184,10 @@ def fingerprint_of(call: InferenceRequest) -> Fingerprint:
     return Fingerprint(call.size, digest.digest())
 
 
-def _harmful(how: str) -> HarmfulRequest:
+def _harmful(reason: str) -> HarmfulRequest:
     return HarmfulRequest(
-        f"the call ended {STRIKES} workers, one after the other (the last: {how}); it is not tried "
-        "again"
+        f"the call ended {STRIKES} workers, one after the other (the last: {reason}); it is not "
+        "tried again"
     )
 
 

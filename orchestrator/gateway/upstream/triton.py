@@ -71,7 +71,7 @@ class Triton:
 
     def note_death(self, death: WorkerDied) -> None:
         """Note that a worker died, and that its model gets a new one."""
-        self.retries.blame(death.calls, death.how)
+        self.retries.blame(death.suspects, death.reason)
         self.throttle.begin(death.model, is_last=death.is_last)
 
     async def infer(self, call: InferenceRequest) -> InferenceResponse:
@@ -84,11 +84,11 @@ class Triton:
 
     async def _send(self, call: InferenceRequest, timeout_s: float) -> InferenceResponse:
         metadata = (*call.trace.items(), *self._headers)
-        ends = time.monotonic() + timeout_s
+        deadline = time.monotonic() + timeout_s
         try:
             async with self.throttle.acquire():
                 response = await self._stub.ModelInfer(
-                    to_request(call), timeout=ends - time.monotonic(), metadata=metadata
+                    to_request(call), timeout=deadline - time.monotonic(), metadata=metadata
                 )
         except grpc.aio.AioRpcError as error:
             raise fault_of(error, timeout_s) from error

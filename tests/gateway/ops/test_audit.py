@@ -68,7 +68,7 @@ def test_a_line_says_who_what_and_how_long(tmp_path: Path) -> None:
     ["a\nb", "a\r\nb", "\u2028b", '"}\n{"client": "x"}', "\x00\x1b[2J", "\ud800", "é" * 3],
 )
 def test_a_callers_text_never_makes_another_line(text: str) -> None:
-    line = line_of(Entry("a", what=text, id=text), NOON)
+    line = line_of(Entry("a", kind=text, id=text), NOON)
     assert (line.count(b"\n"), len(line.decode("ascii").splitlines())) == (1, 1)
     assert (json.loads(line)["id"], json.loads(line)["what"]) == (text, text)
 

@@ -12,7 +12,7 @@ from orchestrator.gateway.upstream import retry
 from orchestrator.gateway.upstream.backoff import LONGEST_S
 from orchestrator.gateway.upstream.retry import RetryPolicy, fingerprint_of
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, Tensor
-from tests.gateway.stories import Time, settle
+from tests.gateway.stories import Time
 
 AWAY = ServerError("away")
 
@@ -173,15 +173,17 @@ async def test_a_suspect_waits_for_another_no_longer_than_it_may() -> None:
             seen.add(asked.inputs[0].data)
             retries.blame([asked.id], "SIGSEGV")
             raise AWAY
+        is_alone.set()
         await asyncio.Event().wait()  # the first suspect never comes back
         raise AssertionError
 
     seen: set[bytes] = set()
+    is_alone = asyncio.Event()
     retries = RetryPolicy(send, 30.0, sleep=lambda _: asyncio.sleep(0))
     first = asyncio.create_task(retries.infer(call(b"a"), 60))
-    await settle()
+    await is_alone.wait()
     with pytest.raises(DeadlineExceeded, match="another call is tried alone"):
-        await retries.infer(call(b"b"), 0.2)
+        await retries.infer(call(b"b"), 1.0)
     first.cancel()
 
 

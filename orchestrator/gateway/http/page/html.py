@@ -28,16 +28,16 @@ def render(texts: Texts, options: GatewayOptions) -> str:
         KeyError: A text of the template is missing.
     """
     template = Template(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
-    told = dict(texts.page)
+    filled = dict(texts.page)
     has_keys = options.wants_keys or options.keys is not None
-    told["limits"] = _limits(told["limits"], options.limits)
-    told["key_hint"] = told["key_needed" if options.wants_keys else "key_optional"]
+    filled["limits"] = _limits(filled["limits"], options.limits)
+    filled["key_hint"] = filled["key_needed" if options.wants_keys else "key_optional"]
     if options.wants_keys:
-        told["without_script"] = told["without_script_key"]
+        filled["without_script"] = filled["without_script_key"]
     tables = {"problems": dict(texts.problems), "stages": dict(texts.stages)}
     words = {**texts.script, **tables, "language": texts.language}
-    told |= {"language": texts.language, "words": json.dumps(words, ensure_ascii=False)}
-    escaped = {name: escape(text) for name, text in told.items()}
+    filled |= {"language": texts.language, "words": json.dumps(words, ensure_ascii=False)}
+    escaped = {name: escape(text) for name, text in filled.items()}
     return template.substitute(
         escaped,
         key_hidden="" if has_keys else " hidden",

@@ -43,17 +43,17 @@ def read_texts() -> dict[str, Texts]:
     return {name: read_table(Texts, folder / f"{name}.toml") for name in LANGUAGES}
 
 
-def choose_language(asked: str | None, accepted: str) -> str:
+def choose_language(requested: str | None, accepted: str) -> str:
     """Return the language of a reader.
 
     Args:
-        asked: Language that a link asks for; None for none. An unknown one is ignored.
+        requested: Language that a link asks for; None for none. An unknown one is ignored.
         accepted: The header Accept-Language, "" for none.
 
     Source: RFC 9110, section 12.5.4; RFC 4647, section 3.3.1 (`ru-RU` is served by `ru`).
     """
-    if asked in LANGUAGES:
-        return asked
+    if requested in LANGUAGES:
+        return requested
     best = max(_known_ranges(accepted), key=lambda one: one[1], default=(LANGUAGES[0], 0.0))
     return best[0]
 
