@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.supervisor.ports import free_ports
 from tests.samples import PLATES
+from tests.waiting import until
 from workshop.benchmarks.processes import find_tree, find_workers
 
 
@@ -46,7 +47,7 @@ class Serving:
 
 @contextmanager
 def serve(*flags: str | Path) -> Iterator[Serving]:
-    """Run `plates serve` on free ports for the length of a `with` block."""
+    """Run `plates serve` on free ports for the length of a `with` block; nothing outlives it."""
     http, grpc, metrics = free_ports(3)
     process = subprocess.Popen(
         [PLATES, "serve", f"--http-port={http}", f"--grpc-port={grpc}",
@@ -59,12 +60,25 @@ def serve(*flags: str | Path) -> Iterator[Serving]:
         if line.startswith("Ctrl-C"):
             break
     assert lines, process.stderr and process.stderr.read()
+    family = find_tree(process.pid)
     try:
         yield Serving(process, f"localhost:{http}", f"localhost:{grpc}", "".join(lines))
     finally:
         if process.poll() is None:
+            family = find_tree(process.pid)
             process.terminate()
         process.communicate()
+        until(lambda: not remaining(family), "its processes away")
+
+
+def remaining(pids: set[int]) -> set[int]:
+    """Return those of the processes that run; one that nobody has reaped does not."""
+    running = set()
+    for pid in pids:
+        with suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_text()
+            running |= {pid} if stat.rpartition(")")[2].split()[0] != "Z" else set()
+    return running
 
 
 def command_line(pid: int) -> bytes:

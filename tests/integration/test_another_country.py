@@ -20,9 +20,8 @@ from orchestrator.networks.state_dicts import load_state, pop_alphabet, with_alp
 from orchestrator.networks.weights import WEIGHTS, list_sums
 from orchestrator.pipeline import recognize
 from orchestrator.supervisor.export_cache import ModelSource
-from orchestrator.supervisor.local_server import keep_models, on_free_ports, own_server, prepare
+from orchestrator.supervisor.local_server import own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
-from orchestrator.supervisor.triton_start import run_server
 from orchestrator.system.canary import read_canary
 from orchestrator.system.loopback import open_url
 from tests.integration.serving import Serving, serve
@@ -104,19 +103,24 @@ def test_its_health_check_reads_its_own_plate(serving: Serving, country: ServerO
     until(lambda: is_healthy(serving), "a healthy service")
 
 
-def test_what_is_served_stays_whatever_is_exported_and_whoever_dies(
+def test_a_triton_started_again_serves_what_was_served_whatever_has_changed_since(
     serving: Serving, country: ServerOptions
 ) -> None:
     export = ["export", "--model-repository", country.repository, "--weights", WEIGHTS, "--force"]
     subprocess.run([PLATES, *export], check=True, capture_output=True)
+    formats = country.weights / "formats.toml"
     (country.weights / "canary.txt").write_text("A999AA99")
-    (victim,) = list(serving.workers())[:1]
-    os.kill(victim, signal.SIGKILL)
-    until(lambda: victim not in find_tree(serving.process.pid), "the old server away")
-    answers: list[list[str]] = []
-    until(lambda: answers.extend(try_to_read(serving)) or answers, "an answer of the new server")
-    assert answers == [THEIR_TEXTS]
-    until(lambda: is_healthy(serving), "a healthy service")
+    formats.write_text(RUSSIA.read_text())
+    try:
+        (triton,) = serving.tritons()
+        os.kill(triton, signal.SIGKILL)
+        until(lambda: triton not in find_tree(serving.process.pid), "the old server away")
+        answers: list[list[str]] = []
+        until(lambda: answers.extend(try_to_read(serving)) or answers, "an answer")
+        assert answers == [THEIR_TEXTS]
+        until(lambda: is_healthy(serving), "a healthy service")
+    finally:
+        formats.write_text(FORMATS, encoding="utf-8")
 
 
 def test_two_countries_are_served_from_one_repository(
@@ -147,17 +151,3 @@ def test_plates_in_another_alphabet_are_refused(country: ServerOptions, tmp_path
     (copied / "formats.toml").write_text(RUSSIA.read_text().replace("BEKMHOP", "BEKMHPO", 1))
     with pytest.raises(WeightsError, match=r"formats\.toml: wanted SHA-256"):
         ModelSource(weights=copied).read_formats()
-
-
-def test_a_server_started_again_has_the_formats_it_had(
-    country: ServerOptions, tmp_path: Path
-) -> None:
-    weights = tmp_path / "weights"
-    weights.mkdir()
-    for file in country.weights.iterdir():
-        (weights / file.name).write_bytes(file.read_bytes())
-    with keep_models(replace(country, weights=weights)) as models:
-        (weights / "formats.toml").write_text(RUSSIA.read_text())
-        options = on_free_ports(replace(country, weights=weights))
-        with run_server(options, lambda *_: models):
-            assert read(options.http_url) == THEIR_TEXTS

@@ -75,7 +75,7 @@ def test_parameters_override_settings_for_one_request(client: PlateClient) -> No
     assert len(client.recognize(street.picture)) == 2
 
 
-def test_who_looks_more_closely_finds_smaller_plates(client: PlateClient) -> None:
+def test_a_caller_that_looks_more_closely_finds_smaller_plates(client: PlateClient) -> None:
     street = cv2.imread(str(STREET))  # 1280 x 960, its plates some 200 pixels wide
     small = cv2.resize(street, (320, 240), interpolation=cv2.INTER_AREA)
     far = cv2.copyMakeBorder(small, 800, 880, 1000, 1240, cv2.BORDER_REFLECT)

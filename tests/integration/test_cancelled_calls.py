@@ -125,7 +125,7 @@ def test_calls_whose_http_connection_is_closed_are_carried_on_for_nobody(
     assert one_at_a_time.monitor()
 
 
-def test_who_waits_too_long_over_grpc_has_given_up(one_at_a_time, gate) -> None:
+def test_a_caller_whose_time_is_up_over_grpc_has_given_up(one_at_a_time, gate) -> None:
     before = counted(one_at_a_time)
     url = f"grpc://{one_at_a_time.options.grpc_url}"
     with PlateClient(url, timeout_s=1) as client, pytest.raises(ServerError):

@@ -17,10 +17,10 @@ from orchestrator.client import PlateClient
 from orchestrator.contract import MODEL, OUTPUTS
 from orchestrator.supervisor.triton_server import Server
 from tests.integration.conftest import GREY, InFront, Wire
-from tests.samples import PROJECT
+from tests.samples import STREET
+from tests.samples import TEXTS as BEST_FIRST
 
-STREET = PROJECT / "tests" / "data" / "street.jpg"
-TEXTS = ["A123BC77", "M456OP199", "TO05577"]
+TEXTS = sorted(BEST_FIRST)
 
 
 @pytest.fixture(params=["http", "grpc"])
@@ -74,28 +74,19 @@ def test_models_say_what_triton_says(through: object, straight: object, model: s
     assert through.is_model_ready(model)
 
 
-def test_the_server_is_live_and_ready(through: object) -> None:
+def test_the_server_is_live_and_ready_and_says_that_it_is_the_gateway(through: object) -> None:
     assert through.is_server_live()
     assert through.is_server_ready()
-
-
-def test_the_server_s_metadata_is_the_gateway_s(through: object) -> None:
     metadata = through.get_server_metadata()
     told = metadata if isinstance(metadata, dict) else {"name": metadata.name}
     assert told["name"] == "plates"
 
 
-def test_ids_come_back(way: Wire, through: object) -> None:
-    answer = through.infer(
-        "plate_recognition", [way.file(STREET.read_bytes())], request_id="gate-7"
-    )
+def test_ids_come_back_and_parameters_reach_the_model(way: Wire, through: object) -> None:
+    picture = way.file(STREET.read_bytes())
+    answer = through.infer(MODEL, [picture], request_id="gate-7", parameters={"max_plates": 1})
     response = answer.get_response()
     assert (response["id"] if isinstance(response, dict) else response.id) == "gate-7"
-
-
-def test_parameters_reach_the_model(way: Wire, through: object) -> None:
-    picture = way.file(STREET.read_bytes())
-    answer = through.infer(MODEL, [picture], parameters={"max_plates": 1})
     assert answer.as_numpy("texts").shape == (1, 1)
 
 

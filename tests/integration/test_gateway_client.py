@@ -19,10 +19,10 @@ from orchestrator.gateway.policy.api_keys import hash_of
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.triton_server import Server
 from tests.client.certificates import Certificate, make_certificate
-from tests.samples import PROJECT
+from tests.samples import PROJECT, STREET
+from tests.samples import TEXTS as BEST_FIRST
 
-STREET = PROJECT / "tests" / "data" / "street.jpg"
-TEXTS = ["A123BC77", "M456OP199", "TO05577"]
+TEXTS = sorted(BEST_FIRST)
 PLATES = (sys.executable, "-c", "from orchestrator.cli.app import app; app()")
 KEY = "plk_of_the_gate"
 GATEWAYS = {"http": "in_clear", "grpc": "in_clear", "https": "over_tls", "grpcs": "over_tls"}
@@ -117,7 +117,7 @@ def test_crops_are_read_by_several_threads(url: str) -> None:
     ],
 )
 @pytest.mark.parametrize("picture", [STREET, LARGE], ids=["street", "large"])
-def test_who_has_no_key_is_told_and_does_not_try_again(
+def test_a_client_without_a_key_is_told_and_does_not_try_again(
     url: str, picture: object, key: str | None, message: str
 ) -> None:
     with (

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.shared_memory import Regions
+from tests.integration.serving import remaining
 from tests.samples import PLATES, STREET
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree
@@ -53,26 +54,25 @@ def kill_all(process: subprocess.Popen[str]) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("kill", [subprocess.Popen.kill, kill_all])
-def test_a_killed_service_is_not_in_the_way_of_the_next(
-    folder: Path, kill: Callable[[subprocess.Popen[str]], None]
-) -> None:
+def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
     ports = free_ports(3)
     neighbour = Regions.make()
     with serve(ports) as first:
-        family = find_tree(first.pid) - {first.pid}
-        kill(first)
+        families = [find_tree(first.pid)]
+        first.kill()
         first.communicate()
         with serve(ports) as second:
-            until(lambda: not family & running(), "the first one's processes away")
+            until(lambda: not remaining(families[0]), "the first one's processes away")
             assert not list(SHM.glob(f"plates_{first.pid}_*"))
-            with PlateClient(f"localhost:{ports[0]}") as client:
-                assert client.recognize(STREET).texts[0] == "TO05577"
-            assert list(SHM.glob(f"{neighbour.prefix}*"))
-        assert second.returncode == 0
+            families.append(find_tree(second.pid))
+            kill_all(second)
+            second.communicate()
+            with serve(ports) as third:
+                assert not list(SHM.glob(f"plates_{second.pid}_*"))
+                with PlateClient(f"localhost:{ports[0]}") as client:
+                    assert client.recognize(STREET).texts[0] == "TO05577"
+                assert list(SHM.glob(f"{neighbour.prefix}*"))
+            assert third.returncode == 0
+    assert not remaining(families[1])
     assert list(folder.glob("plates-*")) == []
     neighbour.remove()
-
-
-def running() -> set[int]:
-    return {int(entry.name) for entry in Path("/proc").glob("[0-9]*")}

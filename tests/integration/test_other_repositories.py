@@ -21,11 +21,10 @@ from tests.samples import PLATES, STREET, TEXTS
 from tests.waiting import until
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("repository")
-    write_doubling(folder, "double", "TYPE_FP32")
-    return folder
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    write_doubling(tmp_path, "double", "TYPE_FP32")
+    return tmp_path
 
 
 def double(client: triton.InferenceServerClient) -> list[float]:
@@ -35,29 +34,14 @@ def double(client: triton.InferenceServerClient) -> list[float]:
     return answer
 
 
-def test_a_repository_of_others_is_served_as_it_lies(repository: Path) -> None:
-    with (
-        own_server(ServerOptions(repository=repository)) as served,
-        triton.InferenceServerClient(served.grpc_url) as client,
-    ):
-        assert double(client) == [2, 4]
-        assert not client.is_model_ready("plate_recognition")
-
-
-def test_models_of_others_are_served_beside_ours(repository: Path) -> None:
-    with (
-        own_server(ServerOptions(beside=(repository,))) as served,
-        triton.InferenceServerClient(served.grpc_url) as client,
-        PlateClient(served.http_url) as plates,
-    ):
-        assert double(client) == [2, 4]
-        assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
-
-
-def test_a_killed_worker_of_others_is_replaced_and_everything_goes_on(tmp_path: Path) -> None:
+def test_models_of_others_are_served_beside_ours_and_their_killed_worker_is_replaced(
+    tmp_path: Path,
+) -> None:
     two = "instance_group [ { count: 2 kind: KIND_CPU } ]"  # one lives while both are replaced
     write_doubling(tmp_path, "double", "TYPE_FP32", two)
     with serve("--beside", tmp_path, "--model=double") as served:
+        with PlateClient(served.url) as plates:
+            assert sorted(plates.recognize(STREET).texts) == sorted(TEXTS)
         before, tritons = served.workers("double"), served.tritons()
         os.kill(min(before), signal.SIGKILL)
         until(lambda: len(served.workers("double") - before) == 2, "two new workers")
@@ -91,12 +75,15 @@ def test_a_model_of_others_that_cannot_be_loaded_is_told(tmp_path: Path) -> None
         pass
 
 
-def test_serve_says_what_it_serves(repository: Path) -> None:
+def test_a_repository_of_others_is_served_as_it_lies_and_named(repository: Path) -> None:
     http, grpc, metrics = free_ports(3)
     ports = [f"--http-port={http}", f"--grpc-port={grpc}", f"--metrics-port={metrics}"]
     command = [PLATES, "serve", "--model-repository", repository, "--no-gateway", *ports]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = list(takewhile(lambda line: "Ctrl-C" not in line, process.stdout))
+        with triton.InferenceServerClient(f"localhost:{grpc}") as client:
+            assert double(client) == [2, 4]
+            assert not client.is_model_ready("plate_recognition")
         process.send_signal(signal.SIGINT)
     assert process.returncode == 0
     assert "models: double\n" in said

@@ -44,7 +44,7 @@ def filled(server: Server, gate: Gate, urls: list[str]) -> Iterator[list[Future[
             gate.open()
 
 
-def test_who_finds_the_queue_full_is_refused_at_once_and_all_others_are_answered(
+def test_a_call_that_finds_the_queue_full_is_refused_at_once_and_all_others_answered(
     tmp_path: Path,
 ) -> None:
     gate = Gate(tmp_path)

@@ -14,8 +14,12 @@ from tests.samples import PLATES, STREET, TEXTS
 
 
 @pytest.mark.parametrize("engine", [Engine.TORCHSCRIPT, Engine.OPENVINO])
-def test_every_engine_serves_the_same_plates(engine: Engine, tmp_path: Path) -> None:
-    out = tmp_path / "repository"
+def test_every_engine_serves_the_same_plates(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repository's path is relative, not ASCII and not fit for a list."""
+    monkeypatch.chdir(tmp_path)
+    out = Path("модели a;b")
     command = [PLATES, "export", "--engine", engine.value, "--out", out, "--pictures", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(out)

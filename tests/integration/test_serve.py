@@ -6,7 +6,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,20 +16,10 @@ from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
 from tests.integration.conftest import GREY
 from tests.integration.load import Load
-from tests.integration.serving import Serving, serve
+from tests.integration.serving import Serving, remaining, serve
 from tests.samples import PLATES
 from tests.waiting import until
 from workshop.benchmarks.processes import find_tree
-
-
-def remaining(pids: set[int]) -> set[int]:
-    """Those of the processes that have not ended; who has and was not waited for has."""
-    running = set()
-    for pid in pids:
-        with suppress(OSError):
-            stat = Path(f"/proc/{pid}/stat").read_text()
-            running |= {pid} if stat.rpartition(")")[2].split()[0] != "Z" else set()
-    return running
 
 
 def wait_for_answer(url: str, timeout_s: float) -> None:
@@ -48,32 +37,35 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
 
 @pytest.fixture(scope="module")
 def lasting() -> Iterator[Serving]:
-    """One for the tests that it outlives."""
+    """One for the tests that it outlives; killed at last, it takes everything along."""
     prepare(ServerOptions())
     with serve() as served:
         yield served
+        family = find_tree(served.process.pid)
+        served.process.kill()
+        served.process.wait()
+        until(lambda: not remaining(family), "its processes away")
 
 
-@pytest.fixture
-def serving() -> Iterator[Serving]:
+def test_serve_says_where_it_is_replaces_a_dead_gateway_and_leaves_no_trace() -> None:
     prepare(ServerOptions())
-    with serve("--gateway-processes=2") as served:
-        yield served
+    with serve("--gateway-processes=2") as serving:
+        regions = f"plates_{serving.process.pid}_*"
+        assert list(Path("/dev/shm").glob(regions))
+        assert f"  KServe   {serving.url}\n" in serving.printed
+        wait_for_answer(serving.url, 60)
+        workers, gateways = serving.workers(), serving.gateways()
+        assert workers
+        assert len(gateways) == 2
 
+        os.kill(min(gateways), signal.SIGKILL)
+        until(lambda: not gateways & find_tree(serving.process.pid), "the old gateway away")
+        wait_for_answer(serving.url, 60)
+        assert len(serving.gateways()) == 2
+        assert serving.workers() == workers
 
-def test_serve_says_where_it_is_and_leaves_no_trace(serving: Serving) -> None:
-    regions = f"plates_{serving.process.pid}_*"
-    assert list(Path("/dev/shm").glob(regions))
-    assert f"  KServe   {serving.url}\n" in serving.printed
-    wait_for_answer(serving.url, 60)
-    gateways = serving.gateways()
-    assert len(gateways) == 2
-    family = find_tree(serving.process.pid) - {serving.process.pid}
-    assert serving.workers()
-
-    serving.process.send_signal(signal.SIGINT)
-    assert serving.process.wait(60) == 0
-    until(lambda: not remaining(family), "its processes away")
+        serving.process.send_signal(signal.SIGINT)
+        assert serving.process.wait(60) == 0
     assert not list(Path("/dev/shm").glob(regions))
 
 
@@ -122,24 +114,6 @@ def test_another_triton_takes_over_and_no_caller_notices(
 def kill(processes: set[int]) -> None:
     for one in processes:
         os.kill(one, signal.SIGKILL)
-
-
-def test_a_dead_gateway_is_replaced_alone(serving: Serving) -> None:
-    workers, gateways = serving.workers(), serving.gateways()
-    os.kill(min(gateways), signal.SIGKILL)
-    until(lambda: not gateways & find_tree(serving.process.pid), "the old gateway away")
-    wait_for_answer(serving.url, 60)
-    assert len(serving.gateways()) == 2
-    assert serving.workers() == workers
-
-
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
-def test_nothing_outlives_serve(serving: Serving, sent: signal.Signals) -> None:
-    wait_for_answer(serving.url, 60)
-    family = find_tree(serving.process.pid) - {serving.process.pid}
-    serving.process.send_signal(sent)
-    serving.process.wait(60)
-    until(lambda: not remaining(family), "its processes away")
 
 
 def test_a_port_in_use_is_one_sentence(server) -> None:

@@ -46,7 +46,7 @@ def test_a_child_begins_slowly_and_can_be_hurried() -> None:
         child.communicate(b"\n")
 
 
-def test_who_could_not_be_hurried_begins_as_usual(monkeypatch, tmp_path) -> None:
+def test_a_child_that_could_not_be_hurried_begins_as_usual(monkeypatch, tmp_path) -> None:
     (tmp_path / "status").write_text("CapEff:\t0000000000000000\n")
     monkeypatch.setattr(cpu_priority, "STATUS", tmp_path / "status")
     assert not can_restore_priority()

@@ -40,17 +40,17 @@ def test_a_loop_hangs_once_its_limit_is_over() -> None:
     assert story.go_on(0.25) == ["hung for 2.5 s"]
 
 
-def test_who_waits_for_what_never_comes_hangs_as_well() -> None:
+def test_a_worker_that_waits_for_what_never_comes_hangs_as_well() -> None:
     assert Story(WORKING, cpu_share=0.0).go_on(2.5) == ["hung for 2.5 s"]
 
 
-def test_who_gets_a_core_now_and_then_is_given_more_time() -> None:
+def test_a_worker_that_gets_a_core_now_and_then_is_given_more_time() -> None:
     story = Story(WORKING, cpu_share=0.25)
     assert story.go_on(3.25) == []
     assert story.go_on(0.25) == ["hung for 3.5 s"]
 
 
-def test_who_hardly_ever_gets_a_core_hangs_at_last() -> None:
+def test_a_worker_that_hardly_ever_gets_a_core_hangs_at_last() -> None:
     story = Story(WORKING, cpu_share=0.03)
     assert story.go_on(24.5) == []
     assert story.go_on(0.5) == ["hung for 25.0 s"]
@@ -82,11 +82,11 @@ def test_a_worker_that_waits_or_loops_hangs_and_one_between_does_not(
         pytest.param(Beat(State.WAITING, limit_s=2.5), id="waits for another model"),
     ],
 )
-def test_who_need_not_get_on_does_not_hang(beat: Beat) -> None:
+def test_a_worker_that_need_not_get_on_does_not_hang(beat: Beat) -> None:
     assert Story(beat).go_on(20) == []
 
 
-def test_who_waits_for_another_model_without_end_hangs_at_last() -> None:
+def test_a_worker_that_waits_for_another_model_without_end_hangs_at_last() -> None:
     assert Story(Beat(State.WAITING, limit_s=2.5), cpu_share=0).go_on(25) == ["hung for 25.0 s"]
 
 

@@ -80,7 +80,7 @@ def test_every_refusal_is_an_answer_of_a_call(path: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["429", "503"])
-def test_who_may_try_later_is_told_when(status: str) -> None:
+def test_a_refusal_that_may_be_tried_later_says_when(status: str) -> None:
     headers = DOCUMENT["components"]["responses"][f"Problem{status}"]["headers"]
     assert list(headers) == ["Retry-After"]
 

@@ -89,7 +89,7 @@ class TestOrigin:
             ),
         ],
     )
-    def test_who_may_call_passes(self, headers: dict[str, str]) -> None:
+    def test_a_page_that_may_call_passes(self, headers: dict[str, str]) -> None:
         Origins.at(LOCAL, (), [SHOP]).check(scope(host="localhost:8000", **headers))
 
     @pytest.mark.parametrize(

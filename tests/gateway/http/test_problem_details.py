@@ -65,5 +65,5 @@ def test_whole_seconds_are_told(seconds: float, header: str) -> None:
     assert headers_of(outcome_of(ServiceFull("", seconds))) == {"Retry-After": header}
 
 
-def test_who_lacks_a_key_is_told_how_to_send_one() -> None:
+def test_a_client_without_a_key_is_told_how_to_send_one() -> None:
     assert headers_of(outcome_of(errors.Unauthenticated(""))) == {"WWW-Authenticate": "Bearer"}

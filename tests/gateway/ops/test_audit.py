@@ -44,7 +44,7 @@ def test_without_a_call_there_is_an_empty_file_that_only_owner_and_group_read(
     assert (file.read_bytes(), stat.S_IMODE(file.stat().st_mode)) == (b"", 0o640)
 
 
-def test_a_line_says_who_what_and_how_long(tmp_path: Path) -> None:
+def test_a_line_names_client_request_outcome_and_time(tmp_path: Path) -> None:
     file = tmp_path / "audit.jsonl"
     audit = Audit(file, now=lambda: NOON)
     assert audit.write(ENTRY) is True

@@ -187,7 +187,7 @@ async def test_an_upload_of_equal_priority_keeps_its_place() -> None:
     [task.cancel() for task in uploads]
 
 
-async def test_whoever_hangs_up_while_sending_leaves_nothing_behind() -> None:
+async def test_a_client_that_hangs_up_while_sending_leaves_nothing_behind() -> None:
     story = Story()
     sends = await upload(story, "sends", USUAL, 10)
     sends.cancel()

@@ -49,7 +49,7 @@ class TestPictures:
         assert check(CALL, LIMITS) == CALL
         assert check(CROP, LIMITS) == CROP
 
-    def test_who_names_no_outputs_gets_those_of_plates(self) -> None:
+    def test_a_request_that_names_no_outputs_gets_those_of_plates(self) -> None:
         assert check(replace(CALL, outputs=()), LIMITS).outputs == tuple(OUTPUTS)
         assert check(replace(CALL, outputs=(STAGE_SECONDS,)), LIMITS).outputs == (STAGE_SECONDS,)
 
