@@ -39,11 +39,14 @@ demo: .venv/.serve
 serve: .venv/.serve
 	$(BIN)/plates serve
 
+# WORKERS=0 runs the tests in one process, in the order of their names.
+WORKERS ?= 2
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile
 test: .venv/.dev
-	$(BIN)/pytest
+	$(PYTEST)
 
 unit: .venv/.dev
-	$(BIN)/pytest -m "not server"
+	$(PYTEST) -m "not server"
 
 check: .venv/.dev
 	$(BIN)/ruff check

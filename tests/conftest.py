@@ -1,6 +1,8 @@
 """Fixtures that more than one test module uses."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
@@ -36,6 +38,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _no_proxy() -> None:
     """Let plain clients reach loopback where this shell has a proxy."""
     os.environ.update(without_proxy(os.environ))
+
+
+@pytest.fixture(autouse=True)
+def _keep_subnormal_numbers() -> Iterator[None]:
+    """Let the processor keep subnormal numbers again, which workers and trainings switch off."""
+    yield
+    if torch := sys.modules.get("torch"):
+        torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")

@@ -29,8 +29,8 @@ def mutants(tmp_path: Path):
     """Run the script on a project of one module and one test."""
 
     def run(refused: str) -> subprocess.CompletedProcess[str]:
-        for name, text in {"shop/ages.py": MODULE, "tests/test_ages.py": TESTS}.items():
-            (tmp_path / name).parent.mkdir(exist_ok=True)
+        for name, text in {"shop/ages.py": MODULE, "tests/shop/test_ages.py": TESTS}.items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text.format(refused=refused))
         for slow in ("cv2", "torch"):  # the script imports them beforehand, these in their place
             (tmp_path / f"{slow}.py").touch()

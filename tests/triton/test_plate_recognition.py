@@ -75,7 +75,6 @@ def model(networks: ModuleType):
     )
     yield served
     torch.set_num_threads(threads)
-    torch.set_flush_denormal(False)
     cv2.setNumThreads(cv2_threads)
 
 

@@ -61,8 +61,7 @@ def folder(tmp_path: Path) -> Path:
 
 def invoke(*arguments: object) -> Result:
     result = CliRunner().invoke(train, [str(one) for one in arguments])
-    torch.set_flush_denormal(False)  # a training sets both for its whole process
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # a training sets them for its whole process
     return result
 
 
