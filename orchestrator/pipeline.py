@@ -24,9 +24,18 @@ from orchestrator.errors import ParameterError, SettingsError
 from orchestrator.formats.plate_formats import Formats, russian
 from orchestrator.imaging.decoding import check_picture
 from orchestrator.plates import Plate, Plates
-from orchestrator.reading.affine_crops import corners_of
+from orchestrator.reading.affine_crops import corners_of, frames_of
 from orchestrator.reading.crops import normalize_crops, resize_crop
-from orchestrator.reading.passes import Infer, Reader, Tensors, infer_logits, read_plates, rectify
+from orchestrator.reading.ctc import Reading
+from orchestrator.reading.passes import (
+    Infer,
+    Reader,
+    Tensors,
+    choose_readable,
+    infer_logits,
+    read_plates,
+    rectify,
+)
 from orchestrator.reading.readings import read_lines, with_text
 from orchestrator.settings import Roi, Settings
 
@@ -53,7 +62,8 @@ def recognize(
             run, and their part of a `Plate` stays empty.
 
     Returns:
-        The plates, best detection first, in pixels of the given picture.
+        The plates, best detection first, in pixels of the given picture. Plates in boxes narrower
+        than `LEAST_WIDTH_PX` are not read: they have no text, and their corners are the box's.
 
     Raises:
         PictureError: Not a uint8 [H, W, 3] picture, or too many pixels.
@@ -69,15 +79,19 @@ def recognize(
     if not len(found.scores) or not set(outputs) - FROM_DETECTION:
         return Plates(tuple(_plates(found, origin_xy)))
     wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
-    reader = Reader(infer, formats, settings.temperature, reads=wants_text)
-    looks = read_plates(view, found.xyxy, reader)
-    plates = _plates(found, origin_xy, corners_of(looks.frames))
-    if not wants_text:
-        return Plates(tuple(plates))
+    frames = frames_of(found.xyxy.tolist())
+    readings: dict[int, Reading] = {}
+    if readable := choose_readable(found.xyxy):
+        reader = Reader(infer, formats, settings.temperature, reads=wants_text)
+        read = read_plates(view, found.xyxy[readable], reader)
+        frames[readable] = read.frames
+        readings = dict(zip(readable, read.readings, strict=wants_text))
     return Plates(
         tuple(
-            with_text(plate, reading, settings.text_threshold, formats)
-            for plate, reading in zip(plates, looks.readings, strict=True)
+            with_text(plate, readings[index], settings.text_threshold, formats)
+            if index in readings
+            else plate
+            for index, plate in enumerate(_plates(found, origin_xy, corners_of(frames)))
         )
     )
 

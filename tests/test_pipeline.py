@@ -71,13 +71,30 @@ def test_max_plates_keeps_the_surest() -> None:
 
 
 def test_more_plates_than_a_batch_go_in_chunks_and_keep_their_order() -> None:
-    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 19, 10.0 * i + 4, 0.99 - i / 100) for i in range(40)]
+    boxes = [(20.0 * i, 10.0 * i, 20.0 * i + 30, 10.0 * i + 4, 0.99 - i / 100) for i in range(40)]
     texts = tuple(f"A{i:03}AA77" for i in range(40))
     infer = ScriptedInfer(rows(*boxes), texts)
     plates = recognize(picture(480, 960), infer, Settings(detector_side_px=960))
     assert infer.called == ["yolo", "stn", "stn", "lprnet", "lprnet"]
     assert infer.batches == [32, 8, 32, 8]
     assert plates.texts == list(texts)
+
+
+def test_plates_too_narrow_to_be_read_are_found_and_the_others_are_read() -> None:
+    near, far, narrow = (100.0, 100.0, 128.0, 107.0), (300.0, 100.0, 400.0, 125.0), (9, 9, 36.9, 14)
+    infer = ScriptedInfer(rows((*narrow, 0.9), (*near, 0.8), (*far, 0.7)), ("A001AA77", "B002BB77"))
+    plates = recognize(picture(), infer)
+    assert plates.texts == ["", "A001AA77", "B002BB77"]
+    assert (plates[0].raw_text, plates[0].text_score, plates[0].candidates) == ("", 0, ())
+    corners = [corner for point in plates[0].corners for corner in point]
+    assert corners == pytest.approx([9, 9, 36.9, 9, 36.9, 14, 9, 14])
+    assert infer.batches == [2, 2]
+
+
+def test_where_every_plate_is_too_narrow_nothing_is_read() -> None:
+    infer = ScriptedInfer(rows((100, 100, 120, 106, 0.9)))
+    assert recognize(picture(), infer).texts == [""]
+    assert infer.called == ["yolo"]
 
 
 def test_a_text_below_the_threshold_is_not_shown_but_kept_as_raw() -> None:
