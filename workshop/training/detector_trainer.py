@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.errors import SettingsError
+from workshop.training.mixed_precision import autocast
 from workshop.training.recipes import DetectorSchedule
 from workshop.training.runs import Progress, save_tensors
 
@@ -54,7 +55,7 @@ class DetectorTrainer:
             group["lr"] = rate
         batch = pictures.to(self.device).float().div_(255)
         batch = batch.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(self.device.type, dtype=torch.bfloat16):
+        with autocast(self.device):
             grids = self.model(batch)
         loss: Tensor
         parts: Tensor

@@ -16,6 +16,7 @@ from orchestrator.networks.state_dicts import with_alphabet, without_subnormals
 from orchestrator.networks.stn import STN
 from workshop.rendering.synth import Batch
 from workshop.training.corners import corner_loss
+from workshop.training.mixed_precision import autocast
 from workshop.training.moving_average import average_weights
 from workshop.training.recipes import ReaderSchedule
 from workshop.training.runs import save_tensors
@@ -41,7 +42,7 @@ class Reader(nn.Module):
         """Read crops, (B, 3, 24, 94) -> logits (B, 23, 18) and theta (B, 2, 3)."""
         rectified, theta = self.stn(crops)
         layout = rectified.contiguous(memory_format=torch.channels_last)
-        with torch.autocast(crops.device.type, dtype=torch.bfloat16, enabled=self.training):
+        with autocast(crops.device, enabled=self.training):
             logits: Tensor = self.lprnet(layout)
         return logits.float(), theta
 
