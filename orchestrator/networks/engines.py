@@ -22,8 +22,8 @@ class Engine(str, Enum):
         AUTO: TorchScript on a GPU; on a CPU the fastest engine that keeps the accuracy.
         TORCHSCRIPT: For GPUs and CPUs; Triton's own PyTorch backend uses it.
         OPENVINO: For CPUs, in float32.
-        OPENVINO_INT8: For CPUs. The detector runs in 8-bit integers and the rest in float32; the
-        reader runs in bfloat16 if the CPU multiplies that.
+        OPENVINO_INT8: For CPUs. Detector and reader run in 8-bit integers and STN in float32. What
+            stays in floats of the reader runs in bfloat16 if the CPU multiplies that.
     """
 
     AUTO = "auto"

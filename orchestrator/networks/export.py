@@ -213,7 +213,7 @@ def represent(
 ) -> Any:
     """Return a network as an `openvino.Model`.
 
-    If 8-bit integers are asked for, the network is in these if such a file exists. Otherwise it may
+    If 8-bit integers are asked for, the network is in these if such a file exists. Its floats may
     run in bfloat16, if it bears that.
 
     Raises:

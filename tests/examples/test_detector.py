@@ -124,7 +124,8 @@ def test_the_command_says_what_it_wrote(export, tmp_path, capsys) -> None:
     out = tmp_path / "my_weights"
     main([str(export), "--out", str(out)])
     first, second = capsys.readouterr().out.splitlines()
-    assert first == f"{out}: formats.toml, lprnet.pth, stn.pth, yolo.pt"
+    reader = "lprnet.int8.bin, lprnet.int8.xml, lprnet.pth"
+    assert first == f"{out}: formats.toml, {reader}, stn.pth, yolo.pt"
     assert check_listed(out / "yolo.pt")[:12] in second
 
 

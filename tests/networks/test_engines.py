@@ -132,13 +132,14 @@ class TestQuantized:
     def weights(self, tmp_path) -> Path:
         return copy_of("weights", tmp_path)
 
-    def test_the_shipped_detector_belongs_to_the_shipped_weights(self) -> None:
-        model = quantized.read("yolo")
+    @pytest.mark.parametrize("name", ["yolo", "lprnet"])
+    def test_the_shipped_ones_belong_to_the_shipped_weights(self, name: str) -> None:
+        model = quantized.read(name)
         kinds = {operation.get_type_name() for operation in model.get_ordered_ops()}
         assert "FakeQuantize" in kinds
 
     def test_a_network_without_one_stays_in_floats(self) -> None:
-        assert quantized.read("lprnet") is None
+        assert quantized.read("stn") is None
 
     def test_other_weights_are_served_in_floats_with_a_warning(self, weights, caplog) -> None:
         state = torch.load(weights / "yolo.pt", weights_only=True)

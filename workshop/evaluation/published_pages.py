@@ -6,6 +6,7 @@ from functools import partial
 from textwrap import fill
 
 from orchestrator.errors import DataError
+from orchestrator.networks import quantized
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.networks.weights import WEIGHTS
 from workshop.evaluation.condition_tables import compare_conditions, compare_curves
@@ -92,19 +93,19 @@ def _headline_rows(
 
 def write_files(published: Published) -> str:
     """Write a table of the weight files and the number of parameters of their networks."""
-    counts = {name: f"{count / 1e6:.2f} M" for name, count in published.parameters.items()}
-    rows = [
-        (f"`{NETWORKS[name].weights}`", title, counts[name], f"`orchestrator/networks/{name}.py`")
-        for name, title in (
-            ("yolo", "YOLOv5n, one class"),
-            ("stn", "spatial transformer, affine"),
-            ("lprnet", "LPRNet, the characters and the blank"),
-        )
-    ]
-    small = "the same detector in 8-bit integers, for OpenVINO on CPUs"
-    rows.insert(
-        1, ("`yolo.int8.xml`, `.bin`", small, counts["yolo"], "`workshop/training/quantization.py`")
-    )
+    networks = {
+        "yolo": "YOLOv5n, one class",
+        "stn": "spatial transformer, affine",
+        "lprnet": "LPRNet, the characters and the blank",
+    }
+    rows = []
+    for name, title in networks.items():
+        count = f"{published.parameters[name] / 1e6:.2f} M"
+        code = f"`orchestrator/networks/{name}.py`"
+        rows.append((f"`{NETWORKS[name].weights}`", title, count, code))
+        if quantized.file_of(name).exists():
+            files, code = f"`{name}.int8.xml`, `.bin`", "`workshop/training/quantization.py`"
+            rows.append((files, "the same in 8-bit integers, for OpenVINO on CPUs", count, code))
     return format_markdown(("file", "network", "parameters", "code"), rows)
 
 

@@ -219,17 +219,15 @@ def test_another_evaluation_stands_beside_it(under_conditions, grey: Path, tmp_p
     assert table.rstrip() in result.stdout
 
 
-def test_a_detector_without_an_8_bit_form_is_reported_as_float32(
-    grey: Path, tmp_path: Path
-) -> None:
+def test_networks_without_8_bit_forms_are_reported_as_floats(grey: Path, tmp_path: Path) -> None:
     weights = tmp_path / "weights"
     shutil.copytree(WEIGHTS, weights, ignore=shutil.ignore_patterns("*.int8.*"))
     list_sums(weights)
     arguments = (grey, "--engine", "openvino-int8", "--limit", 1, "--out", tmp_path / "run")
     ours, other = evaluate(*arguments), evaluate(*arguments, "--weights", weights)
-    networks = "stn openvino, lprnet openvino\n"
-    assert ours.stdout.startswith(f"in process, yolo openvino-int8, {networks}")
-    assert other.stdout.startswith(f"in process, yolo openvino, {networks}")
+    started = "in process, yolo {0}, stn openvino, lprnet {0}\n"
+    assert ours.stdout.startswith(started.format("openvino-int8"))
+    assert other.stdout.startswith(started.format("openvino"))
 
 
 def test_an_old_report_to_compare_with_is_refused(grey: Path, tmp_path: Path) -> None:

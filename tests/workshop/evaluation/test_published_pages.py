@@ -66,7 +66,7 @@ def test_parameters_are_those_of_the_networks(
 def test_every_run_names_the_engine_of_each_network(published: Published) -> None:
     engines = {name: dict(run.engines) for name, run in published.runs.items()}
     assert all(engines_of.keys() == NETWORKS.keys() for engines_of in engines.values())
-    assert engines[OURS] == {"yolo": "openvino-int8", "stn": "openvino", "lprnet": "openvino"}
+    assert engines[OURS] == {"yolo": "openvino-int8", "stn": "openvino", "lprnet": "openvino-int8"}
 
 
 def test_conditions_stand_beside_the_predecessors(published: Published) -> None:

@@ -16,11 +16,11 @@ def copied(tmp_path: Path) -> Path:
     return folder
 
 
-def test_only_the_detector_has_an_8_bit_form(copied: Path) -> None:
+def test_detector_and_reader_have_8_bit_forms(copied: Path) -> None:
     assert name_engines(Engine.OPENVINO_INT8, copied) == {
         "yolo": Engine.OPENVINO_INT8,
         "stn": Engine.OPENVINO,
-        "lprnet": Engine.OPENVINO,
+        "lprnet": Engine.OPENVINO_INT8,
     }
 
 
@@ -43,5 +43,5 @@ def test_somebody_elses_detector_is_torchscript(copied: Path) -> None:
     assert name_engines(Engine.OPENVINO_INT8, copied) == {
         "yolo": Engine.TORCHSCRIPT,
         "stn": Engine.OPENVINO,
-        "lprnet": Engine.OPENVINO,
+        "lprnet": Engine.OPENVINO_INT8,
     }

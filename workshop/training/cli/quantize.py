@@ -13,13 +13,19 @@ def quantize(
     *,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
-    pictures: Annotated[int, typer.Option(min=1, help="Rendered pictures to calibrate with.")] = 60,
-    seed: Annotated[int, typer.Option(min=0, help="Of these pictures.")] = 77,
+    pictures: Annotated[
+        int, typer.Option(min=1, help="Rendered pictures to calibrate the detector with.")
+    ] = 60,
+    plates: Annotated[
+        int, typer.Option(min=1, help="Rendered plates to calibrate the reader with.")
+    ] = 300,
+    seed: Annotated[int, typer.Option(min=0, help="Of the pictures and plates.")] = 77,
     verbose: VerboseOption = False,
 ) -> None:
-    """Write the detector in 8-bit integers beside its weights; needs `make train-env`."""
+    """Write detector and reader in 8-bit integers beside their weights; needs `make train-env`."""
     with show_errors(verbose=verbose):
         from orchestrator.networks.weights import WEIGHTS
         from workshop.training.quantization import write_quantized
 
-        typer.echo(write_quantized(weights or WEIGHTS, pictures, seed, formats))
+        for path in write_quantized(weights or WEIGHTS, pictures, plates, seed, formats):
+            typer.echo(path)
