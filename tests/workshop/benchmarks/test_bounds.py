@@ -25,7 +25,8 @@ def test_a_worker_measures_the_pipeline_until_it_ends() -> None:
         (process,) = {*multiprocessing.active_children()} - others
         process.kill()
         with pytest.raises(ServerError, match="in-process: the worker process ended"):
-            worker.load(PICTURE, concurrency=1, seconds=0.1)
+            # More bytes than the pipe holds could hang Python 3.11.2 (CPython issue 94777).
+            worker.load(b"", concurrency=1, seconds=0.1)
     assert {*multiprocessing.active_children()} == others
     assert (measured.plates, measured.errors) == (1, 0)
     assert len(measured.latencies_ms) >= 2
