@@ -223,8 +223,9 @@ def represent(
     from orchestrator.networks import openvino_ir, quantized
 
     quantized.check_ours(name, weights)
+    network = load(name, weights, formats)  # checks the alphabet, which the 8-bit form lacks
     small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
-    model = small or openvino_ir.convert(NETWORKS[name], load(name, weights, formats))
+    model = small or openvino_ir.convert(NETWORKS[name], network)
     if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
         openvino_ir.allow_bfloat16(model)
     return model
