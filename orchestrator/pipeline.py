@@ -80,20 +80,15 @@ def recognize(
         return Plates(tuple(_plates(found, origin_xy)))
     wants_text = bool(set(outputs) - FROM_DETECTION - FROM_RECTIFICATION)
     frames = frames_of(found.xyxy.tolist())
-    readings: dict[int, Reading] = {}
+    readings: tuple[Reading, ...] = ()
     if readable := choose_readable(found.xyxy):
         reader = Reader(infer, formats, settings.temperature, reads=wants_text)
         read = read_plates(view, found.xyxy[readable], reader)
-        frames[readable] = read.frames
-        readings = dict(zip(readable, read.readings, strict=wants_text))
-    return Plates(
-        tuple(
-            with_text(plate, readings[index], settings.text_threshold, formats)
-            if index in readings
-            else plate
-            for index, plate in enumerate(_plates(found, origin_xy, corners_of(frames)))
-        )
-    )
+        frames[readable], readings = read.frames, read.readings
+    plates = _plates(found, origin_xy, corners_of(frames))
+    for index, reading in zip(readable, readings, strict=wants_text):
+        plates[index] = with_text(plates[index], reading, settings.text_threshold, formats)
+    return Plates(tuple(plates))
 
 
 def read_crop(

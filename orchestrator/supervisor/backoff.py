@@ -22,11 +22,11 @@ class Backoff:
         self, first_s: float, longest_s: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._first_s, self._longest_s, self._clock = first_s, longest_s, clock
-        self._failed, self._pause_s, self._retry = float("-inf"), 0.0, 0
+        self._failed, self._retry = float("-inf"), 0
 
     def is_over(self) -> bool:
         """Tell whether the pause is over, or nothing has failed."""
-        return self._clock() - self._failed >= self._pause_s
+        return self._clock() - self._failed >= self._pause_s()
 
     def fail(self) -> float:
         """Start a pause; return its length in seconds."""
@@ -34,5 +34,7 @@ class Backoff:
         is_first = now - self._failed > 2 * self._longest_s
         self._retry = 0 if is_first else self._retry + 1
         self._failed = now
-        self._pause_s = exponential_s(self._retry, self._first_s, self._longest_s)
-        return self._pause_s
+        return self._pause_s()
+
+    def _pause_s(self) -> float:
+        return exponential_s(self._retry, self._first_s, self._longest_s)

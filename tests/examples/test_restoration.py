@@ -165,7 +165,7 @@ def test_a_sharp_plate_is_the_easier_to_read_for_the_loss(pairs: list[Pair]) -> 
 
 
 def test_the_committed_networks_are_those_that_the_readme_tells_of(pairs: list[Pair]) -> None:
-    """Where other networks bring other figures, `make example-restoration` prints new lines."""
+    """Other networks bring other figures: `make example-restoration` prints the new lines."""
     infer, blurred = load_networks(), [pair.blurred for pair in pairs]
     pictures = {
         "blurred": blurred,

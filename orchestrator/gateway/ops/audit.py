@@ -15,6 +15,8 @@ from pathlib import Path
 
 from orchestrator.errors import SettingsError
 
+NAMES = {"kind": "what"}
+"""Names in a line that differ from those in an `Entry`; readers of audit logs know them."""
 MOST_CHARACTERS = 100
 """Longest text in a line. So no line is longer than one write to a pipe, 4096 bytes."""
 LOOK_AGAIN_S = 1.0
@@ -57,11 +59,10 @@ def line_of(entry: Entry, now: float) -> bytes:
     """
     at = datetime.fromtimestamp(now, timezone.utc).isoformat(timespec="milliseconds")
     kept = {
-        name: value[:MOST_CHARACTERS] if isinstance(value, str) else value
+        NAMES.get(name, name): value[:MOST_CHARACTERS] if isinstance(value, str) else value
         for name, value in vars(entry).items()
     }
-    first = {"time": at, "client": kept.pop("client"), "what": kept.pop("kind")}
-    return json.dumps({**first, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
+    return json.dumps({"time": at, **kept, "ms": round(entry.ms, 1)}).encode() + b"\n"
 
 
 class Audit:
