@@ -46,13 +46,8 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
         return load_detector(weights / NETWORKS[name].weights)
     if not EXPORTED[name].weights:
         return EXPORTED[name].build(formats or russian(), 1).eval()
-    plates, state = _agree(weights, formats), load_state(name, weights)
-    file, alphabet = weights / NETWORKS[name].weights, pop_alphabet(state)
-    if alphabet is not None and alphabet != plates.alphabet:
-        raise WeightsError(
-            f"{file}: wanted plate formats in the alphabet that it was trained for, {alphabet}, "
-            f"got {plates.alphabet}"
-        )
+    plates, state = _load_checked(name, weights, formats)
+    file = weights / NETWORKS[name].weights
     network = EXPORTED[name].build_for(state, plates)
     try:
         network.load_state_dict(state)
@@ -62,6 +57,20 @@ def load(name: str, weights: Path = WEIGHTS, formats: Formats | None = None) -> 
             f"others: {str(error).splitlines()[-1].strip()}"
         ) from error
     return network.eval()
+
+
+def _load_checked(
+    name: str, weights: Path, formats: Formats | None
+) -> tuple[Formats, dict[str, Tensor]]:
+    """Return the plate formats and a network's state dict, which have the same alphabet."""
+    plates, state = _agree(weights, formats), load_state(name, weights)
+    file, alphabet = weights / NETWORKS[name].weights, pop_alphabet(state)
+    if alphabet is not None and alphabet != plates.alphabet:
+        raise WeightsError(
+            f"{file}: wanted plate formats in the alphabet that it was trained for, {alphabet}, "
+            f"got {plates.alphabet}"
+        )
+    return plates, state
 
 
 def _agree(weights: Path, formats: Formats | None) -> Formats:
@@ -223,9 +232,11 @@ def represent(
     from orchestrator.networks import openvino_ir, quantized
 
     quantized.check_ours(name, weights)
-    network = load(name, weights, formats)  # checks the alphabet, which the 8-bit form lacks
-    small = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
-    model = small or openvino_ir.convert(NETWORKS[name], network)
+    model = quantized.read(name, weights) if engine is Engine.OPENVINO_INT8 else None
+    if model is None:
+        model = openvino_ir.convert(NETWORKS[name], load(name, weights, formats))
+    else:
+        _load_checked(name, weights, formats)  # the 8-bit form does not name its alphabet
     if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
         openvino_ir.allow_bfloat16(model)
     return model
