@@ -28,6 +28,8 @@ GRAIN = 4.0
 """Greatest standard deviation of the sensor's noise; the codec sees other noise in each frame."""
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster")
 """Presets of x264 that the chip of a camera is fast enough for."""
+CPU_INDEPENDENT = "cpu-independent=1"
+"""Option of x264. Without it, one clip in fifty differs from run to run, by its lookahead's SIMD."""
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 Codec = Literal["libx264", "mpeg4", "mjpeg"]
 CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
@@ -80,7 +82,7 @@ def random_encoder(rng: np.random.Generator) -> Encoder:
 
 def _h264(rng: np.random.Generator) -> Encoder:
     """Return an encoder of H.264, at constant quality or at a bit rate."""
-    parameters = ["threads=1", "sliced-threads=0"]
+    parameters = ["threads=1", "sliced-threads=0", CPU_INDEPENDENT]
     if rng.random() < 0.15:
         parameters.append("no-deblock=1")
     if rng.random() < 0.15:
