@@ -29,7 +29,7 @@ GRAIN = 4.0
 PRESETS = ("ultrafast", "superfast", "veryfast", "faster")
 """Presets of x264 that the chip of a camera is fast enough for."""
 CPU_INDEPENDENT = "cpu-independent=1"
-"""Option of x264. Without it, one clip in fifty differs from run to run, by its lookahead's SIMD."""
+"""Option of x264. Without it, one clip in fifty differs from run to run by its lookahead (SIMD)."""
 VideoPacket: TypeAlias = "av.Packet[av.VideoStream]"
 Codec = Literal["libx264", "mpeg4", "mjpeg"]
 CODECS: tuple[Codec, ...] = ("libx264", "mpeg4", "mjpeg")
