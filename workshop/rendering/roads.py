@@ -6,16 +6,17 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.bodies import Layer, Stand, draw_body, outline_px
 from workshop.rendering.camera import Light, Quad, compress
-from workshop.rendering.cars import PLATE_WIDTH, draw_car, with_plate
+from workshop.rendering.cars import PLATE_WIDTH, Car, draw_car, with_plate
 from workshop.rendering.country import Country, russia
 from workshop.rendering.glyphs import glyph_mask
 from workshop.rendering.painting import fix_weight
@@ -46,6 +47,12 @@ HOURS, HOUR_SHARES = ("day", "night", "infrared"), (0.6, 0.22, 0.18)
 VIDEO = 0.65
 """Share of the pictures that are frames of a video; the others are JPEG files."""
 LONGEST_SMEAR_PX = 10
+
+
+Mount = Callable[[np.random.Generator, Car], Car]
+"""Function that returns a car with what it carries at its place for plates."""
+Decorate = Callable[[Light], Sequence[Quad]]
+"""Function that draws things over a road, and returns their corners."""
 
 
 @dataclass(frozen=True)
@@ -82,20 +89,52 @@ def road(
     """
     if not texts:
         raise ValueError("texts: wanted at least one, got none")
-    rng = np.random.default_rng(seed)
-    country = country or russia()
-    view, stands = _fill(rng, len(texts), size_wh)
-    named = zip(stands, texts, strict=False)  # there may be no room for the last texts
-    cars = [_stand_up(rng, view, stand, country, text) for stand, text in named]
+    mounts = [_plate_mount(country or russia(), text) for text in texts]
+    picture, quads, _ = photograph_road(np.random.default_rng(seed), mounts, size_wh)
+    xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
+    return Scene(picture, xyxy, tuple(map(plain, texts[: len(quads)])), quads)
+
+
+def photograph_road(
+    rng: np.random.Generator,
+    mounts: Sequence[Mount],
+    size_wh: tuple[int, int],
+    decorate: Decorate = lambda _: (),
+) -> tuple[Bgr, NDArray[np.float32], list[Quad]]:
+    """Photograph a road with one car for each mount, as long as there is room.
+
+    Args:
+        rng: Source of all randomness.
+        mounts: What each car carries; at least one.
+        size_wh: Size of the picture, pixels.
+        decorate: Draws things over the road, before light, lens and recording.
+
+    Returns:
+        The picture, the corners of each car's place for plates, (cars, 4, 2) pixels, and those of
+        the things that `decorate` drew.
+    """
+    view, stands = _fill(rng, len(mounts), size_wh)
+    carried = zip(stands, mounts, strict=False)  # there may be no room for the last cars
+    cars = [_stand_up(rng, view, stand, mount) for stand, mount in carried]
     light = draw_surroundings(rng, view)
     for car in sorted(cars, key=lambda one: -one.away):
         car.layer.over(light)
+    things = decorate(light)
     hour = str(rng.choice(HOURS, p=HOUR_SHARES))
     light = view.through_lens(_illuminate(rng, light, cars, hour))
     picture = _record(rng, light, is_grey=hour == "infrared")
     quads = view.bend(np.stack([car.quad for car in cars])).astype(np.float32)
-    xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
-    return Scene(picture, xyxy, tuple(map(plain, texts[: len(cars)])), quads)
+    return picture, quads, [view.bend(quad) for quad in things]
+
+
+def _plate_mount(country: Country, text: str) -> Mount:
+    """Return a mount for a plate with a given text."""
+
+    def mount(rng: np.random.Generator, car: Car) -> Car:
+        weight = float(np.round(rng.uniform(0.8, 1.0), 1))
+        return with_plate(car, country.plate_of(text, glyphs=fix_weight(glyph_mask, weight)))
+
+    return mount
 
 
 def _fill(
@@ -155,15 +194,11 @@ def _has_room(view: Viewpoint, one: Stand, others: Sequence[Stand]) -> bool:
     return True
 
 
-def _stand_up(
-    rng: np.random.Generator, view: Viewpoint, stand: Stand, country: Country, text: str
-) -> _Standing:
-    """Draw a car with its plate, blurred by its motion."""
+def _stand_up(rng: np.random.Generator, view: Viewpoint, stand: Stand, mount: Mount) -> _Standing:
+    """Draw a car with what it carries, blurred by its motion."""
     ends = view.project(stand.to_world([(-0.5, 0, 0.3), (0.5, 0, 0.3)]))
     width_px = max(80, round(2 * float(np.linalg.norm(ends[1] - ends[0]))))
-    car = draw_car(rng, width_px)
-    weight = float(np.round(rng.uniform(0.8, 1.0), 1))
-    car = with_plate(car, country.plate_of(text, glyphs=fix_weight(glyph_mask, weight)))
+    car = mount(rng, draw_car(rng, width_px))
     layer, quad = draw_body(view, stand, car)
     layer = _smear(rng, view, stand, layer)
     sides, colour = ((0.38, 0.37), (235, 245, 255)) if car.front else ((0.4, 0.41), (40, 40, 255))

@@ -77,24 +77,50 @@ def scene(
         SettingsError: The country's renderer does not draw a plate.
     """
     country, rng = country or russia(), np.random.default_rng(seed)
-    spots = _park(rng, len(texts), size_wh, columns)
-    skyline = min((spot.y - 0.62 * spot.width for spot in spots), default=size_wh[1] * 0.5)
-    skyline = float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1]))
-    street = draw_backdrop(rng, size_wh, skyline)
-    quads = np.zeros((len(texts), 4, 2), np.float32)
-    for index in sorted(range(len(texts)), key=lambda i: spots[i].y):
-        front = False if spots[index].y < spots[-1].y - 1 else None  # a front plate would be hidden
-        car = draw_car(rng, 2 * round(spots[index].width), front)
+
+    def mount(index: int, car: Car) -> Car:
         weight = float(np.round(rng.uniform(0.8, 1.0), 1))
         name = format_names[index] if format_names else None
         glyphs = fix_weight(glyph_mask, weight)
-        plate = country.plate_of(texts[index], format_name=name, glyphs=glyphs)
-        car = with_plate(car, plate)
-        quads[index] = _place(rng, street, car, spots[index])
+        return with_plate(car, country.plate_of(texts[index], format_name=name, glyphs=glyphs))
+
+    street, quads = draw_parked(rng, len(texts), size_wh, mount, columns=columns)
     street += rng.normal(0, 2.2, street.shape).astype(np.float32)
     picture = compress(street.clip(0, 255).astype(np.uint8), 95)
     xyxy = np.concatenate([quads.min(axis=1), quads.max(axis=1)], axis=1)
     return Scene(picture, xyxy, tuple(map(plain, texts)), quads)
+
+
+def draw_parked(
+    rng: np.random.Generator,
+    count: int,
+    size_wh: tuple[int, int],
+    mount: Callable[[int, Car], Car],
+    *,
+    columns: int | None = None,
+) -> tuple[Light, NDArray[np.float32]]:
+    """Draw a street with cars parked in rows.
+
+    Args:
+        rng: Source of all randomness.
+        count: Number of cars.
+        size_wh: Size of the picture, pixels.
+        mount: Returns the car of an index with what it carries at its place for plates.
+        columns: Cars in a row; when None, the number that makes the plates widest.
+
+    Returns:
+        The street, and the corners of each car's place for plates, (count, 4, 2) pixels.
+    """
+    spots = _park(rng, count, size_wh, columns)
+    skyline = min((spot.y - 0.62 * spot.width for spot in spots), default=size_wh[1] * 0.5)
+    skyline = float(np.clip(skyline, 0.12 * size_wh[1], 0.6 * size_wh[1]))
+    street = draw_backdrop(rng, size_wh, skyline)
+    quads = np.zeros((count, 4, 2), np.float32)
+    for index in sorted(range(count), key=lambda i: spots[i].y):
+        front = False if spots[index].y < spots[-1].y - 1 else None  # a front plate would be hidden
+        car = mount(index, draw_car(rng, 2 * round(spots[index].width), front))
+        quads[index] = _place(rng, street, car, spots[index])
+    return street, quads
 
 
 def _park(
