@@ -63,10 +63,9 @@ class View:
 
 def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
     """Draw a view: three in five nearly straight and level, the others slanted or turned."""
-    size_px = float(np.exp(rng.uniform(*np.log(width_px))))
+    size_px = _random_width(rng, width_px)
     if rng.random() < 0.6:
-        yaw, pitch, roll = rng.normal([0, 5, 0], [15, 10, 3.5]).tolist()
-        return View(yaw, pitch, roll, size_px)
+        return _straight_view(rng, size_px)
     is_turned = rng.random() < 0.5
     return View(
         yaw=float(rng.uniform(-50, 50)),
@@ -75,6 +74,20 @@ def random_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 3
         width_px=size_px,
         slope=float(rng.normal(0, 4) if is_turned else rng.uniform(-26, 26)),
     )
+
+
+def moderate_view(rng: np.random.Generator, width_px: tuple[float, float] = (28, 300)) -> View:
+    """Draw a view that is nearly straight and level."""
+    return _straight_view(rng, _random_width(rng, width_px))
+
+
+def _random_width(rng: np.random.Generator, width_px: tuple[float, float]) -> float:
+    return float(np.exp(rng.uniform(*np.log(width_px))))
+
+
+def _straight_view(rng: np.random.Generator, size_px: float) -> View:
+    yaw, pitch, roll = rng.normal([0, 5, 0], [15, 10, 3.5]).tolist()
+    return View(yaw, pitch, roll, size_px)
 
 
 def warp(plate: Bgr, behind: Bgr, quad: Quad) -> Bgr:

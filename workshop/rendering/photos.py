@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import cv2
@@ -11,6 +12,7 @@ from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import (
     CAR_PLATE,
     Quad,
+    View,
     cloud,
     photograph,
     random_colour,
@@ -32,6 +34,8 @@ LINE_PX = 112
 """Height of a line in a flat plate's picture before it is photographed; less saves time."""
 FILMED = 0.06
 """Share of the plates that are frames of a video; each takes as long as two others."""
+
+DrawView = Callable[[np.random.Generator, tuple[float, float]], View]
 
 
 @dataclass(frozen=True)
@@ -72,21 +76,30 @@ def photograph_plate(
     """
     glyphs = font if font is not None and rng.random() < FONT_SHARE else glyph_mask
     plate = (country or russia()).random_plate(rng, format_name, glyphs=glyphs)
-    picture, quad = _photograph(rng, plate, widths_px)
-    return Photo(picture, quad, plate.text, plate.format, plate.lines)
+    return photograph_flat(rng, plate, widths_px)
 
 
-def _photograph(
-    rng: np.random.Generator, flat: FlatPlate, widths_px: tuple[float, float]
-) -> tuple[Bgr, Quad]:
-    """Photograph a plate; returns the picture and the plate's corners in it."""
+def photograph_flat(
+    rng: np.random.Generator,
+    flat: FlatPlate,
+    widths_px: tuple[float, float] = WIDTHS_PX,
+    draw_view: DrawView = random_view,
+) -> Photo:
+    """Photograph a given plate on a bumper.
+
+    Args:
+        rng: Source of all randomness.
+        flat: The plate.
+        widths_px: Least and greatest width of a plate of 520 x 112 mm.
+        draw_view: Draws the view of the plate, between two widths of it in pixels.
+    """
     factor = LINE_PX * flat.lines / flat.picture.shape[0]
     plate = shrink(flat.picture, factor) if factor < 1 else flat.picture
     if rng.random() < 0.6:
         plate = soil(rng, plate)
     # A line of text gets the height that it has on a car's plate of these widths.
     share = flat.proportion * flat.lines / CAR_PLATE
-    view = random_view(rng, (widths_px[0] * share, widths_px[1] * share))
+    view = draw_view(rng, (widths_px[0] * share, widths_px[1] * share))
     quad = view.quad(flat.proportion)
     span = quad.max(axis=0) - quad.min(axis=0)
     margin = max(0.12 * span[0] + 0.45 * span[1], 0.8 * span[1]) + 2
@@ -95,7 +108,8 @@ def _photograph(
     behind = bumper(rng, (int(size_wh[1]), int(size_wh[0])))
     _holder(rng, behind, quad)
     seen = photograph(rng, warp(plate, behind, quad))
-    return as_frame(rng, seen) if rng.random() < FILMED else seen, quad
+    picture = as_frame(rng, seen) if rng.random() < FILMED else seen
+    return Photo(picture, quad, flat.text, flat.format, flat.lines)
 
 
 def bumper(rng: np.random.Generator, size_hw: tuple[int, int]) -> Bgr:
