@@ -135,8 +135,8 @@ def read_boxes(
     """
     images = _check_folder(folder / "images" / split)
     labels = _check_folder(label_folder(images))
-    paths = sorted(path for path in images.iterdir() if path.suffix.lower() in SUFFIXES)
-    ignored = _ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
+    paths = list_pictures(images)
+    ignored = read_ignored(ignore or folder / "ignore.csv", paths, needed=ignore is not None)
     pictures = [
         BoxedPicture(path, read_labels(label_file(path)), tuple(ignored.get(path.name, ())))
         for path in selection.of(paths)
@@ -144,6 +144,16 @@ def read_boxes(
     if not any(picture.relative for picture in pictures):
         raise DataError(f"{labels}: wanted labels of {len(pictures)} pictures, got no box")
     return pictures
+
+
+def list_pictures(folder: Path) -> list[Path]:
+    """Return the pictures of a folder, in the order of their names.
+
+    Raises:
+        DataError: There is no such folder.
+    """
+    files = _check_folder(folder).iterdir()
+    return sorted(path for path in files if path.suffix.lower() in SUFFIXES)
 
 
 def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
@@ -155,7 +165,12 @@ def _plate(where: str, row: dict[str, str], alphabet: str) -> LabelledPlate:
     return LabelledPlate(row["text"], row["type"], _box(where, row), row.get("format") or "")
 
 
-def _ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
+def read_ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[str, list[Box]]:
+    """Read a CSV of plates without a label (image, x0, y0, x1, y1), by the picture's name.
+
+    Raises:
+        DataError: The file is malformed, names another picture, or is needed and missing.
+    """
     if not needed and not path.is_file():
         return {}
     known = {picture.name for picture in pictures}
