@@ -89,11 +89,16 @@ def cut_frame(picture: Tensor, frame: Tensor, lines: int = 1) -> Tensor:
     Returns:
         float32 [1, 3, 24, 94] RGB, (x - 127.5) / 128, on the picture's device.
     """
-    upright = _turn_upright(picture, frame)
-    return normalize_crops(resize_crop(upright if lines == 1 else unfold(upright)))
+    upright = cut_upright(picture, frame)
+    return to_input(upright if lines == 1 else unfold(upright))
 
 
-def _turn_upright(picture: Tensor, frame: Tensor) -> Tensor:
+def to_input(upright: Tensor) -> Tensor:
+    """Turn an upright plate, uint8 [h, w, 3] BGR, into the input of STN and LPRNet."""
+    return normalize_crops(resize_crop(upright))
+
+
+def cut_upright(picture: Tensor, frame: Tensor) -> Tensor:
     """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
     wide, high = (
         min(max(math.ceil(size), 1), FINEST * most)

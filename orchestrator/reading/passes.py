@@ -1,8 +1,9 @@
-"""Reads plates in one pass or two: STN finds their frames, LPRNet reads them.
+"""Reads plates in up to three passes: STN finds their frames, LPRNet reads them.
 
 A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
 along their own edges. So are plates that may have two lines, and plates with a low score. The
-logits of all cuts of a plate are averaged.
+logits of all cuts of a plate are averaged. Plates whose score is still low are read once more
+without their motion blur, if they have any; of both readings, the surer one counts.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
     cut_frame,
+    cut_upright,
     frames_of,
     grow_frames,
     sizes_of,
     tilts_of,
+    to_input,
 )
 from orchestrator.reading.crops import crop_boxes, crop_plates
 from orchestrator.reading.ctc import Reading
+from orchestrator.reading.deblurring import deconvolve, find_motions
 from orchestrator.reading.readings import read_lines
 
 Tensors = Mapping[str, Tensor]
@@ -45,12 +49,14 @@ LEAST_WIDTH_PX = 28
 TILTED_DEG = 8.0
 """Plates with a greater tilt are cut again along their edges."""
 SECOND_PASS_BELOW = 0.9
-"""Readings with a lower score get a second pass."""
+"""Readings with a lower score get a second pass, and a third where motion blur is seen."""
+DEBLURRED_MARGIN_XY = (0.06, 0.2)
+"""Margins around a plate whose motion blur is removed."""
 MOST_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
 UNREADABLE_BELOW = 0.001
-"""Readings with a lower score get no second pass: they are no plate, or stay unreadable."""
+"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ def choose_readable(xyxy: Tensor) -> list[int]:
 
 
 def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
-    """Read the plates in boxes, and a second time those where it helps.
+    """Read the plates in boxes, and again those where it helps.
 
     Args:
         picture: uint8 [H, W, 3] BGR.
@@ -132,10 +138,18 @@ def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
     boxes = frames_of(crop_boxes(picture, xyxy))
     frames, logits = _rectify_and_read(crop_plates(picture, xyxy), boxes, reader)
     first = PlateReadings(frames, _decode(logits, 1, reader), logits)
+    return read_deblurred(picture, read_again(picture, xyxy.cpu(), first, reader), reader)
+
+
+def read_again(
+    picture: Tensor, xyxy: Tensor, first: PlateReadings, reader: Reader
+) -> PlateReadings:
+    """Read in the second pass those plates where it helps; see `read_plates`."""
     again = choose_second_pass(first, reader)
     if not any(again):
         return first
-    cuts = _plan_cuts(frames, xyxy.cpu(), again)
+    frames = first.frames
+    cuts = _plan_cuts(frames, xyxy, again)
     crops = [
         cut_frame(picture, frame, lines)
         for lines, of_plates in enumerate(cuts, start=1)
@@ -154,14 +168,47 @@ def choose_second_pass(readings: PlateReadings, reader: Reader) -> SecondPass:
     An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
     is_tilted = (tilts_of(readings.frames) > TILTED_DEG).tolist()
-    unsure = [
-        UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW for reading in readings.readings
-    ] or is_tilted
-    flat = [plate for plate in range(len(is_tilted)) if is_tilted[plate] or unsure[plate]]
+    unsure = set(_unsure(readings))
+    flat = [plate for plate, tilted in enumerate(is_tilted) if tilted or plate in unsure]
     if not (reader.reads and reader.formats.layouts(2)):
         return SecondPass(flat, [])
     sizes = sizes_of(readings.frames)
     return SecondPass(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
+
+
+def _unsure(readings: PlateReadings) -> list[int]:
+    """Return the indices of plates that can be read, but not with a high score."""
+    return [
+        plate
+        for plate, reading in enumerate(readings.readings)
+        if UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW
+    ]
+
+
+def read_deblurred(picture: Tensor, before: PlateReadings, reader: Reader) -> PlateReadings:
+    """Read unsure plates without their motion blur; the surer reading of a plate counts.
+
+    Args:
+        picture: uint8 [H, W, 3] BGR.
+        before: The readings so far.
+        reader: The networks and formats.
+    """
+    plates, crops = [], []
+    for plate in _unsure(before):
+        (frame,) = grow_frames(before.frames[[plate]], DEBLURRED_MARGIN_XY)
+        strip = cut_upright(picture, frame)
+        for motion in find_motions(strip):
+            plates.append(plate)
+            crops.append(to_input(deconvolve(strip, motion)))
+    if not crops:
+        return before
+    straight, _ = rectify(torch.cat(crops), reader.infer)
+    deblurred = infer_logits(straight, reader.infer).cpu()
+    readings, logits = list(before.readings), before.logits.clone()
+    for plate, reading, seen in zip(plates, _decode(deblurred, 1, reader), deblurred, strict=True):
+        if reading.score > readings[plate].score:
+            readings[plate], logits[plate] = reading, seen
+    return replace(before, readings=tuple(readings), logits=logits)
 
 
 def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:

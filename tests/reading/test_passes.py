@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 from torch import Tensor
 
 from orchestrator.errors import ModelError
@@ -98,6 +99,38 @@ def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> 
     cuts = [grow_frames(looks.frames, margin)[0] for margin in SECOND_PASS_MARGINS_XY[1]]
     wanted = torch.cat([cut_frame(street, cut, lines=1) for cut in cuts])
     assert torch.equal(infer.given, wanted)
+
+
+def smeared(length: int) -> Tensor:
+    """Return a street with a row of dark bars in `BOX`, smeared along the rows."""
+    street = torch.full((480, 640), 200.0)
+    bars = torch.randint(2, (20,), generator=torch.Generator().manual_seed(0)).repeat_interleave(4)
+    street[104:121, 110:190] -= 150 * bars
+    kernel = torch.full((1, 1, length), 1 / length)
+    blurred = F.conv1d(street[:, None], kernel, padding=length // 2)[:, 0]
+    return blurred[:, :, None].repeat(1, 1, 3).byte()
+
+
+@pytest.mark.parametrize(
+    ("third", "kept"),
+    [
+        pytest.param(9.0, "B002BB", id="surer without its blur"),
+        pytest.param(3.0, "A001AA", id="less sure without its blur"),
+    ],
+)
+def test_an_unsure_plate_with_motion_blur_is_read_without_it(third: float, kept: str) -> None:
+    texts, logits = ("A001AA", "A001AA", "A001AA", "B002BB"), (4.0, 4.0, 4.0, third)
+    infer = ScriptedInfer(rows(), texts, logits=logits)
+    read = read_plates(smeared(9), BOX, reader_of(infer))
+    assert infer.batches == [1, 1, 2, 2, 1, 1]
+    assert read.readings[0].candidates[0][0] == kept
+    assert torch.equal(read.logits[0], logits_of(kept, third if kept == "B002BB" else 4.0))
+
+
+def test_a_sure_plate_with_motion_blur_is_read_once() -> None:
+    infer = ScriptedInfer(rows(), ("A001AA",))
+    read_plates(smeared(9), BOX, reader_of(infer))
+    assert infer.batches == [1, 1]
 
 
 def test_without_texts_only_what_lies_aslant_is_looked_at_again() -> None:
