@@ -18,6 +18,12 @@ Light = NDArray[np.float32]
 """(H, W, 3) float32 BGR, 0 to 255, not clipped."""
 
 
+SMEARED = 0.2
+"""Share of the pictures that are smeared much, beside those with a little motion blur."""
+SMEARS = (0.03, 0.18)
+"""Shortest and longest of these smears, as a share of the plate's width."""
+SURROUNDED = 1.5
+"""Width of a plate with its surroundings divided by its own."""
 CAR_PLATE = 520 / 112
 """Width of most cars' plates divided by their height."""
 
@@ -229,10 +235,16 @@ def _blur(rng: np.random.Generator, light: Light, width: float) -> Light:
         sigma = float(rng.uniform(0.3, 0.45 + width / 240))
         light = cv2.GaussianBlur(light, (0, 0), sigma).astype(np.float32)
     if 0.4 < kind < 0.7:
-        length = 2 + int(rng.random() ** 2 * width / 9)
-        angle = float(rng.normal(0, 6) if rng.random() < 0.7 else rng.uniform(0, 180))
-        light = cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)
+        light = _move(rng, light, 2 + int(rng.random() ** 2 * width / 9))
+    if rng.random() < SMEARED:
+        light = _move(rng, light, max(2, round(rng.uniform(*SMEARS) * width / SURROUNDED)))
     return light
+
+
+def _move(rng: np.random.Generator, light: Light, length: int) -> Light:
+    """Add the motion blur of a mostly horizontal motion; length in pixels."""
+    angle = float(rng.normal(0, 6) if rng.random() < 0.7 else rng.uniform(0, 180))
+    return cv2.filter2D(light, -1, _streak(length, angle)).astype(np.float32)
 
 
 def _streak(length: int, angle: float) -> NDArray[np.float32]:

@@ -28,6 +28,9 @@ from workshop.rendering.russia_parts import (
 from workshop.rendering.russia_styles import LOOKS, SMALL_MM, US_MM, Look, Size
 from workshop.rendering.texts import kinds_of, plain
 
+BORDER_MM = {2: 385.0, 3: 352.0}
+"""Left edge of the region's field of a plate of one line, by the number of the code's digits."""
+
 
 def draw(
     rng: np.random.Generator | None,
@@ -84,7 +87,7 @@ def _part(text: str, format_name: str, look: Look) -> tuple[str, str]:
 
 def _draw_long(field: Field, style: Style, look: Look, number: str, code: str) -> None:
     """Draw one line: digits 76 mm and letters 58 mm high, a border, and the code 58 mm high."""
-    border_mm = 385.0 if len(code) == 2 else 352.0
+    border_mm = BORDER_MM[max(2, len(code))]
     if look.code_paper:
         field.fill(border_mm, 4, 516, 108, colour=look.code_paper)
     draw_row(field, style, number, Row(34, border_mm - 12, 94, 76))

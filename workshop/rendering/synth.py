@@ -24,12 +24,15 @@ from orchestrator.imaging.files import Bgr
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     cut_frame,
+    cut_upright,
     frames_around,
     grow_frames,
     sizes_of,
     tilts_of,
+    to_input,
 )
 from orchestrator.reading.crops import MARGIN_XY, crop_boxes, crop_plates
+from orchestrator.reading.deblurring import deconvolve, find_motions
 from orchestrator.reading.passes import TILTED_DEG
 from workshop.rendering.camera import (
     Quad,
@@ -45,6 +48,8 @@ Crop = NDArray[np.uint8]
 """(24, 94, 3) uint8 BGR, margins included."""
 Corners = NDArray[np.float32]
 """(4, 2) float32 x y, clockwise from top-left; -1 and 1 are the crop's edges, NaN is unknown."""
+DEBLURRED = 0.5
+"""Share of the second pass's plates whose motion blur is removed, if any is seen."""
 UNKNOWN_CORNERS = np.full((4, 2), np.nan, np.float32)
 Frame = Tensor
 """float32 [2, 3], see `orchestrator.reading.affine_crops`."""
@@ -138,11 +143,20 @@ def cut_sample(
             corners = corners_in_crop(picture, box, quad)
         return Sample(cut(picture, box), photo.text if photo.lines == 1 else "", corners)
     looked = jitter_frame(rng, quad, photo.lines)
-    crop = _to_bytes(cut_frame(torch.from_numpy(picture), looked, photo.lines)[0])
+    crop = _to_bytes(_cut_again(rng, torch.from_numpy(picture), looked, photo.lines)[0])
     if is_known and photo.lines == 1:
         inverse = np.linalg.inv(looked[:, :2].numpy())
         corners = ((quad - looked[:, 2].numpy()) @ inverse.T).astype(np.float32)
     return Sample(crop, photo.text, corners)
+
+
+def _cut_again(rng: np.random.Generator, picture: Tensor, frame: Frame, lines: int) -> Tensor:
+    """Cut along a frame; motion blur is often removed, as in the service's third pass."""
+    if lines == 1 and rng.random() < DEBLURRED:
+        strip = cut_upright(picture, frame)
+        if motions := find_motions(strip):
+            return to_input(deconvolve(strip, motions[int(rng.integers(len(motions)))]))
+    return cut_frame(picture, frame, lines)
 
 
 def cut(picture: Bgr, xyxy: NDArray[np.float64], lines: int = 1) -> Crop:

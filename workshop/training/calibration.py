@@ -22,13 +22,13 @@ from workshop.rendering.synth import UNKNOWN_CORNERS, Batch, Sample, cut
 from workshop.training.crops import RealCrop, inner_box
 from workshop.training.sample_pools import to_input
 from workshop.training.sample_workers import make_batch
-from workshop.training.sources import Source, see_again
+from workshop.training.sources import RealPlates, Source
 
 log = logging.getLogger(__name__)
 
 TEMPERATURES = np.geomspace(0.3, 3.0, 31)
-CUTS, SEEN_AGAIN = 4, 4
-"""Samples per crop: cuts with a detector's box errors, and cuts in other light and perspective."""
+CUTS, SEEN_AGAIN = 8, 8
+"""Samples per crop on average: cuts with a detector's box errors, and cuts in other light."""
 LEAST_CROPS = 30
 """Least number of real crops to calibrate on; fewer crops make the fit unreliable."""
 RENDERED = 1000
@@ -109,23 +109,23 @@ def calibrate(reader: nn.Module, lprnet: LPRNet, plates: Batch, formats: Formats
 
 
 def choose_plates(
-    held_out: Sequence[RealCrop], source: Source | None, seed: int, workers: int = 0
+    held_out: RealPlates | None, source: Source | None, seed: int, workers: int = 0
 ) -> Batch | None:
     """Return plates to calibrate text scores on, and log which; None if there are none.
 
     Args:
-        held_out: Real crops that were not trained on. Each is cut a few times with small errors,
-            and as often with training's changes: far, turned, blurred and dark.
+        held_out: Real crops that were not trained on, balanced by region. They are cut a few times
+            with small errors, and as often with training's changes: far, turned, blurred and dark.
         source: Rendered plates, used if there are too few real crops; None: not available.
         seed: Seed of the cuts, or of the rendered plates.
         workers: Number of processes that render.
     """
-    count = len(held_out)
-    if count >= LEAST_CROPS:
+    count = len(held_out.crops) if held_out else 0
+    if held_out and count >= LEAST_CROPS:
         rng = np.random.default_rng(seed)
         log.info("calibrating on %d held-out real crops", count)
-        cuts = [_cut_off(rng, crop) for _ in range(CUTS) for crop in held_out]
-        again = [see_again(rng, crop) for _ in range(SEEN_AGAIN) for crop in held_out]
+        cuts = [_cut_off(rng, held_out.draw(rng)) for _ in range(CUTS * count)]
+        again = [held_out(rng) for _ in range(SEEN_AGAIN * count)]
         return Batch.of([*cuts, *again]).readable
     few = f"only {count} real crops were held out" if count else "no real crops were held out"
     if source is None:

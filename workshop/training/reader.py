@@ -6,6 +6,7 @@ The command is `plates train reader`; see docs/training.md.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass
@@ -22,11 +23,11 @@ from workshop.rendering.synth import Batch
 from workshop.training.calibration import calibrate, choose_plates
 from workshop.training.canaries import write_canary
 from workshop.training.corners import teach_corners
-from workshop.training.crops import RealData, read_data, write_dropped
+from workshop.training.crops import RealCrop, RealData, read_data, write_dropped
 from workshop.training.initial_weights import take_weights
 from workshop.training.measurement import Check, Examiner
 from workshop.training.reader_trainer import CHECKPOINT, CPU, ReaderTrainer, save_lprnet, settle
-from workshop.training.recipes import ReaderRecipe, ReaderSchedule
+from workshop.training.recipes import ReaderData, ReaderRecipe, ReaderSchedule
 from workshop.training.runs import Progress, complete, open_run
 from workshop.training.sample_pools import Kind, Pools, to_input, vary
 from workshop.training.sample_workers import choose_workers, make_batch
@@ -49,7 +50,7 @@ class Material:
         formats: The formats read from it.
         country: Country of the rendered plates; None if they cannot be rendered.
         data: Real crops.
-        font: TrueType font for some of the rendered plates.
+        chosen: The recipe's choice of data.
         workers: Number of processes that make samples; 0: the training process.
     """
 
@@ -57,15 +58,20 @@ class Material:
     formats: Formats
     country: Country | None
     data: RealData
-    font: Path | None
+    chosen: ReaderData
     workers: int
+
+    def real(self, crops: Sequence[RealCrop]) -> RealPlates:
+        """Return the source of cuts from real crops."""
+        new_codes = self.chosen.new_codes if self.country else 0.0
+        return RealPlates(tuple(crops), self.file, self.chosen.most_of_region, new_codes)
 
     def kinds(self, schedule: ReaderSchedule) -> list[Kind]:
         """Return the kinds of samples in a batch."""
         real = round(schedule.batch * schedule.real_share) if self.data.training else 0
         sources: list[tuple[Source, int]] = [
-            (RenderedPlates(self.file, self.font), schedule.batch - real),
-            (RealPlates(self.data.training), real),
+            (RenderedPlates(self.file, self.chosen.font), schedule.batch - real),
+            (self.real(self.data.training), real),
         ]
         parts = [(source, count) for source, count in sources if count]
         return [
@@ -124,7 +130,7 @@ def gather(recipe: ReaderRecipe, formats: Path) -> Material:
         raise SettingsError("real_share: wanted crops and labels for a share of 1, got none")
     country = _find_country(formats, is_needed=schedule.real_share < 1 or not data.training)
     workers = choose_workers(schedule.workers)
-    return Material(formats.absolute(), plates, country, data, recipe.data.font, workers)
+    return Material(formats.absolute(), plates, country, data, recipe.data, workers)
 
 
 def _find_country(formats: Path, *, is_needed: bool) -> Country | None:
@@ -201,8 +207,9 @@ def _typical(schedule: ReaderSchedule, material: Material) -> Tensor:
 
 def _calibrate(trainer: ReaderTrainer, out: Path, material: Material) -> None:
     """Calibrate LPRNet's text scores as probabilities, and write it again."""
-    seed, held_out = trainer.schedule.seed, material.data.held_out
+    seed = trainer.schedule.seed
     source = RenderedPlates(material.file) if material.country else None
+    held_out = material.real(material.data.held_out) if material.data.held_out else None
     plates = choose_plates(held_out, source, seed, material.workers)
     if plates is None:
         return

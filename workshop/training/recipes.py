@@ -26,6 +26,9 @@ class ReaderData:
         labels: CSV of the crops' texts.
         votes: Least number of votes of a drafted text, in files that have the column.
         font: TrueType font for some of the rendered plates.
+        most_of_region: Greatest share of the real plates of a batch that one region has.
+        new_codes: Share of the real plates of cars that get another region code, taken from
+            another crop or rendered; for Russian plates whose corners are known.
         validation: Folder of crops with a `labels.csv`, to measure and calibrate on; when None,
             every eleventh photo of `crops`.
     """
@@ -35,9 +38,13 @@ class ReaderData:
     votes: int = 7
     font: Path | None = None
     validation: Path | None = None
+    most_of_region: float = 0.05
+    new_codes: float = 0.4
 
     def __post_init__(self) -> None:
         check_range("votes", self.votes, 0, 9)
+        check_range("most_of_region", self.most_of_region, 0, 1)
+        check_range("new_codes", self.new_codes, 0, 1)
         if (self.crops is None) != (self.labels is None):
             given = f"crops {self.crops}, labels {self.labels}"
             raise SettingsError(

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
 from orchestrator.errors import SettingsError
+from orchestrator.formats.plate_formats import Formats, read_formats
 from orchestrator.imaging.files import Bgr
 from workshop.rendering.camera import Quad, compress, photograph, shrink
 from workshop.rendering.country import Country, country_of
@@ -23,6 +25,12 @@ from workshop.rendering.photos import Photo, bumper
 from workshop.rendering.russia import load_font
 from workshop.rendering.synth import Sample, cut_sample, render_sample
 from workshop.training.crops import RealCrop
+from workshop.training.region_codes import (
+    can_replace,
+    capped_shares,
+    group_by_region,
+    replace_code,
+)
 
 Source = Callable[[np.random.Generator], Sample]
 LEAST_PX = 34
@@ -72,12 +80,41 @@ def check_font(font: Path) -> None:
 
 @dataclass(frozen=True)
 class RealPlates:
-    """Source of cuts from real crops, drawn with equal probability."""
+    """Source of cuts from real crops; no region is drawn too often.
+
+    Attributes:
+        crops: The real crops.
+        formats: The country's file.
+        most_of_region: Greatest share of the draws of one region.
+        new_codes: Share of the cars' plates that get another region code, if it can be drawn.
+    """
 
     crops: tuple[RealCrop, ...]
+    formats: Path
+    most_of_region: float = 1.0
+    new_codes: float = 0.0
 
     def __call__(self, rng: np.random.Generator) -> Sample:
-        return see_again(rng, self.crops[int(rng.integers(len(self.crops)))])
+        return see_again(rng, self.draw(rng))
+
+    def draw(self, rng: np.random.Generator) -> RealCrop:
+        """Draw a crop; it may get another region code."""
+        crop = self.crops[int(rng.choice(len(self.crops), p=self._shares))]
+        if rng.random() >= self.new_codes or not can_replace(crop, self._plates):
+            return crop
+        return replace_code(rng, crop, self._donors, _read_country(self.formats))
+
+    @cached_property
+    def _plates(self) -> Formats:
+        return read_formats(self.formats)
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        return capped_shares(group_by_region(self.crops, self._plates), self.most_of_region)
+
+    @cached_property
+    def _donors(self) -> list[RealCrop]:
+        return [crop for crop in self.crops if can_replace(crop, self._plates)]
 
 
 def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
+from orchestrator.formats.plate_formats import RUSSIA, Formats, PlateFormat, russian
 from orchestrator.networks.lprnet import LPRNet
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
@@ -17,6 +17,7 @@ from workshop.training.calibration import (
     score_texts,
 )
 from workshop.training.crops import RealCrop
+from workshop.training.sources import RealPlates
 
 RUSSIAN = russian()
 ALPHABET, BLANK = RUSSIAN.alphabet, RUSSIAN.blank
@@ -79,17 +80,18 @@ def test_a_plate_is_scored_by_the_layouts_of_as_many_lines_as_it_has() -> None:
     assert scores == pytest.approx([1.0], abs=1e-3)
 
 
-def crops(count: int) -> list[RealCrop]:
+def plates_of(count: int) -> RealPlates | None:
     picture = np.zeros((56, 220, 3), np.uint8)
-    return [RealCrop(f"{n}.png", picture, f"A{n:03d}AA77") for n in range(count)]
+    crops = tuple(RealCrop(f"{n}.png", picture, f"A{n:03d}AA77") for n in range(count))
+    return RealPlates(crops, RUSSIA) if crops else None
 
 
 def test_enough_held_out_crops_are_calibrated_on(monkeypatch) -> None:
     monkeypatch.setattr("workshop.training.calibration.LEAST_CROPS", 3)
-    plates = choose_plates(crops(3), None, seed=0)
+    plates = choose_plates(plates_of(3), None, seed=0)
     assert plates
     assert plates.crops.shape == ((CUTS + SEEN_AGAIN) * 3, 24, 94, 3)
-    assert plates.texts[3] == "A000AA77"
+    assert {*plates.texts} == {"A000AA77", "A001AA77", "A002AA77"}
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_rendered_plates_stand_in_for_too_few_crops(
 ) -> None:
     monkeypatch.setattr("workshop.training.calibration.RENDERED", 20)
     caplog.set_level("INFO")
-    plates = choose_plates(crops(count), render_sample, seed=0)
+    plates = choose_plates(plates_of(count), render_sample, seed=0)
     assert plates
     assert 10 < len(plates.texts) <= 20  # without the flat ones of two lines
     assert all(plates.texts)
@@ -112,5 +114,5 @@ def test_rendered_plates_stand_in_for_too_few_crops(
 
 
 def test_plates_that_cannot_be_rendered_leave_the_scores_as_they_are(caplog) -> None:
-    assert choose_plates(crops(12), None, seed=0) is None
+    assert choose_plates(plates_of(12), None, seed=0) is None
     assert "text scores are not calibrated: only 12 real crops were held out" in caplog.text

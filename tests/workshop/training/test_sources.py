@@ -1,12 +1,17 @@
 """Real plates seen again: from elsewhere, in other light, and with the corners that they have."""
 
+import pickle
+from collections import Counter
+from dataclasses import replace
+
 import cv2
 import numpy as np
 import pytest
 
+from orchestrator.formats.plate_formats import RUSSIA
 from workshop.training.crops import RealCrop
 from workshop.training.measurement import cut_exactly
-from workshop.training.sources import photograph_again, see_again
+from workshop.training.sources import RealPlates, photograph_again, see_again
 
 CORNERS = np.array([[20.0, 12], [200, 16], [199, 44], [21, 40]])
 
@@ -48,6 +53,20 @@ def test_some_plates_are_seen_from_far_and_some_aslant() -> None:
     assert widths.min() < 60
     assert widths.max() > 150
     assert 5 < (np.abs(np.rad2deg(angles)) > 8).sum() < 30
+
+
+def test_no_region_is_drawn_too_often_and_some_plates_get_another_code() -> None:
+    texts = [f"A{n:03d}AA35" for n in range(30)] + [f"B{n:03d}BB{code}" for n, code in
+             enumerate(range(36, 56))]  # fmt: skip
+    crops = tuple(replace(crop_of(CORNERS), text=text) for text in texts)
+    rng = np.random.default_rng(0)
+    even = RealPlates(crops, RUSSIA, most_of_region=0.1)
+    drawn = Counter(even.draw(rng).text[-2:] for _ in range(600))
+    assert 0.05 < drawn["35"] / 600 < 0.15
+    other = RealPlates(crops, RUSSIA, most_of_region=0.1, new_codes=1.0)
+    changed = [other.draw(rng) for _ in range(20)]
+    assert not {crop.text for crop in changed} & {*texts}
+    assert len(pickle.loads(pickle.dumps(other)).crops) == 50
 
 
 def _scaled(quad: np.ndarray, by: float) -> np.ndarray:
