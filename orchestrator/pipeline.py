@@ -27,15 +27,8 @@ from orchestrator.plates import Plate, Plates
 from orchestrator.reading.affine_crops import corners_of, frames_of
 from orchestrator.reading.crops import normalize_crops, resize_crop
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.passes import (
-    Infer,
-    Reader,
-    Tensors,
-    choose_readable,
-    infer_logits,
-    read_plates,
-    rectify,
-)
+from orchestrator.reading.passes import choose_readable, read_plates
+from orchestrator.reading.reader import Infer, Reader, Tensors, infer_logits, rectify
 from orchestrator.reading.readings import read_lines, with_text
 from orchestrator.settings import Roi, Settings
 

@@ -13,7 +13,7 @@ from orchestrator.imaging.files import Bgr
 from orchestrator.reading.crops import crop_plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Infer, infer_logits, rectify
+from orchestrator.reading.reader import Infer, infer_logits, rectify
 
 
 class Quality(NamedTuple):

@@ -98,6 +98,24 @@ def to_input(upright: Tensor) -> Tensor:
     return normalize_crops(resize_crop(upright))
 
 
+def unfold_at(upright: Tensor, share: float) -> Tensor:
+    """Put a plate's upper line left of its lower one, as the input of STN and LPRNet.
+
+    Args:
+        upright: uint8 [h, w, 3] BGR, an upright plate of two lines.
+        share: Share of the height that the upper line has.
+
+    Returns:
+        float32 [1, 3, 24, 94]; both lines are as wide and as high.
+    """
+    row, last = round(share * len(upright)), len(upright) - 1
+    width, height = READER_SIZE_WH
+    lines = upright[: max(row, 1)], upright[min(row, last) :]
+    return normalize_crops(
+        torch.cat([resize_crop(line, (width // 2, height)) for line in lines], 3)
+    )
+
+
 def cut_upright(picture: Tensor, frame: Tensor) -> Tensor:
     """Sample the pixels in a frame [2, 3] at about their own resolution: uint8 [h, w, 3]."""
     wide, high = (

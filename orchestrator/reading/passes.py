@@ -2,94 +2,40 @@
 
 A detector's box is upright, so a tilted plate has few pixels in it. Tilted plates are cut again
 along their own edges. So are plates that may have two lines, and plates with a low score. The
-logits of all cuts of a plate are averaged. Plates whose score is still low are read once more
-without their motion blur, if they have any; of both readings, the surer one counts.
+logits of all cuts of a plate are averaged. Plates whose score is still low are read once more:
+without their motion blur, if they have any, and divided at other rows, if they may have two lines.
+Of all these readings, the surest one counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
 from orchestrator.detection.postprocessing import WIDEST_SQUARE
-from orchestrator.errors import ModelError
-from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
     cut_frame,
-    cut_upright,
     frames_of,
     grow_frames,
     sizes_of,
     tilts_of,
-    to_input,
 )
 from orchestrator.reading.crops import crop_boxes, crop_plates
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.deblurring import deconvolve, find_motions
+from orchestrator.reading.reader import PlateReadings, Reader, infer_logits, rectify
 from orchestrator.reading.readings import read_lines
-
-Tensors = Mapping[str, Tensor]
-Infer = Callable[[str, Tensors], Tensors]
-"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
-
-It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
-weights.
-"""
+from orchestrator.reading.third_pass import list_unsure, read_unsure
 
 LEAST_WIDTH_PX = 28
 """Width of the narrowest boxes whose plates are read: of 199 in narrower ones, none was read right.
 """
 TILTED_DEG = 8.0
 """Plates with a greater tilt are cut again along their edges."""
-SECOND_PASS_BELOW = 0.9
-"""Readings with a lower score get a second pass, and a third where motion blur is seen."""
-DEBLURRED_MARGIN_XY = (0.06, 0.2)
-"""Margins around a plate whose motion blur is removed."""
-MOST_THETA = 1000.0
-"""Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
-cut."""
-UNREADABLE_BELOW = 0.001
-"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
-
-
-@dataclass(frozen=True)
-class Reader:
-    """The networks that read plates, and the texts that they may return.
-
-    Attributes:
-        infer: Runs a network.
-        formats: The plate formats.
-        temperature: Divides the logits.
-        reads: Texts are wanted; if false, only STN runs.
-    """
-
-    infer: Infer
-    formats: Formats
-    temperature: float = 1.0
-    reads: bool = True
-
-
-@dataclass(frozen=True)
-class PlateReadings:
-    """The frames and readings of the N plates of a picture.
-
-    Attributes:
-        frames: The plates' frames, float32 [N, 2, 3].
-        readings: The N readings; none when texts are not wanted.
-        logits: The logits of the readings, float32 [N, classes, 18]; empty when texts are not
-            wanted.
-    """
-
-    frames: Tensor
-    readings: tuple[Reading, ...]
-    logits: Tensor
 
 
 class SecondPass(NamedTuple):
@@ -138,7 +84,8 @@ def read_plates(picture: Tensor, xyxy: Tensor, reader: Reader) -> PlateReadings:
     boxes = frames_of(crop_boxes(picture, xyxy))
     frames, logits = _rectify_and_read(crop_plates(picture, xyxy), boxes, reader)
     first = PlateReadings(frames, _decode(logits, 1, reader), logits)
-    return read_deblurred(picture, read_again(picture, xyxy.cpu(), first, reader), reader)
+    xyxy = xyxy.cpu()
+    return read_unsure(picture, xyxy, read_again(picture, xyxy, first, reader), reader)
 
 
 def read_again(
@@ -168,47 +115,12 @@ def choose_second_pass(readings: PlateReadings, reader: Reader) -> SecondPass:
     An upright box with an empty reading is no plate; half of the detector's boxes are such.
     """
     is_tilted = (tilts_of(readings.frames) > TILTED_DEG).tolist()
-    unsure = set(_unsure(readings))
+    unsure = set(list_unsure(readings))
     flat = [plate for plate, tilted in enumerate(is_tilted) if tilted or plate in unsure]
     if not (reader.reads and reader.formats.layouts(2)):
         return SecondPass(flat, [])
     sizes = sizes_of(readings.frames)
     return SecondPass(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
-
-
-def _unsure(readings: PlateReadings) -> list[int]:
-    """Return the indices of plates that can be read, but not with a high score."""
-    return [
-        plate
-        for plate, reading in enumerate(readings.readings)
-        if UNREADABLE_BELOW <= reading.score < SECOND_PASS_BELOW
-    ]
-
-
-def read_deblurred(picture: Tensor, before: PlateReadings, reader: Reader) -> PlateReadings:
-    """Read unsure plates without their motion blur; the surer reading of a plate counts.
-
-    Args:
-        picture: uint8 [H, W, 3] BGR.
-        before: The readings so far.
-        reader: The networks and formats.
-    """
-    plates, crops = [], []
-    for plate in _unsure(before):
-        (frame,) = grow_frames(before.frames[[plate]], DEBLURRED_MARGIN_XY)
-        strip = cut_upright(picture, frame)
-        for motion in find_motions(strip):
-            plates.append(plate)
-            crops.append(to_input(deconvolve(strip, motion)))
-    if not crops:
-        return before
-    straight, _ = rectify(torch.cat(crops), reader.infer)
-    deblurred = infer_logits(straight, reader.infer).cpu()
-    readings, logits = list(before.readings), before.logits.clone()
-    for plate, reading, seen in zip(plates, _decode(deblurred, 1, reader), deblurred, strict=True):
-        if reading.score > readings[plate].score:
-            readings[plate], logits[plate] = reading, seen
-    return replace(before, readings=tuple(readings), logits=logits)
 
 
 def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:
@@ -274,30 +186,3 @@ def _join_readings(
         if reading.score > readings[plate].score or not reader.formats.layouts(1):
             readings[plate], logits[plate] = reading, seen
     return replace(first, readings=tuple(readings), logits=logits)
-
-
-def rectify(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
-    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
-    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
-    straight = torch.cat([answer[OUTPUT] for answer in answers])
-    theta = torch.cat([answer[THETA] for answer in answers]).float().cpu()
-    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
-        raise ModelError(
-            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
-            f"got {list(straight.shape)} and {list(theta.shape)}"
-        )
-    if not theta.isfinite().all():
-        raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
-    largest = theta.abs().max().item()
-    if largest > MOST_THETA:
-        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
-    return straight, theta
-
-
-def infer_logits(straight: Tensor, infer: Infer) -> Tensor:
-    """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
-    chunks = straight.split(MAX_BATCH)
-    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
-    if len(logits) != len(straight):
-        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
-    return logits

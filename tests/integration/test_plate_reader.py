@@ -14,7 +14,8 @@ from orchestrator.errors import ParameterError, PictureError, RequestError
 from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
 from orchestrator.reading.crops import crop_boxes
-from orchestrator.reading.passes import SECOND_PASS_BELOW, TILTED_DEG
+from orchestrator.reading.passes import TILTED_DEG
+from orchestrator.reading.third_pass import SURE_FROM
 from tests.samples import STREET, TEXTS
 from workshop.rendering.photos import Photo, photograph_plate
 
@@ -71,7 +72,7 @@ def test_a_crop_says_what_its_plate_said_in_the_picture(server) -> None:
     at_once = [
         (one, plate)
         for one, plate in zip(read, wanted, strict=True)
-        if one.text_score > SECOND_PASS_BELOW and tilt_of(plate) < TILTED_DEG - 2
+        if one.text_score > SURE_FROM and tilt_of(plate) < TILTED_DEG - 2
     ]
     assert len(at_once) >= 150
     for one, plate in at_once:

@@ -9,15 +9,16 @@ from torch import Tensor
 
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
-from orchestrator.reading.affine_crops import SECOND_PASS_MARGINS_XY, cut_frame, grow_frames
-from orchestrator.reading.passes import (
-    PlateReadings,
-    Reader,
-    SecondPass,
-    choose_second_pass,
-    read_plates,
+from orchestrator.reading.affine_crops import (
+    SECOND_PASS_MARGINS_XY,
+    cut_frame,
+    grow_frames,
+    unfold_at,
 )
+from orchestrator.reading.passes import SecondPass, choose_second_pass, read_plates
+from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.readings import read_lines
+from orchestrator.reading.third_pass import UPPER_LINE
 from tests.scripted_networks import ALPHABET, IDENTITY, ScriptedInfer, logits_of, picture, rows
 
 BOX = torch.tensor([[100.0, 100.0, 200.0, 125.0]])
@@ -88,6 +89,29 @@ def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
     assert infer.batches == [1, 1, 3, 3]
     box = torch.tensor([[50.0, 0, 150], [0, 25, 125]])
     assert torch.equal(infer.given[2:], cut_frame(street, box, lines=2))
+
+
+@pytest.mark.parametrize(
+    ("third", "kept"),
+    [
+        pytest.param((3.0, 9.0), "B002BB77", id="surer at another row"),
+        pytest.param((3.0, 3.0), "A001AA77", id="surest in the middle"),
+    ],
+)
+def test_an_unsure_plate_of_two_lines_is_divided_at_other_rows_too(
+    third: tuple[float, float], kept: str
+) -> None:
+    texts = ("A001AA77",) * 4 + ("C003CC77", "B002BB77")
+    infer = Remembering(rows(), texts, logits=(1.0, *[4.0] * 3, *third))
+    street = torch.full((480, 640, 3), 90, dtype=torch.uint8)
+    street[:, :, 0] = torch.arange(480)[:, None] % 200
+    box = torch.tensor([[100.0, 100.0, 200.0, 150.0]])
+    read = read_plates(street, box, reader_of(infer, russian()))
+    assert infer.batches == [1, 1, 3, 3, 2, 2]
+    upright = street[100:150, 100:200]
+    for given, share in zip(infer.given, UPPER_LINE, strict=True):
+        assert torch.allclose(given, unfold_at(upright, share)[0], atol=0.02)
+    assert read.readings[0].candidates[0][0] == kept
 
 
 def test_an_unsure_plate_of_one_line_is_cut_along_its_box_with_two_margins() -> None:

@@ -25,7 +25,8 @@ from orchestrator.pipeline import Infer, recognize
 from orchestrator.plates import Plates
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
-from orchestrator.reading.passes import Reader, read_plates
+from orchestrator.reading.passes import read_plates
+from orchestrator.reading.reader import Reader
 from orchestrator.settings import Settings
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions

@@ -1,0 +1,86 @@
+"""Calls of STN and LPRNet, and the readings of a picture's plates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.errors import ModelError
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.reading.ctc import Reading
+
+Tensors = Mapping[str, Tensor]
+Infer = Callable[[str, Tensors], Tensors]
+"""Runs the named network: `infer("yolo", {"input__0": net})["output__0"]`.
+
+It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
+weights.
+"""
+
+MOST_THETA = 1000.0
+"""Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
+cut."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The networks that read plates, and the texts that they may return.
+
+    Attributes:
+        infer: Runs a network.
+        formats: The plate formats.
+        temperature: Divides the logits.
+        reads: Texts are wanted; if false, only STN runs.
+    """
+
+    infer: Infer
+    formats: Formats
+    temperature: float = 1.0
+    reads: bool = True
+
+
+@dataclass(frozen=True)
+class PlateReadings:
+    """The frames and readings of the N plates of a picture.
+
+    Attributes:
+        frames: The plates' frames, float32 [N, 2, 3].
+        readings: The N readings; none when texts are not wanted.
+        logits: The logits of the readings, float32 [N, classes, 18]; empty when texts are not
+            wanted.
+    """
+
+    frames: Tensor
+    readings: tuple[Reading, ...]
+    logits: Tensor
+
+
+def rectify(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:
+    """Rectify crops [N, 3, 24, 94]; return them and each one's theta [N, 2, 3]."""
+    answers = [infer(RECTIFIER, {INPUT: chunk}) for chunk in crops.split(MAX_BATCH)]
+    straight = torch.cat([answer[OUTPUT] for answer in answers])
+    theta = torch.cat([answer[THETA] for answer in answers]).float().cpu()
+    if straight.shape != crops.shape or theta.shape != (len(crops), 2, 3):
+        raise ModelError(
+            f"{RECTIFIER}: wanted {list(crops.shape)} and [{len(crops)}, 2, 3], "
+            f"got {list(straight.shape)} and {list(theta.shape)}"
+        )
+    if not theta.isfinite().all():
+        raise ModelError(f"{RECTIFIER}: wanted a finite theta, got NaN or infinity")
+    largest = theta.abs().max().item()
+    if largest > MOST_THETA:
+        raise ModelError(f"{RECTIFIER}: wanted a theta up to {MOST_THETA:g}, got {largest:g}")
+    return straight, theta
+
+
+def infer_logits(straight: Tensor, infer: Infer) -> Tensor:
+    """Return the logits [N, classes, 18] of rectified crops [N, 3, 24, 94]."""
+    chunks = straight.split(MAX_BATCH)
+    logits = torch.cat([infer(READER, {INPUT: chunk})[OUTPUT] for chunk in chunks])
+    if len(logits) != len(straight):
+        raise ModelError(f"{READER}: wanted {len(straight)} rows, got {len(logits)}")
+    return logits

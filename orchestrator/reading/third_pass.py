@@ -1,0 +1,89 @@
+"""The third pass: plates whose score is still low are cut and read in other ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from orchestrator.detection.postprocessing import WIDEST_SQUARE
+from orchestrator.formats.plate_formats import Formats
+from orchestrator.reading.affine_crops import (
+    cut_upright,
+    frames_of,
+    grow_frames,
+    sizes_of,
+    to_input,
+    unfold_at,
+)
+from orchestrator.reading.deblurring import deconvolve, find_motions
+from orchestrator.reading.reader import PlateReadings, Reader, infer_logits, rectify
+from orchestrator.reading.readings import read_lines
+
+SURE_FROM = 0.9
+"""Readings with a lower score get a second pass, and then perhaps a third."""
+UNREADABLE_BELOW = 0.001
+"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
+DEBLURRED_MARGIN_XY = (0.06, 0.2)
+"""Margins around a plate whose motion blur is removed."""
+UPPER_LINE = (0.44, 0.56)
+"""Shares of the height at which the third pass divides plates of two lines; the second pass divides
+them in the middle."""
+
+
+def list_unsure(readings: PlateReadings) -> list[int]:
+    """Return the indices of plates that can be read, but not with a high score."""
+    return [
+        plate
+        for plate, reading in enumerate(readings.readings)
+        if UNREADABLE_BELOW <= reading.score < SURE_FROM
+    ]
+
+
+def read_unsure(
+    picture: Tensor, xyxy: Tensor, before: PlateReadings, reader: Reader
+) -> PlateReadings:
+    """Read in the third pass those plates whose score is still low; see `read_plates`.
+
+    Each cut has a reading of its own, and the surest of all counts: a cut with the wrong motion or
+    the wrong row between the lines would spoil a mean.
+    """
+    cuts = [
+        (plate, lines, crop)
+        for plate in list_unsure(before)
+        for lines, crop in _cut(picture, before.frames[plate], xyxy[plate], reader.formats)
+    ]
+    if not cuts:
+        return before
+    plates, counts, crops = zip(*cuts, strict=True)
+    straight, _ = rectify(torch.cat(crops), reader.infer)
+    seen = infer_logits(straight, reader.infer).cpu()
+    texts = read_lines(seen.numpy(), list(counts), reader.formats, reader.temperature)
+    readings, logits = list(before.readings), before.logits.clone()
+    for plate, reading, of_cut in zip(plates, texts, seen, strict=True):
+        if reading.score > readings[plate].score:
+            readings[plate], logits[plate] = reading, of_cut
+    return replace(before, readings=tuple(readings), logits=logits)
+
+
+def _cut(
+    picture: Tensor, frame: Tensor, box: Tensor, formats: Formats
+) -> Iterator[tuple[int, Tensor]]:
+    """Cut one plate for the third pass: without its motion blur, and at other rows in two.
+
+    Yields:
+        Lines of the plate, and a crop [1, 3, 24, 94].
+    """
+    if formats.layouts(1):
+        (grown,) = grow_frames(frame[None], DEBLURRED_MARGIN_XY)
+        strip = cut_upright(picture, grown)
+        for motion in find_motions(strip):
+            yield 1, to_input(deconvolve(strip, motion))
+    width, height = sizes_of(frame[None])[0].tolist()
+    if formats.layouts(2) and width < WIDEST_SQUARE * height:
+        (whole,) = frames_of(box[None].tolist())
+        upright = cut_upright(picture, whole)
+        for share in UPPER_LINE:
+            yield 2, unfold_at(upright, share)
