@@ -2,32 +2,30 @@
 
 from collections.abc import Callable
 
-from starlette.types import ASGIApp
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.http.app import make_app
 from orchestrator.gateway.options import GatewayOptions
-from tests.gateway.asgi import Reply, request
-from tests.gateway.loops import run
 
 
-def ask(
+def client_of(
     options: GatewayOptions,
-    path: str,
-    method: str = "GET",
-    *,
     make: Callable[[DataPlane], ASGIApp] = make_app,
+    *,
     is_leaving: bool = False,
-    query: str = "",
-    **headers: str,
-) -> Reply:
-    """Return the response of an application with these options to one request."""
+) -> TestClient:
+    """Return a client of an application with these options.
 
-    async def respond() -> Reply:
+    Each request has an event loop, and so a data plane, of its own. None may reach Triton: for gRPC
+    there is the loop of `tests.gateway.loops`.
+    """
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         service = DataPlane(options)
         service.connections.is_leaving = is_leaving
-        reply = await request(make(service), path, method, query, **headers)
+        await make(service)(scope, receive, send)
         await service.close()
-        return reply
 
-    return run(respond())
+    return TestClient(app, "http://localhost", client=("127.0.0.1", 50000))

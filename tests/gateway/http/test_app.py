@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.gateway.http.app import make_app, make_metrics_app
 from orchestrator.gateway.options import GatewayOptions, Limits
-from tests.gateway.http.service import ask
+from tests.gateway.http.service import client_of
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ def options(tmp_path: Path) -> GatewayOptions:
 def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
     options: GatewayOptions, make: Any, path: str, said: bytes
 ) -> None:
-    reply = ask(options, path, make=make, is_leaving=True)
-    assert (reply.status, reply.headers["connection"]) == (503, "close")
+    reply = client_of(options, make, is_leaving=True).get(path)
+    assert (reply.status_code, reply.headers["connection"]) == (503, "close")
     assert reply.headers["retry-after"] == "1"
-    assert said in reply.body.replace(b'": "', b'":"')
+    assert said in reply.content.replace(b'": "', b'":"')
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_a_client_of_a_gateway_that_ends_is_sent_elsewhere(
 def test_another_method_is_refused_and_noted(
     options: GatewayOptions, path: str, method: str, allowed: set[str], kind: str
 ) -> None:
-    reply = ask(options, path, method)
-    assert (reply.status, {*reply.headers["allow"].split(", ")}) == (405, allowed)
+    reply = client_of(options).request(method, path)
+    assert (reply.status_code, {*reply.headers["allow"].split(", ")}) == (405, allowed)
     line = json.loads(options.audit.read_text())
     assert (line["what"], line["status"], line["reason"]) == (kind, 405, "not served")
 
@@ -60,5 +60,5 @@ def test_another_method_is_refused_and_noted(
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_route_of_get_answers_head_too(options: GatewayOptions, path: str, method: str) -> None:
-    reply = ask(options, path, method)
-    assert (reply.status, "connection" in reply.headers) == (200, False)
+    reply = client_of(options).request(method, path)
+    assert (reply.status_code, "connection" in reply.headers) == (200, False)
