@@ -26,15 +26,15 @@ from orchestrator.errors import SettingsError
 from orchestrator.formats.plate_formats import RUSSIA
 from orchestrator.networks.registry import NETWORKS
 from workshop.evaluation.yolo_labels import label_folder
-from workshop.training.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
-from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
-from workshop.training.recipes import (
+from workshop.training.detector_recipe import (
     Augmentation,
     DetectorData,
     DetectorRecipe,
     DetectorSchedule,
     Loss,
 )
+from workshop.training.detector_trainer import BEST, LAST, DetectorTrainer, seed_everything
+from workshop.training.metrics import DetectorRow, Metrics, can_draw, draw_detector
 from workshop.training.runs import Progress, complete, open_run, save_tensors
 from workshop.training.weather import Weather
 

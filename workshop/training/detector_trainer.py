@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.errors import SettingsError
+from workshop.training.detector_recipe import DetectorSchedule
 from workshop.training.mixed_precision import autocast
-from workshop.training.recipes import DetectorSchedule
 from workshop.training.runs import Progress, save_tensors
 
 LAST, BEST = "last.pt", "best.pt"

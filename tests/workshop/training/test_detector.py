@@ -11,8 +11,8 @@ import torch
 from orchestrator.errors import SettingsError
 from orchestrator.networks.export import load
 from workshop.training.detector import export_average, find_folders, run
+from workshop.training.detector_recipe import DetectorData, DetectorRecipe, DetectorSchedule
 from workshop.training.metrics import DetectorRow, Metrics
-from workshop.training.recipes import DetectorData, DetectorRecipe, DetectorSchedule
 
 QUICK = DetectorSchedule(epochs=2, plain_epochs=1, batch=2, side_px=64)
 

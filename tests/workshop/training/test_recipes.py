@@ -5,15 +5,8 @@ import pytest
 
 from orchestrator.errors import SettingsError
 from orchestrator.system.toml_files import read_table, to_toml
-from workshop.training.recipes import (
-    SHIPPED,
-    DetectorData,
-    DetectorRecipe,
-    DetectorSchedule,
-    ReaderData,
-    ReaderRecipe,
-    ReaderSchedule,
-)
+from workshop.training.detector_recipe import DetectorData, DetectorRecipe, DetectorSchedule
+from workshop.training.recipes import SHIPPED, ReaderData, ReaderRecipe, ReaderSchedule
 
 
 @pytest.mark.parametrize("kind", [DetectorRecipe, ReaderRecipe])

@@ -18,13 +18,8 @@ from orchestrator.formats.plate_formats import read_formats
 from orchestrator.reading.ctc import decode
 from orchestrator.reading.grammar import Grammar
 from workshop.training.cli.train import train
-from workshop.training.recipes import (
-    DetectorData,
-    DetectorRecipe,
-    DetectorSchedule,
-    ReaderRecipe,
-    ReaderSchedule,
-)
+from workshop.training.detector_recipe import DetectorData, DetectorRecipe, DetectorSchedule
+from workshop.training.recipes import ReaderRecipe, ReaderSchedule
 
 TINY = """
 [data]

@@ -20,7 +20,7 @@ from workshop.training.cli.recipe_flags import (
     prepare_device,
     show_progress,
 )
-from workshop.training.recipes import DetectorRecipe
+from workshop.training.detector_recipe import DetectorRecipe
 
 
 def train_detector(
