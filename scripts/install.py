@@ -115,7 +115,7 @@ def bring_python(fault: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         create(Path(folder), sys.executable)
         python = str(Path(folder, "bin", "python"))
-        if not pip("install", "--quiet", "--no-deps", pins=[pin_of("uv")], python=python):
+        if not pip_install(pins=[pin_of("uv")], python=python):
             sys.exit(no_python("uv could not be installed, see above"))
         variables = {**os.environ, "UV_PYTHON_INSTALL_DIR": str(target)}
         for words in (["install", "--no-bin"], ["find", "--managed-python"]):
@@ -160,10 +160,9 @@ def install(groups: list[str], build: str | None) -> None:
     pins = [requirement(package) for package in one_version_each(wanted, groups)]
     pins.append(pin_of("poetry-core"))  # builds the project's own package
     print(f"install: {len(pins)} packages of poetry.lock", flush=True)
-    if not pip("install", "--quiet", "--no-deps", pins=pins):
+    if not pip_install(pins=pins):
         sys.exit("install: the packages of poetry.lock could not be installed; is there a network?")
-    project = ("--no-build-isolation", "--editable", str(PROJECT))
-    if not pip("install", "--quiet", "--no-deps", *project):
+    if not pip_install("--no-build-isolation", "--editable", str(PROJECT)):
         sys.exit("install: the project itself could not be installed, see above")
     link_relatively()
 
@@ -255,11 +254,10 @@ def install_cpu_torch() -> bool:
     """Install the CPU build of PyTorch; return False if none can be reached."""
     print("install: the CPU build of PyTorch (190 MB)", flush=True)
     # A local wheel, in a folder that PIP_FIND_LINKS names, comes first.
-    quietly = ("install", "--quiet", "--no-deps", "--no-index")
-    if pip(*quietly, pins=[cpu_torch()], stderr=subprocess.DEVNULL):
+    if pip_install("--no-index", pins=[cpu_torch()], stderr=subprocess.DEVNULL):
         return True
     # uv knows where PyTorch keeps its CPU builds.
-    if pip("install", "--quiet", "--no-deps", pins=[pin_of("uv")]):
+    if pip_install(pins=[pin_of("uv")]):
         with requirements([cpu_torch()]) as file:
             uv = [sys.executable, "-m", "uv", "pip", "install", "--python", sys.executable]
             command = [*uv, "--no-deps", "--require-hashes", "--torch-backend=cpu", "-r", file]
@@ -269,18 +267,16 @@ def install_cpu_torch() -> bool:
     return False
 
 
-def pip(
+def pip_install(
     *arguments: str,
     pins: list[str] | None = None,
     python: str = sys.executable,
     stderr: int | None = None,
 ) -> bool:
-    """Run pip, for packages that must have the hashes in their pins; tell whether it succeeded."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", *arguments]
-    if pins is None:
-        return subprocess.run(command, stderr=stderr, check=False).returncode == 0
-    with requirements(pins) as file:
-        command += ["--require-hashes", "-r", file]
+    """Install packages, pins by their hashes, and no dependencies; tell whether it succeeded."""
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+    with requirements(pins or []) as file:
+        command = [*pip, *arguments, *(["--require-hashes", "-r", file] if pins else ())]
         return subprocess.run(command, stderr=stderr, check=False).returncode == 0
 
 

@@ -81,7 +81,7 @@ def test_the_next_best_of_the_path_is_taken(install, monkeypatch, tmp_path: Path
 
 def test_where_none_can_be_fetched_both_ways_out_are_named(install, monkeypatch, capsys) -> None:
     monkeypatch.setattr(install, "create", lambda *_: None)
-    monkeypatch.setattr(install, "pip", lambda *_, **__: False)
+    monkeypatch.setattr(install, "pip_install", lambda *_, **__: False)
     with pytest.raises(SystemExit) as ended:
         install.bring_python("which is 3.13")
     assert "which is 3.13" in capsys.readouterr().out
