@@ -22,6 +22,7 @@ from orchestrator.supervisor import triton_start
 from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.plate_models import MODELS
 from orchestrator.supervisor.ports import free_ports
 from orchestrator.supervisor.repository_writer import RepositoryWriter, lay_out_ours
 from orchestrator.supervisor.triton_start import run_server, start
@@ -43,6 +44,18 @@ def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> Reposi
         folder = lay_out_ours(options, target)
         file = folder / model / "1" / name
         file.write_bytes(change(file.read_bytes()))
+        return folder
+
+    return models
+
+
+def alone(model: str, write: RepositoryWriter = lay_out_ours) -> RepositoryWriter:
+    """Lay a model out without the others, for which a start that fails would only wait."""
+
+    def models(options: ServerOptions, target: Path) -> Path:
+        folder = write(options, target)
+        for other in {*MODELS} - {model}:
+            shutil.rmtree(folder / other)
         return folder
 
     return models
@@ -90,7 +103,8 @@ def test_the_error_of_a_model_that_does_not_load_is_that_of_the_start(
 )
 def test_a_damaged_network_is_named(engine: Engine, name: str) -> None:
     options = on_free_ports(prepare(ServerOptions(engine=engine)))
-    why = refused(options, with_file("stn", name, lambda content: content[:1000]))
+    damaged = with_file("stn", name, lambda content: content[:1000])
+    why = refused(options, alone("stn", damaged))
     assert why.startswith("stn: cannot be loaded: RuntimeError: ")
 
 
@@ -122,7 +136,7 @@ def kill_worker(model: str, others: frozenset[int]) -> None:
 
 def test_a_port_taken_between_the_check_and_the_start_is_one_sentence(options) -> None:
     with socket.create_server(("127.0.0.1", options.http_port)):
-        why = refused(options)
+        why = refused(options, alone("stn"))  # Triton loads the models first
     socket_of = f"Socket '127.0.0.1:{options.http_port}' already in use"
     assert why.startswith("tritonserver ended while starting (exit status 1): failed to start HTTP")
     assert why.endswith(socket_of)
