@@ -3,7 +3,7 @@
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,23 @@ def long_clip() -> bytes:
     return render(TEXTS, LONG)
 
 
+@pytest.fixture(scope="module")
+def responses(url: str, clip: bytes) -> list[Any]:
+    """All responses to `clip`."""
+    return [*stream(url, clip)]
+
+
+@pytest.fixture(scope="module")
+def plates_xyxy() -> np.ndarray:
+    """Boxes of the plates in the street that `clip` shows."""
+    return scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy
+
+
 def texts_of(response: Any) -> list[str]:
     return [text.decode() for text in response.as_numpy("texts").ravel()]
 
 
-def by_frame(responses: Iterator[Any]) -> dict[int, list[str]]:
+def by_frame(responses: Iterable[Any]) -> dict[int, list[str]]:
     return {int(one.as_numpy("frame")[0]): texts_of(one) for one in responses}
 
 
@@ -74,30 +86,31 @@ def lefts() -> np.ndarray:
 
 
 @pytest.mark.parametrize("index", [0, 1])
-def test_a_plate_that_is_whole_in_the_picture_is_read(url: str, clip: bytes, index: int) -> None:
-    x0, _, x1, _ = scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy[index]
+def test_a_plate_that_is_whole_in_the_picture_is_read(
+    responses: list[Any], plates_xyxy: np.ndarray, index: int
+) -> None:
+    x0, _, x1, _ = plates_xyxy[index]
     whole = np.flatnonzero((lefts() < x0 - 20) & (x1 + 20 < lefts() + WIDE))
-    found = by_frame(stream(url, clip))
+    found = by_frame(responses)
     assert len(whole) >= 5
     assert [frame for frame in whole if TEXTS[index] not in found.get(frame, [])] == []
 
 
-def test_frames_without_plates_are_silent(url: str, clip: bytes) -> None:
-    xyxy = scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy
-    gone = (xyxy[:, 2:3] < lefts()) | (lefts() + WIDE < xyxy[:, :1])
+def test_frames_without_plates_are_silent(responses: list[Any], plates_xyxy: np.ndarray) -> None:
+    gone = (plates_xyxy[:, 2:3] < lefts()) | (lefts() + WIDE < plates_xyxy[:, :1])
     empty = set(np.flatnonzero(gone.all(axis=0)))
     assert len(empty) >= 5
-    assert empty & by_frame(stream(url, clip)).keys() == set()
+    assert empty & by_frame(responses).keys() == set()
 
 
-def test_each_response_says_when_its_frame_is_shown(url: str, clip: bytes) -> None:
-    found = {int(one.as_numpy("frame")[0]): one.as_numpy("time_s")[0] for one in stream(url, clip)}
+def test_each_response_says_when_its_frame_is_shown(responses: list[Any]) -> None:
+    found = {int(one.as_numpy("frame")[0]): one.as_numpy("time_s")[0] for one in responses}
     assert len(found) >= 10
     assert [*found.values()] == pytest.approx([frame / RATE for frame in found])
 
 
-def test_a_response_holds_what_plate_recognition_gives(url: str, clip: bytes) -> None:
-    first = next(stream(url, clip))
+def test_a_response_holds_what_plate_recognition_gives(responses: list[Any]) -> None:
+    first = responses[0]
     rows = len(first.as_numpy("texts"))
     shapes = {name: first.as_numpy(name).shape for name in ("coordinates", "corners", "formats")}
     assert shapes == {"coordinates": (rows, 4), "corners": (rows, 4, 2), "formats": (rows, 1)}
