@@ -28,7 +28,8 @@ from orchestrator.imaging.files import Bgr
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.weights import WEIGHTS, choose_formats
 from orchestrator.plates import Plate
-from orchestrator.reading.passes import Reader, read_plates
+from orchestrator.reading.passes import read_plates
+from orchestrator.reading.reader import Reader
 from orchestrator.reading.readings import with_text
 from orchestrator.settings import Settings
 from workshop.evaluation.proportions import wilson_interval
