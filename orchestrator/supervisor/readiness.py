@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CHECK_S = 0.1
 """Time between two checks whether the server is ready."""
+ENDED_WELL = "exit status 0"
 
 
 def is_ready(options: ServerOptions, models: Iterable[str] = MODELS) -> bool:
@@ -47,7 +48,8 @@ def wait_until_ready(server: Server, on_wait: Callable[[], None]) -> None:
 
 def find_failure(server: Server) -> str:
     """Return why the server will never be ready; empty while it still may be."""
-    if dead := server.workers.dead():
+    # A worker that ended well was ended by Triton, which then writes why to its log.
+    if dead := [one for one in server.workers.dead() if one.exit_reason != ENDED_WELL]:
         model, reason = dead[0].model or "a model", dead[0].exit_reason
         return f"the worker of {model} died while starting ({reason}){_last_words(server)}"
     exit_reason = server.exit_reason()

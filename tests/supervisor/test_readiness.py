@@ -56,6 +56,11 @@ DEAD = Worker(7, "stn", "Z", 0.0, "SIGKILL")
             id="unknown worker",
         ),
         pytest.param(
+            FakeServer(lost=[Worker(7, "yolo", "Z", 0.0, "exit status 0")]),
+            "",
+            id="worker that Triton ended, before it says why",
+        ),
+        pytest.param(
             FakeServer([f"{NOT_LOADED}{OOM}"]), f"yolo: cannot be loaded: {OOM}", id="model"
         ),
         pytest.param(
