@@ -115,6 +115,24 @@ def test_openvino_detects_like_the_network_at_every_size(detectors, size_hw) -> 
     np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
 
 
+@torch.inference_mode()
+def test_small_and_large_pictures_in_turn_are_answered_like_alone(detectors) -> None:
+    network, compiled = detectors
+    rng = np.random.default_rng(4)
+    sizes = [(192, 320), (192, 352), (96, 128)] * 2
+    pictures = [rng.integers(0, 256, (1, *size_hw, 3), dtype=np.uint8) for size_hw in sizes]
+    for picture in pictures:
+        (actual,), wanted = compiled(picture), network(torch.from_numpy(picture)).numpy()
+        np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
+
+
+def test_inputs_that_are_no_pictures_are_answered() -> None:
+    numbers = openvino.opset13.parameter([-1], np.float32)
+    model = openvino.Model([openvino.opset13.multiply(numbers, np.float32(2))], [numbers])
+    (answer,) = openvino_ir.Compiled(model)(np.array([1, 2, 3], np.float32))
+    assert answer.tolist() == [2, 4, 6]
+
+
 def test_many_threads_may_ask_at_once() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
