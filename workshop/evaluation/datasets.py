@@ -108,7 +108,7 @@ def read_scenes(
     alphabet = alphabet or russian().alphabet
     labels, images = folder / "labels.csv", _check_folder(folder / "images")
     plates: dict[str, list[LabelledPlate]] = {}
-    for where, row in _rows(labels, ("image", "text", "type", *SIDES)):
+    for where, row in read_rows(labels, ("image", "text", "type", *SIDES)):
         if not (images / row["image"]).is_file():
             raise DataError(f"{where}: wanted a picture in {images}, got {row['image']!r}")
         plates.setdefault(row["image"], []).append(_plate(where, row, alphabet))
@@ -175,7 +175,7 @@ def read_ignored(path: Path, pictures: Sequence[Path], *, needed: bool) -> dict[
         return {}
     known = {picture.name for picture in pictures}
     boxes: dict[str, list[Box]] = {}
-    for where, row in _rows(path, ("image", *SIDES)):
+    for where, row in read_rows(path, ("image", *SIDES)):
         if row["image"] not in known:
             raise DataError(f"{where}: wanted a picture of the data set, got {row['image']!r}")
         boxes.setdefault(row["image"], []).append(_box(where, row))
@@ -193,7 +193,7 @@ def _box(where: str, row: dict[str, str]) -> Box:
     return x0, y0, x1, y1
 
 
-def _rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the place of each row of a CSV file, `file:line`, and its values by column."""
     reader = csv.reader(_text(path).splitlines())
     header = next(reader, [])

@@ -148,7 +148,7 @@ def write_pictures(folder: Path, pictures: Iterable[LabelledPicture]) -> None:
         DataError: The folder is not empty; two data sets in one folder would be mixed.
         SettingsError: The renderer does not draw a plate.
     """
-    _check_new(folder)
+    check_new(folder)
     images, labels = folder / "images", folder / "labels.csv"
     images.mkdir(parents=True)
     try:
@@ -159,7 +159,7 @@ def write_pictures(folder: Path, pictures: Iterable[LabelledPicture]) -> None:
         raise
 
 
-def _check_new(folder: Path) -> None:
+def check_new(folder: Path) -> None:
     """Raise if the folder is not empty, or is a file."""
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: wanted a new or an empty folder, got a file")

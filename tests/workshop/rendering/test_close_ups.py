@@ -1,0 +1,61 @@
+"""Rendered close-ups: plates of the promised width, within their pictures."""
+
+import csv
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.errors import DataError
+from workshop.evaluation.datasets import read_scenes
+from workshop.rendering.close_ups import draw_close_ups, main, write_close_ups
+from workshop.rendering.country import russia
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workshop.rendering.close_ups.SIZES_WH", ((400, 300),))
+    monkeypatch.setattr("workshop.rendering.close_ups.TIGHT_WIDTHS_PX", (120, 200))
+    monkeypatch.setattr("workshop.rendering.close_ups.CAR_PX", 300)
+
+
+def test_a_plate_fills_its_picture_and_lies_within_it() -> None:
+    drawn = list(draw_close_ups(russia(), 16, seed=1))
+    for one in drawn:
+        height, width = one.picture.shape[:2]
+        x0, y0, x1, y1 = one.xyxy
+        assert 0 <= x0 < x1 <= width + 1e-6
+        assert 0 <= y0 < y1 <= height + 1e-6
+        assert 0.35 <= one.share <= 1
+        assert abs(one.turn_deg) <= 35
+    assert {one.picture.shape[:2] for one in drawn} > {(300, 400)}
+
+
+def test_every_fourth_picture_is_a_tight_crop() -> None:
+    for one in list(draw_close_ups(russia(), 8, seed=2))[3::4]:
+        height, width = one.picture.shape[:2]
+        x0, y0, x1, y1 = one.xyxy
+        assert 120 <= width <= 200
+        assert x1 - x0 >= 0.79 * width
+        assert y1 - y0 >= 0.79 * height - 1
+
+
+def test_the_same_seed_gives_the_same_pictures() -> None:
+    (first, _), (again, _) = (tuple(draw_close_ups(russia(), 2, seed=3)) for _ in range(2))
+    assert np.array_equal(first.picture, again.picture)
+    assert (first.text, first.xyxy) == (again.text, again.xyxy)
+
+
+def test_the_command_writes_what_evaluation_reads(tmp_path: Path) -> None:
+    main(["--out", str(tmp_path), "--count", "2", "--seed", "4"])
+    scenes = read_scenes(tmp_path)
+    assert [scene.path.name for scene in scenes] == ["0000.jpg", "0001.jpg"]
+    with (tmp_path / "labels.csv").open() as file:
+        first, _ = csv.DictReader(file)
+    width = cv2.imread(str(scenes[0].path)).shape[1]
+    assert float(first["x1"]) - float(first["x0"]) == pytest.approx(
+        float(first["share"]) * width, abs=0.5
+    )
+    with pytest.raises(DataError, match="wanted a new or an empty folder"):
+        write_close_ups(tmp_path, [])

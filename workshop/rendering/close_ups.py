@@ -1,0 +1,198 @@
+"""Data set of close-ups: pictures that one plate fills, for `workshop.evaluation.close_ups`.
+
+The plate is 35 to 100 % as wide as its picture and turned by up to 35 degrees. Three in four
+pictures are photos of 640x480 to 4000x3000 pixels, the others are tight crops of a plate.
+
+Example:
+    python -m workshop.rendering.close_ups --out close_ups
+    python -m workshop.evaluation.close_ups close_ups
+"""
+
+from __future__ import annotations
+
+import csv
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from orchestrator.imaging.files import Bgr
+from workshop.rendering.camera import CAR_PLATE, Quad, View, compress, warp
+from workshop.rendering.cars import draw_car
+from workshop.rendering.commands import Command, at_least
+from workshop.rendering.country import Country, FlatPlate, country_of
+from workshop.rendering.photos import bumper
+from workshop.rendering.scenery import draw_backdrop
+from workshop.rendering.scenes import COLUMNS, check_new
+
+SEED = 3500
+"""Seed of the measured set. No training uses it."""
+SHARES = (0.35, 1.0)
+"""Least and greatest width of a plate's box, as a share of the picture's width."""
+TIGHT_SHARES = (0.8, 1.0)
+"""The same in tight crops, where it also holds for the height."""
+MOST_TURNED_DEG = 35.0
+TILT_DEG = 8.0
+"""Standard deviation of the plate's turn round its vertical and its horizontal axis."""
+SIZES_WH = ((4000, 3000), (1200, 900), (640, 480))
+TIGHT_WIDTHS_PX = (120, 1200)
+"""Least and greatest width of a tight crop."""
+TIGHT_EVERY = 4
+"""Each so manieth picture is a tight crop."""
+DRAWN_PX = 1200
+"""Greatest width at which a picture is drawn. Larger ones are enlarged and blurred by it."""
+CAR_PX = 1200
+"""Width of the car behind a plate before it is fitted to the plate."""
+
+
+@dataclass(frozen=True)
+class CloseUp:
+    """A picture that one plate fills.
+
+    Attributes:
+        picture: (H, W, 3) uint8 BGR.
+        text: Text of the plate.
+        xyxy: Box round the plate, pixels.
+        turn_deg: Turn of the plate, clockwise.
+        format: Name of the plate's format.
+        is_standard: True if it is the country's first format.
+    """
+
+    picture: Bgr
+    text: str
+    xyxy: tuple[float, float, float, float]
+    turn_deg: float
+    format: str
+    is_standard: bool
+
+    @property
+    def share(self) -> float:
+        """Width of the box, as a share of the picture's width."""
+        return (self.xyxy[2] - self.xyxy[0]) / self.picture.shape[1]
+
+
+def draw_close_ups(country: Country, count: int, seed: int = SEED) -> Iterator[CloseUp]:
+    """Draw close-ups of random plates; the same seed gives the same pictures."""
+    for index, rng in enumerate(np.random.default_rng(seed).spawn(count)):
+        plate = country.random_plate(rng)
+        turn_deg = float(rng.uniform(-MOST_TURNED_DEG, MOST_TURNED_DEG))
+        yaw, pitch = rng.normal(0, TILT_DEG, 2).tolist()
+        seen = View(yaw, pitch, turn_deg, 1.0).quad(plate.proportion)
+        place = _place_tightly if index % TIGHT_EVERY == TIGHT_EVERY - 1 else _place_in_photo
+        quad, size_wh = place(rng, seen)
+        yield _draw(rng, country, plate, quad, size_wh, turn_deg)
+
+
+def _place_in_photo(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:
+    """Return a plate's corners in a photo, and the size of the photo."""
+    wide, high = SIZES_WH[int(rng.integers(len(SIZES_WH)))]
+    share, span = float(rng.uniform(*SHARES)), np.ptp(seen, axis=0)
+    if share * wide * span[1] / span[0] > high:  # so it is photographed upright
+        wide, high = high, wide
+    quad = (seen - seen.min(axis=0)) * share * wide / span[0]
+    room = np.maximum((wide, high) - quad.max(axis=0), 0)
+    return quad + rng.uniform(0, 1, 2) * room, (wide, high)
+
+
+def _place_tightly(rng: np.random.Generator, seen: Quad) -> tuple[Quad, tuple[int, int]]:
+    """Return a plate's corners in a tight crop, and the size of the crop."""
+    wide = round(float(np.exp(rng.uniform(*np.log(TIGHT_WIDTHS_PX)))))
+    share = rng.uniform(*TIGHT_SHARES, 2)
+    quad = (seen - seen.min(axis=0)) * share[0] * wide / np.ptp(seen[:, 0])
+    size_wh = np.array([wide, np.ceil(quad[:, 1].max() / share[1])])
+    room = size_wh - quad.max(axis=0)
+    return quad + rng.uniform(0, 1, 2) * room, (wide, int(size_wh[1]))
+
+
+def _draw(
+    rng: np.random.Generator,
+    country: Country,
+    plate: FlatPlate,
+    quad: Quad,
+    size_wh: tuple[int, int],
+    turn_deg: float,
+) -> CloseUp:
+    factor = min(1.0, DRAWN_PX / size_wh[0])
+    drawn_wh = (round(size_wh[0] * factor), round(size_wh[1] * factor))
+    behind = (_before_a_car if rng.random() < 0.5 else _on_a_bumper)(rng, drawn_wh, quad * factor)
+    picture = _photograph(rng, warp(plate.picture, behind, quad * factor))
+    if factor < 1:
+        picture = cv2.resize(picture, size_wh, interpolation=cv2.INTER_CUBIC).astype(np.uint8)
+    (x0, y0), (x1, y1) = quad.min(axis=0).tolist(), quad.max(axis=0).tolist()
+    is_standard = plate.format == country.drawn[0]
+    return CloseUp(picture, plate.text, (x0, y0, x1, y1), turn_deg, plate.format, is_standard)
+
+
+def _on_a_bumper(rng: np.random.Generator, size_wh: tuple[int, int], quad: Quad) -> Bgr:
+    """Draw the paint behind a plate, with a dark holder round the plate."""
+    behind = bumper(rng, size_wh[::-1])
+    centre = quad.mean(axis=0)
+    rim = centre + (quad - centre) * np.array([1.02, 1.06])
+    cv2.fillConvexPoly(behind, np.round(rim).astype(np.int32), (28, 28, 30), cv2.LINE_AA)
+    return behind
+
+
+def _before_a_car(rng: np.random.Generator, size_wh: tuple[int, int], quad: Quad) -> Bgr:
+    """Draw the car behind a plate, and the street behind the car."""
+    street = draw_backdrop(rng, size_wh, size_wh[1] * float(rng.uniform(0.2, 0.6)))
+    car = draw_car(rng, CAR_PX)
+    corner, across, down = quad[0], quad[1] - quad[0], quad[3] - quad[0]
+    long = max(1.0, CAR_PLATE * np.linalg.norm(down) / np.linalg.norm(across))
+    middle = corner + across / 2  # a car's place is as wide as a long plate of this height
+    target = np.stack([middle - across * long / 2, middle + across * long / 2, middle + down])
+    source = np.stack([car.plate[0], car.plate[1], (car.plate[2] + car.plate[3]) / 2])
+    matrix = cv2.getAffineTransform(source.astype(np.float32), target.astype(np.float32))
+    seen = cv2.warpAffine(car.sprite, matrix, size_wh)
+    alpha = seen[:, :, 3:]
+    together = street * (1 - alpha) + seen[:, :, :3] * alpha
+    return together.clip(0, 255).astype(np.uint8)
+
+
+def _photograph(rng: np.random.Generator, picture: Bgr) -> Bgr:
+    """Expose, blur, add noise and compress, as in the pictures of `workshop.rendering.scenes`."""
+    light = picture.astype(np.float32) * rng.uniform(0.3, 1.15) + rng.uniform(0, 30)
+    light = cv2.GaussianBlur(light, (0, 0), rng.uniform(0.3, 1.3)).astype(np.float32)
+    light += rng.normal(0, rng.uniform(0.5, 10), light.shape).astype(np.float32)
+    return compress(light.clip(0, 255).astype(np.uint8), int(rng.integers(35, 96)))
+
+
+def write_close_ups(folder: Path, close_ups: Iterable[CloseUp]) -> None:
+    """Write `images/` and `labels.csv` into a new or empty folder; regions are the plates' boxes.
+
+    Raises:
+        DataError: The folder is not empty.
+        SettingsError: The renderer does not draw a plate.
+    """
+    check_new(folder)
+    images = folder / "images"
+    images.mkdir(parents=True)
+    with (folder / "labels.csv").open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow((*COLUMNS, "share", "turn_deg"))
+        for index, one in enumerate(close_ups):
+            name = f"{index:04d}.jpg"
+            cv2.imwrite(str(images / name), one.picture, [cv2.IMWRITE_JPEG_QUALITY, 95])
+            kind = "std" if one.is_standard else "other"
+            box = (f"{side:.1f}" for side in one.xyxy)
+            form = (f"{one.share:.3f}", f"{one.turn_deg:.1f}")
+            table.writerow([name, one.text, kind, *box, one.format, *form])
+
+
+def _act(given: Namespace) -> None:
+    country = country_of(given.formats)
+    write_close_ups(given.out, draw_close_ups(country, given.count, given.seed))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write a data set."""
+    command = Command("close_ups", "Rendered pictures that one plate fills.", seed=SEED)
+    command.add_argument("--out", type=Path, required=True, help="folder to write, new or empty")
+    command.add_argument("--count", type=at_least(1), default=300)
+    command.run(_act, arguments)
+
+
+if __name__ == "__main__":
+    main()
