@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 import torch
@@ -17,7 +17,13 @@ from orchestrator.contract import (
     OUTPUT,
 )
 from orchestrator.detection.boxes import clip
-from orchestrator.detection.letterbox import letterbox
+from orchestrator.detection.close_ups import (
+    CLOSE_UP_SIDE_PX,
+    drop_parts,
+    keep_close_ups,
+    may_be_close_up,
+)
+from orchestrator.detection.letterbox import Letterbox, letterbox
 from orchestrator.detection.postprocessing import MOST_SHRUNK, Detections, best_of, to_picture
 from orchestrator.detection.tiles import tiles_around
 from orchestrator.errors import ParameterError, SettingsError
@@ -142,25 +148,48 @@ def find(picture: Tensor, infer: Infer, settings: Settings) -> Detections:
     """Detect plates and keep the best of those that overlap.
 
     In a picture that was scaled down much, the parts with faint or small detections are searched
-    again at full size.
+    again at full size. A picture without a sure detection may be a close-up: it is searched again
+    at a small size.
     """
-    height, width = picture.shape[:2]
-    found, scale = detect(picture, infer, settings)
-    if scale > MOST_SHRUNK:
-        return best_of([found], settings)
-    closer = []
-    for x0, y0, x1, y1 in tiles_around(found, scale, (width, height)):
-        near, _ = detect(picture[y0:y1, x0:x1], infer, settings)
-        closer.append(replace(near, xyxy=near.xyxy + torch.tensor([x0, y0, x0, y0])))
-    return best_of([found, *closer], settings)
+    found, box = detect(picture, infer, settings)
+    best = best_of([found, *_detect_in_tiles(picture, found, box, infer, settings)], settings)
+    if not may_be_close_up(best, box.net):
+        return best
+    close_ups = _detect_close_ups(picture, box, infer, settings)
+    if not len(close_ups.scores):
+        return best
+    return best_of([drop_parts(best, close_ups), close_ups], settings)
 
 
-def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detections, float]:
-    """Return the detector's plates in a picture, also faint ones, and the letterbox's scale."""
+def detect(picture: Tensor, infer: Infer, settings: Settings) -> tuple[Detections, Letterbox]:
+    """Return the detector's plates in a picture, also faint ones, and the letterbox."""
     box = letterbox(picture, settings.detector_side_px)
     rows = infer(DETECTOR, {INPUT: box.net})[OUTPUT]
     height, width = picture.shape[:2]
-    return to_picture(rows, box, (width, height), settings), box.scale
+    return to_picture(rows, box, (width, height), settings), box
+
+
+def _detect_in_tiles(
+    picture: Tensor, found: Detections, box: Letterbox, infer: Infer, settings: Settings
+) -> Iterator[Detections]:
+    """Search a picture that was scaled down much at full size, around some detections."""
+    if box.scale > MOST_SHRUNK:
+        return
+    height, width = picture.shape[:2]
+    for x0, y0, x1, y1 in tiles_around(found, box.scale, (width, height)):
+        closer, _ = detect(picture[y0:y1, x0:x1], infer, settings)
+        yield replace(closer, xyxy=closer.xyxy + torch.tensor([x0, y0, x0, y0]))
+
+
+def _detect_close_ups(
+    picture: Tensor, box: Letterbox, infer: Infer, settings: Settings
+) -> Detections:
+    """Search a picture for plates that fill it, at a small size: its letterbox is shrunk again."""
+    trimmed, small = box.trim(), replace(settings, detector_side_px=CLOSE_UP_SIDE_PX)
+    seen, _ = detect(trimmed.net[0], infer, small)
+    height, width = picture.shape[:2]
+    xyxy = clip(trimmed.to_source(seen.xyxy), (width, height))
+    return keep_close_ups(replace(seen, xyxy=xyxy), width)
 
 
 def _plates(

@@ -31,13 +31,18 @@ def area(xyxy: Tensor) -> Tensor:
     return (xyxy[:, 2:] - xyxy[:, :2]).clamp(min=0).prod(dim=1)
 
 
-def iou(first: Tensor, second: Tensor) -> Tensor:
-    """Return intersection over union [N, M] of boxes [N, 4] and [M, 4]; 0 where both are empty."""
+def intersection(first: Tensor, second: Tensor) -> Tensor:
+    """Return the areas [N, M] that boxes [N, 4] share with boxes [M, 4]."""
     top_left = torch.maximum(first[:, None, :2], second[None, :, :2])
     bottom_right = torch.minimum(first[:, None, 2:], second[None, :, 2:])
-    intersection = (bottom_right - top_left).clamp(min=0).prod(dim=2)
-    union = area(first)[:, None] + area(second)[None] - intersection
-    return intersection / union.clamp(min=torch.finfo(union.dtype).tiny)
+    return (bottom_right - top_left).clamp(min=0).prod(dim=2)
+
+
+def iou(first: Tensor, second: Tensor) -> Tensor:
+    """Return intersection over union [N, M] of boxes [N, 4] and [M, 4]; 0 where both are empty."""
+    shared = intersection(first, second)
+    union = area(first)[:, None] + area(second)[None] - shared
+    return shared / union.clamp(min=torch.finfo(union.dtype).tiny)
 
 
 def nms(xyxy: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:

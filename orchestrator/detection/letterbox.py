@@ -11,6 +11,9 @@ from torch import Tensor
 
 STRIDE = 32
 PAD_GREY = 114  # the padding value that YOLOv5 is trained with
+TRIM_PX = 8
+"""Padding is trimmed in multiples of this, so that the rest can be halved without remainder. OpenCV
+takes ten times as long where a remainder is left."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,13 @@ class Letterbox:
     net: Tensor
     scale: float
     offset_xy: tuple[int, int]
+
+    def trim(self) -> Letterbox:
+        """Return the letterbox with less than `TRIM_PX` of padding at the left and at the top."""
+        (left, top), (height, width) = self.offset_xy, self.net.shape[1:3]
+        x, y = left - left % TRIM_PX, top - top % TRIM_PX
+        net = self.net[:, y : height - y, x : width - x]
+        return Letterbox(net, self.scale, (left - x, top - y))
 
     def to_net(self, xyxy: Tensor) -> Tensor:
         """Map boxes [N, 4] from picture pixels to net pixels."""

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from orchestrator.detection.boxes import area, clip, grow, iou, nms
+from orchestrator.detection.boxes import area, clip, grow, intersection, iou, nms
 
 
 def boxes(*rows: tuple[float, float, float, float]) -> torch.Tensor:
@@ -33,6 +33,11 @@ def test_clip_leaves_its_argument_alone() -> None:
 def test_grow_adds_a_part_of_each_side() -> None:
     grown = grow(boxes((100, 50, 200, 70)), (0.05, 0.2))
     assert torch.allclose(grown, boxes((95, 46, 205, 74)))
+
+
+def test_intersection_is_the_area_that_two_boxes_share() -> None:
+    others = boxes((5, 2, 20, 6), (10, 0, 20, 10), (30, 30, 40, 40))
+    assert intersection(boxes((0, 0, 10, 10)), others).tolist() == [[20, 0, 0]]
 
 
 def test_area_of_a_box_turned_inside_out_is_zero() -> None:

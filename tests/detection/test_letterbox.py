@@ -49,6 +49,25 @@ def test_boxes_are_mapped_to_the_net_and_back() -> None:
     assert torch.equal(box.to_source(net), picture)
 
 
+@pytest.mark.parametrize(
+    ("size_hw", "trimmed_hw", "offset_xy"),
+    [
+        pytest.param((72, 96), (80, 96), (0, 4), id="12 rows above"),
+        pytest.param((64, 96), (64, 96), (0, 0), id="no padding"),
+        pytest.param((96, 67), (96, 80), (6, 0), id="14 columns beside"),
+        pytest.param((90, 96), (96, 96), (0, 3), id="too little to trim"),
+    ],
+)
+def test_padding_is_trimmed_in_eights(size_hw, trimmed_hw, offset_xy) -> None:
+    given = noise(*size_hw)
+    trimmed = letterbox(given, 96).trim()
+    left, top = offset_xy
+    assert (trimmed.net.shape, trimmed.offset_xy) == ((1, *trimmed_hw, 3), offset_xy)
+    assert torch.equal(trimmed.net[0, top : top + size_hw[0], left : left + size_hw[1]], given)
+    box = torch.tensor([[5.0, 6, 50, 60]])
+    assert torch.equal(trimmed.to_source(trimmed.to_net(box)), box)
+
+
 def test_no_column_of_a_picture_that_is_shrunk_is_skipped() -> None:
     def brightness(column: int) -> int:
         picture = torch.zeros(40, 163, 3, dtype=torch.uint8)

@@ -1,0 +1,43 @@
+"""Close-ups: plates that fill most of a picture. The detector finds them in a small letterbox."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from orchestrator.detection.boxes import area, intersection
+from orchestrator.detection.postprocessing import Detections
+
+CLOSE_UP_SIDE_PX = 128
+"""Longest side of the letterbox for close-ups. A plate that fills it is as wide as the plates that
+the detector was trained on."""
+SURE = 0.7
+"""A picture with a higher score is no close-up. Parts of a close-up had scores up to 0.62."""
+LEAST_SCORE, LEAST_SHARE = 0.5, 0.3
+"""Least score of a close-up, and its least width as a share of the picture's width. In the small
+letterbox, boxes of smaller plates are noise."""
+INSIDE = 0.7
+"""A detection with a larger share of its area inside a better close-up is a part of that plate."""
+
+
+def may_be_close_up(found: Detections, net: Tensor) -> bool:
+    """Tell whether a picture needs a look at a small size: it has no sure detection.
+
+    Args:
+        found: Detections in the picture.
+        net: Its letterbox, uint8 [1, H, W, 3].
+    """
+    return max(net.shape) > CLOSE_UP_SIDE_PX and not bool((found.scores > SURE).any())
+
+
+def keep_close_ups(found: Detections, width_px: int) -> Detections:
+    """Keep the boxes with a high score that are wide in a picture of the given width."""
+    widths = found.xyxy[:, 2] - found.xyxy[:, 0]
+    kept = (found.scores >= LEAST_SCORE) & (widths >= LEAST_SHARE * width_px)
+    return Detections(found.xyxy[kept], found.scores[kept])
+
+
+def drop_parts(found: Detections, close_ups: Detections) -> Detections:
+    """Drop detections that are parts of a close-up with a higher score, such as its region code."""
+    inside = intersection(found.xyxy, close_ups.xyxy) > INSIDE * area(found.xyxy)[:, None]
+    kept = ~(inside & (close_ups.scores > found.scores[:, None])).any(dim=1)
+    return Detections(found.xyxy[kept], found.scores[kept])
