@@ -4,7 +4,7 @@ A detector's box is upright, so a tilted plate has few pixels in it. Tilted plat
 along their own edges. So are plates that may have two lines, and plates with a low score. The
 logits of all cuts of a plate are averaged. Plates whose score is still low are read once more:
 without their motion blur, if they have any, and divided at other rows, if they may have two lines.
-Of all these readings, the surest one counts.
+The surest of all these readings counts.
 """
 
 from __future__ import annotations

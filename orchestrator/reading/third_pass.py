@@ -47,8 +47,8 @@ def read_unsure(
 ) -> PlateReadings:
     """Read in the third pass those plates whose score is still low; see `read_plates`.
 
-    Each cut has a reading of its own, and the surest of all counts: a cut with the wrong motion or
-    the wrong row between the lines would spoil a mean.
+    Each cut has a reading of its own, and the surest counts. A cut with the wrong motion, or the
+    wrong row between the lines, would spoil a mean.
     """
     cuts = [
         (plate, lines, crop)

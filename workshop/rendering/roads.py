@@ -105,7 +105,7 @@ def photograph_road(
 
     Args:
         rng: Source of all randomness.
-        mounts: What each car carries; at least one.
+        mounts: Functions that mount a plate or another thing on a car; at least one.
         size_wh: Size of the picture, pixels.
         decorate: Draws things over the road, before light, lens and recording.
 
