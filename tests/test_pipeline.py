@@ -1,16 +1,14 @@
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
 import torch
-from torch import Tensor
 
 from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ParameterError, PictureError, SettingsError
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.pipeline import read_crop, recognize, region
 from orchestrator.settings import Settings
-from tests.scripted_networks import ScriptedInfer, picture, rows
+from tests.scripted_networks import CloserInfer, ScriptedInfer, picture, rows
 
 ONE = (100.0, 100.0, 200.0, 125.0, 0.9)
 
@@ -161,20 +159,6 @@ def test_too_large_a_picture_is_refused() -> None:
         recognize(picture(), ScriptedInfer(rows()), Settings(max_pixels=1000))
 
 
-class CloserInfer(ScriptedInfer):
-    """A detector that answers each call with other rows."""
-
-    def __init__(self, *answers: Tensor, texts: tuple[str, ...] = ()) -> None:
-        super().__init__(answers[0], texts)
-        self.answers, self.nets = list(answers), []
-
-    def __call__(self, model: str, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        if model == "yolo":
-            self.yolo = self.answers.pop(0)
-            self.nets.append(tuple(tensors["input__0"].shape[1:3]))
-        return super().__call__(model, tensors)
-
-
 def test_a_faint_find_in_a_large_picture_is_looked_at_as_it_is() -> None:
     # 1920x1080 becomes 960x540 and is padded to 960x544: 2 rows above. The tile begins at 60, 110.
     faint, near = (100.0, 102.0, 120.0, 108.0, 0.1), (140.0, 92.0, 182.0, 103.0, 0.8)
@@ -197,63 +181,6 @@ def test_a_picture_that_is_shrunk_much_is_looked_at_twice(side_px: int, looks: i
     infer = CloserInfer(rows(ONE, (100.0, 202.0, 120.0, 208.0, 0.1)), rows())
     recognize(picture(540, 960), infer, Settings(detector_side_px=side_px))
     assert len(infer.nets) == looks
-
-
-FILLING = (16.0, 32.0, 112.0, 53.0, 0.9)
-"""A plate that fills a picture of 1280x960 pixels, in its letterbox of 128x96."""
-
-
-def test_a_plate_that_fills_the_picture_is_found_at_a_small_size() -> None:
-    infer = CloserInfer(rows(), rows(FILLING), texts=("A001AA77",))
-    (plate,) = recognize(picture(960, 1280), infer)
-    assert infer.nets == [(736, 960), (96, 128)]
-    assert plate.xyxy == pytest.approx((160, 320, 1120, 530))
-    assert (plate.text, plate.detection_score) == ("A001AA77", pytest.approx(0.9))
-
-
-def test_a_close_up_in_a_region_is_answered_in_picture_pixels() -> None:
-    infer = CloserInfer(rows(), rows(FILLING))
-    (plate,) = recognize(picture(1000, 2000), infer, Settings(roi=(500, 40, 1780, 1000)))
-    assert plate.xyxy == pytest.approx((660, 360, 1620, 570))
-
-
-@pytest.mark.parametrize(("score", "looks"), [pytest.param(0.69, 2), pytest.param(0.71, 1)])
-def test_a_picture_with_a_sure_plate_is_no_close_up(score: float, looks: int) -> None:
-    infer = CloserInfer(rows((100, 100, 200, 125, score)), rows())
-    assert len(recognize(picture(), infer)) == 1
-    assert len(infer.nets) == looks
-
-
-@pytest.mark.parametrize(
-    ("box", "plates"),
-    [
-        pytest.param((0.0, 32.0, 39.0, 50.0, 0.9), 1, id="just wide enough"),
-        pytest.param((0.0, 32.0, 38.0, 50.0, 0.9), 0, id="too narrow"),
-        pytest.param((0.0, 32.0, 90.0, 50.0, 0.51), 1, id="just sure enough"),
-        pytest.param((0.0, 32.0, 90.0, 50.0, 0.49), 0, id="unsure"),
-    ],
-)
-def test_a_close_up_is_wide_and_sure(box: tuple[float, ...], plates: int) -> None:
-    assert len(recognize(picture(960, 1280), CloserInfer(rows(), rows(box)))) == plates
-
-
-def test_a_close_up_follows_the_threshold_of_the_request() -> None:
-    infer = CloserInfer(rows(), rows(FILLING))
-    assert len(recognize(picture(960, 1280), infer, Settings(detection_threshold=0.95))) == 0
-
-
-def test_parts_of_a_close_up_are_no_plates_of_their_own() -> None:
-    part, beside = (600.0, 260.0, 800.0, 380.0, 0.6), (10.0, 20.0, 110.0, 45.0, 0.5)
-    infer = CloserInfer(rows(part, beside), rows(FILLING))
-    plates = recognize(picture(960, 1280), infer)
-    assert [round(plate.detection_score, 1) for plate in plates] == [0.9, 0.5]
-    assert plates[1].xyxy == pytest.approx((13.3, 16, 146.7, 49.3), abs=0.1)
-
-
-def test_a_picture_as_small_as_the_close_up_is_looked_at_once() -> None:
-    infer = CloserInfer(rows())
-    assert len(recognize(picture(96, 128), infer)) == 0
-    assert infer.nets == [(96, 128)]
 
 
 def test_the_picture_is_left_alone() -> None:

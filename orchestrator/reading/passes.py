@@ -15,21 +15,26 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.reading.affine_crops import (
     SECOND_PASS_MARGINS_XY,
     compose,
     cut_frame,
     frames_of,
     grow_frames,
-    sizes_of,
     tilts_of,
 )
 from orchestrator.reading.crops import crop_boxes, crop_plates
 from orchestrator.reading.ctc import Reading
-from orchestrator.reading.reader import PlateReadings, Reader, infer_logits, rectify
+from orchestrator.reading.reader import (
+    PlateReadings,
+    Reader,
+    are_square,
+    infer_logits,
+    list_unsure,
+    rectify,
+)
 from orchestrator.reading.readings import read_lines
-from orchestrator.reading.third_pass import list_unsure, read_unsure
+from orchestrator.reading.third_pass import read_unsure
 
 LEAST_WIDTH_PX = 28
 """Width of the narrowest boxes whose plates are read: of 199 in narrower ones, none was read right.
@@ -95,15 +100,15 @@ def read_again(
     again = choose_second_pass(first, reader)
     if not any(again):
         return first
-    frames = first.frames
-    cuts = _plan_cuts(frames, xyxy, again)
+    cuts = _plan_cuts(first.frames, xyxy, again)
     crops = [
         cut_frame(picture, frame, lines)
         for lines, of_plates in enumerate(cuts, start=1)
         for frame in of_plates.flatten(0, 1)
     ]
     frames_again, logits_again = _rectify_and_read(torch.cat(crops), cuts.frames, reader)
-    joined = replace(first, frames=_join_frames(frames, cuts.by_plate(frames_again)[0], again.flat))
+    frames = _join_frames(first.frames, cuts.by_plate(frames_again)[0], again.flat)
+    joined = replace(first, frames=frames)
     if not reader.reads:
         return joined
     return _join_readings(joined, cuts.by_plate(logits_again), again, reader)
@@ -119,8 +124,7 @@ def choose_second_pass(readings: PlateReadings, reader: Reader) -> SecondPass:
     flat = [plate for plate, tilted in enumerate(is_tilted) if tilted or plate in unsure]
     if not (reader.reads and reader.formats.layouts(2)):
         return SecondPass(flat, [])
-    sizes = sizes_of(readings.frames)
-    return SecondPass(flat, (sizes[:, 0] < WIDEST_SQUARE * sizes[:, 1]).nonzero()[:, 0].tolist())
+    return SecondPass(flat, are_square(readings.frames).nonzero()[:, 0].tolist())
 
 
 def _plan_cuts(frames: Tensor, xyxy: Tensor, again: SecondPass) -> Cuts:

@@ -1,4 +1,4 @@
-"""Calls of STN and LPRNet, and the readings of a picture's plates."""
+"""Calls of STN and LPRNet, the readings of a picture's plates, and those that need another pass."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from orchestrator.contract import INPUT, MAX_BATCH, OUTPUT, READER, RECTIFIER, THETA
+from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.errors import ModelError
 from orchestrator.formats.plate_formats import Formats
+from orchestrator.reading.affine_crops import sizes_of
 from orchestrator.reading.ctc import Reading
 
 Tensors = Mapping[str, Tensor]
@@ -20,10 +22,13 @@ Infer = Callable[[str, Tensors], Tensors]
 It may have an attribute `formats`, as that of `load_networks` has: the plate formats of its
 weights.
 """
-
 MOST_THETA = 1000.0
 """Largest number that a theta may hold. Thetas of plates are below 2; with 1e30 nothing can be
 cut."""
+SURE_FROM = 0.9
+"""Readings with a lower score get a second pass, and then perhaps a third."""
+UNREADABLE_BELOW = 0.001
+"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,21 @@ class PlateReadings:
     frames: Tensor
     readings: tuple[Reading, ...]
     logits: Tensor
+
+
+def list_unsure(readings: PlateReadings) -> list[int]:
+    """Return the indices of plates that can be read, but not with a high score."""
+    return [
+        plate
+        for plate, reading in enumerate(readings.readings)
+        if UNREADABLE_BELOW <= reading.score < SURE_FROM
+    ]
+
+
+def are_square(frames: Tensor) -> Tensor:
+    """Tell which of the frames [N, 2, 3] are so high that their plates may have two lines, [N]."""
+    widths, heights = sizes_of(frames).unbind(1)
+    return widths < WIDEST_SQUARE * heights
 
 
 def rectify(crops: Tensor, infer: Infer) -> tuple[Tensor, Tensor]:

@@ -8,38 +8,30 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from orchestrator.detection.postprocessing import WIDEST_SQUARE
 from orchestrator.formats.plate_formats import Formats
 from orchestrator.reading.affine_crops import (
     cut_upright,
     frames_of,
     grow_frames,
-    sizes_of,
     to_input,
     unfold_at,
 )
 from orchestrator.reading.deblurring import deconvolve, find_motions
-from orchestrator.reading.reader import PlateReadings, Reader, infer_logits, rectify
+from orchestrator.reading.reader import (
+    PlateReadings,
+    Reader,
+    are_square,
+    infer_logits,
+    list_unsure,
+    rectify,
+)
 from orchestrator.reading.readings import read_lines
 
-SURE_FROM = 0.9
-"""Readings with a lower score get a second pass, and then perhaps a third."""
-UNREADABLE_BELOW = 0.001
-"""Readings with a lower score get no further pass: they are no plate, or stay unreadable."""
 DEBLURRED_MARGIN_XY = (0.06, 0.2)
 """Margins around a plate whose motion blur is removed."""
 UPPER_LINE = (0.44, 0.56)
 """Shares of the height at which the third pass divides plates of two lines; the second pass divides
 them in the middle."""
-
-
-def list_unsure(readings: PlateReadings) -> list[int]:
-    """Return the indices of plates that can be read, but not with a high score."""
-    return [
-        plate
-        for plate, reading in enumerate(readings.readings)
-        if UNREADABLE_BELOW <= reading.score < SURE_FROM
-    ]
 
 
 def read_unsure(
@@ -81,8 +73,7 @@ def _cut(
         strip = cut_upright(picture, grown)
         for motion in find_motions(strip):
             yield 1, to_input(deconvolve(strip, motion))
-    width, height = sizes_of(frame[None])[0].tolist()
-    if formats.layouts(2) and width < WIDEST_SQUARE * height:
+    if formats.layouts(2) and bool(are_square(frame[None])):
         (whole,) = frames_of(box[None].tolist())
         upright = cut_upright(picture, whole)
         for share in UPPER_LINE:

@@ -16,7 +16,7 @@ from orchestrator.plates import Plate, PlateRegion
 from orchestrator.reading.affine_crops import frames_around, tilts_of
 from orchestrator.reading.crops import crop_boxes
 from orchestrator.reading.passes import TILTED_DEG
-from orchestrator.reading.third_pass import SURE_FROM
+from orchestrator.reading.reader import SURE_FROM
 from tests.samples import STREET, TEXTS
 from workshop.rendering import camera
 from workshop.rendering.photos import Photo, photograph_plate

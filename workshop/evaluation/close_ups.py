@@ -10,8 +10,7 @@ is exactly its text. Other shown texts are wrong.
 from __future__ import annotations
 
 import argparse
-import csv
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from workshop.evaluation.outcomes import open_picture
 from workshop.evaluation.proportions import bin_names, bin_of
 from workshop.evaluation.recognizers import Recognizer, RecognizerOptions, open_recognizer
 from workshop.evaluation.yolo_labels import Box
+from workshop.reporting.files import write_csv
 from workshop.reporting.tables import format_table
 
 SHARE_EDGES = (0.5, 0.7, 0.85)
@@ -110,16 +110,6 @@ def _count(judged: Sequence[Judged]) -> tuple[int, ...]:
     )
 
 
-def _write(path: Path, judged: Iterable[Judged]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file)
-        table.writerow(("image", "share", "turn_deg", "is_found", "is_read", "wrong"))
-        table.writerows(
-            (one.image, one.share, one.turn_deg, one.is_found, one.is_read, one.wrong)
-            for one in judged
-        )
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table, and write a row for each picture if asked to."""
     parser = argparse.ArgumentParser("workshop.evaluation.close_ups", description="Close-ups.")
@@ -136,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.exit(2, f"{parser.prog}: {error}\n")
     typer.echo(count(judged))
     if given.rows:
-        _write(given.rows, judged)
+        write_csv(Judged, judged, given.rows)
 
 
 if __name__ == "__main__":

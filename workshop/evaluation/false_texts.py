@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from orchestrator.detection.boxes import iou
+from orchestrator.detection.boxes import area, intersection, iou
 from orchestrator.imaging.files import Bgr
 from orchestrator.plates import Plate, Plates
 from workshop.evaluation.proportions import wilson_interval
@@ -146,17 +146,12 @@ def _cause(view: View, plate: Plate) -> str:
     """Return the kind of the thing that most of a box lies in."""
     if view.placed is None:
         return PHOTO
-    shares = [(_share_in(plate.xyxy, thing.xyxy), thing.kind) for thing in view.placed]
-    share, kind = max(shares, default=(0.0, SURROUNDINGS))
-    return kind if share >= CAUSE_SHARE else SURROUNDINGS
-
-
-def _share_in(box: Box, thing: Box) -> float:
-    """Return the share of a box's area that lies in a thing."""
-    width = min(box[2], thing[2]) - max(box[0], thing[0])
-    height = min(box[3], thing[3]) - max(box[1], thing[1])
-    area = (box[2] - box[0]) * (box[3] - box[1])
-    return max(width, 0.0) * max(height, 0.0) / area if area > 0 else 0.0
+    if not view.placed:
+        return SURROUNDINGS
+    box = torch.tensor([plate.xyxy])
+    inside = intersection(box, torch.tensor([thing.xyxy for thing in view.placed]))[0]
+    at = int(inside.argmax())
+    return view.placed[at].kind if inside[at] >= CAUSE_SHARE * area(box)[0] else SURROUNDINGS
 
 
 def _with_tile(view: View, alarm: FalseAlarm) -> FalseAlarm:

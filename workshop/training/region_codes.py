@@ -7,8 +7,9 @@ reads it on other plates, too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import cv2
 import numpy as np
@@ -22,6 +23,9 @@ from workshop.rendering.russia import BORDER_MM
 from workshop.rendering.russia_styles import LONG_MM
 from workshop.training.crops import RealCrop
 
+T = TypeVar("T")
+Donors = Mapping[str, Sequence[RealCrop]]
+"""Crops of cars' plates with known corners, by their region codes."""
 CAR = "ru_car"
 """Format of the plates whose region codes are replaced."""
 RENDERED_CODES = 0.4
@@ -67,8 +71,17 @@ def can_replace(crop: RealCrop, formats: Formats) -> bool:
     return crop.lines == 1 and crop.corners is not None and formats.format_of(crop.text) == CAR
 
 
+def group_donors(crops: Sequence[RealCrop], formats: Formats) -> Donors:
+    """Return the crops from which region codes can be taken, by their codes."""
+    donors: dict[str, list[RealCrop]] = {}
+    for crop in crops:
+        if can_replace(crop, formats):
+            donors.setdefault(formats.code_of(crop.text), []).append(crop)
+    return donors
+
+
 def replace_code(
-    rng: np.random.Generator, crop: RealCrop, donors: Sequence[RealCrop], country: Country
+    rng: np.random.Generator, crop: RealCrop, donors: Donors, country: Country
 ) -> RealCrop:
     """Replace the region code of a crop, by that of another crop or by a rendered one.
 
@@ -78,28 +91,32 @@ def replace_code(
     Args:
         rng: Source of all randomness.
         crop: Crop of a car's plate, its corners known.
-        donors: Crops from which codes are taken; their corners are known, too.
+        donors: Crops from which codes are taken.
         country: Country that draws the other codes.
     """
-    formats = country.formats
-    old = formats.code_of(crop.text)
-    by_code = {
-        code: donor
-        for donor in (donors[i] for i in rng.permutation(len(donors)))
-        if len(code := formats.code_of(donor.text)) == len(old) and code != old
-    }
-    if by_code and rng.random() >= RENDERED_CODES:
-        code = sorted(by_code)[int(rng.integers(len(by_code)))]
-        picture, quad = by_code[code].picture, by_code[code].quad
+    old = country.formats.code_of(crop.text)
+    number, digits = crop.text[: -len(old)], len(old)
+    of_crops = [code for code in sorted(donors) if len(code) == digits and code != old]
+    if of_crops and rng.random() >= RENDERED_CODES:
+        code = _choose(rng, of_crops)
+        donor = _choose(rng, donors[code])
+        picture, quad = donor.picture, donor.quad
     else:
-        codes = [one for region in formats.region for one in region.codes if len(one) == len(old)]
-        code = codes[int(rng.integers(len(codes)))]
-        picture = country.plate_of(crop.text[: -len(old)] + code, format_name=CAR, rng=rng).picture
-        height, width = picture.shape[:2]
-        quad = np.array([[0.0, 0], [width, 0], [width, height], [0, height]])
+        regions = country.formats.region
+        code = _choose(rng, [one for of in regions for one in of.codes if len(one) == digits])
+        picture = country.plate_of(number + code, format_name=CAR, rng=rng).picture
+        quad = _rectangle(0, 0, picture.shape[1], picture.shape[0])
         picture = cv2.GaussianBlur(picture, (0, 0), rng.uniform(0.5, 4)).astype(np.uint8)
-    painted = _paint(crop.picture, crop.quad, picture, quad, BORDER_MM[len(old)])
-    return replace(crop, picture=painted, text=crop.text[: -len(old)] + code)
+    painted = _paint(crop.picture, crop.quad, picture, quad, BORDER_MM[digits])
+    return replace(crop, picture=painted, text=number + code)
+
+
+def _choose(rng: np.random.Generator, items: Sequence[T]) -> T:
+    return items[int(rng.integers(len(items)))]
+
+
+def _rectangle(left: float, top: float, right: float, bottom: float) -> Quad:
+    return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float64)
 
 
 def _paint(onto: Bgr, onto_quad: Quad, donor: Bgr, donor_quad: Quad, border_mm: float) -> Bgr:
@@ -108,15 +125,13 @@ def _paint(onto: Bgr, onto_quad: Quad, donor: Bgr, donor_quad: Quad, border_mm: 
     if factor < 0.8:
         donor, donor_quad = shrink(donor, factor), donor_quad * factor
     width_mm, height_mm = LONG_MM
-    plate = np.array([[0, 0], [width_mm, 0], [width_mm, height_mm], [0, height_mm]], np.float32)
+    plate = _rectangle(0, 0, width_mm, height_mm).astype(np.float32)
     to_onto = cv2.getPerspectiveTransform(plate, onto_quad.astype(np.float32))
     to_donor = cv2.getPerspectiveTransform(plate, donor_quad.astype(np.float32))
     size_wh = (onto.shape[1], onto.shape[0])
     to_moved = to_onto @ np.linalg.inv(to_donor)
     moved = cv2.warpPerspective(donor, to_moved, size_wh, borderMode=cv2.BORDER_REPLICATE)
-    left, right = border_mm + INSET_MM, width_mm - INSET_MM
-    top, bottom = INSET_MM, height_mm - INSET_MM
-    field = np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
+    field = _rectangle(border_mm + INSET_MM, INSET_MM, width_mm - INSET_MM, height_mm - INSET_MM)
     corners = cv2.perspectiveTransform(field[None], to_onto)[0]
     mask = np.zeros(onto.shape[:2], np.uint8)
     cv2.fillConvexPoly(mask, np.round(corners * 16).astype(np.int32), (255,), cv2.LINE_AA, 4)

@@ -26,9 +26,11 @@ from workshop.rendering.russia import load_font
 from workshop.rendering.synth import Sample, cut_sample, render_sample
 from workshop.training.crops import RealCrop
 from workshop.training.region_codes import (
+    Donors,
     can_replace,
     capped_shares,
     group_by_region,
+    group_donors,
     replace_code,
 )
 
@@ -113,8 +115,8 @@ class RealPlates:
         return capped_shares(group_by_region(self.crops, self._plates), self.most_of_region)
 
     @cached_property
-    def _donors(self) -> list[RealCrop]:
-        return [crop for crop in self.crops if can_replace(crop, self._plates)]
+    def _donors(self) -> Donors:
+        return group_donors(self.crops, self._plates)
 
 
 def see_again(rng: np.random.Generator, crop: RealCrop) -> Sample:

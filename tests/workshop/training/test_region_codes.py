@@ -13,6 +13,7 @@ from workshop.training.region_codes import (
     can_replace,
     capped_shares,
     group_by_region,
+    group_donors,
     replace_code,
 )
 
@@ -58,7 +59,8 @@ def test_only_codes_of_cars_with_known_corners_are_replaced() -> None:
 
 @pytest.mark.parametrize("text", ["A123BC77", "A123BC197"])
 def test_a_new_code_has_as_many_digits_and_changes_its_field_only(text: str) -> None:
-    crop, donors = crop_of(text, shade=0.6), [crop_of("K456MH50"), crop_of("K456MH750")]
+    crop = crop_of(text, shade=0.6)
+    donors = group_donors([crop_of("K456MH50"), crop_of("K456MH750")], russian())
     rng, codes = np.random.default_rng(0), set()
     for _ in range(20):
         changed = replace_code(rng, crop, donors, russia())
