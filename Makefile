@@ -41,7 +41,8 @@ serve: .venv/.serve
 
 # WORKERS=0 runs the tests in one process, in the order of their names.
 WORKERS ?= 2
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile
+# A worker that is ended is not replaced: the new one would run the same test again and end as well.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 --durations 20
 test: .venv/.dev
 	$(PYTEST)
 

@@ -70,8 +70,13 @@ def read_crop(
         )
         sources = [*finder.find(crops)]
         is_any_there = any(source.is_there for source in sources)
+        reached = (
+            reach_server(url, pictures=1 if len(sources) == 1 else 0)
+            if is_any_there
+            else nullcontext(url or "localhost:1")
+        )
         with (
-            reach_server(url) if is_any_there else nullcontext(url or "localhost:1") as address,
+            reached as address,
             PlateClient(address, key=key if url else None) as client,
         ):
             read = partial(_read, client, text_threshold)

@@ -213,7 +213,9 @@ def recognize(
         if annotate or crops:
             import orchestrator.imaging.drawing  # noqa: F401 - what it lacks is told before the first call
 
+        given = Input(sources or [], from_file, recursive, private_addresses)
         served = {
+            "pictures": 1 if given.is_one_picture else 0,
             "repository": model_repository,
             "weights": weights,
             "formats": formats,
@@ -243,7 +245,7 @@ def recognize(
         )
         maker = OutputPictures(annotate, crops, ".png" if png else ".jpg")
         status = recognize_all(
-            Input(sources or [], from_file, recursive, private_addresses),
+            given,
             access,
             Output(as_json, jsonl, csv, parquet, resume, maker),
         )

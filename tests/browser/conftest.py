@@ -47,7 +47,7 @@ def browser() -> Iterator[Any]:
 def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a gateway in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
-    with own_server(ServerOptions()) as served:
+    with own_server(ServerOptions(pictures=1)) as served:
         gateway = start(
             GatewayOptions(
                 triton_http=served.http_url,

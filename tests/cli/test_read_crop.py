@@ -105,7 +105,8 @@ def test_a_key_is_shown(run, monkeypatch, url: list[str], key: str | None) -> No
         return made[-1]
 
     monkeypatch.setattr("orchestrator.client.PlateClient", make)
-    monkeypatch.setattr("orchestrator.cli.read_crop.reach_server", nullcontext)
+    own = "orchestrator.cli.read_crop.reach_server"
+    monkeypatch.setattr(own, lambda url, **options: nullcontext(url))
     done = CliRunner().invoke(app, ["read-crop", "crops", *url], env={"PLATES_KEY": "plk_given"})
     assert done.exit_code == 0
     assert [client.key for client in made] == [key]

@@ -399,6 +399,19 @@ def test_a_server_of_its_own_is_shown_no_key(run, made, monkeypatch) -> None:
     assert [(client.url, client.key) for client in made] == [("own:1", None)]
 
 
+def test_a_server_for_one_picture_has_one_worker(run, made, monkeypatch) -> None:
+    asked = []
+
+    def reach(url: str | None, **options: object) -> nullcontext[str]:
+        asked.append(options["pictures"])
+        return nullcontext("own:1")
+
+    monkeypatch.setattr("orchestrator.cli.chosen_server.reach_server", reach)
+    for named in ([str(STREET)], [str(STREET), str(STREET)], [str(STREET.parent / "*.jpg")]):
+        CliRunner().invoke(app, ["recognize", *named])
+    assert asked == [1, 0, 0]
+
+
 def test_an_invalid_key_is_one_sentence_without_it() -> None:
     arguments = ["recognize", str(STREET), "--url", "localhost:9", "--key", "hush hush"]
     done = CliRunner().invoke(app, arguments)

@@ -34,7 +34,7 @@ FRAMES, LONG = 40, 200
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[ServerOptions]:
-    with own_server(ServerOptions(beside=(REPOSITORY,))) as options:
+    with own_server(ServerOptions(beside=(REPOSITORY,), pictures=1)) as options:
         yield options
 
 

@@ -1,13 +1,17 @@
-"""Callers who never stop, and what they were told."""
+"""Callers who call again and again, and what they were told."""
 
 from __future__ import annotations
 
 import threading
+import time
 
 from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from tests.samples import STREET
 from tests.waiting import until
+
+PAUSE_S = 0.05
+"""Pause of a caller between two calls, which leaves a server time to start beside them."""
 
 
 class Load:
@@ -43,6 +47,7 @@ class Load:
                     self.texts.append(client.recognize(STREET).texts[0])
                 except PlateError as error:
                     self.errors.append(error)
+                time.sleep(PAUSE_S)
 
     def wait_for(self, text: str) -> None:
         """Return when callers are told this, or fail."""

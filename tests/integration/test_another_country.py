@@ -61,7 +61,7 @@ def country(tmp_path_factory: pytest.TempPathFactory) -> ServerOptions:
     canary = (WEIGHTS / "canary.txt").read_text().translate(CYRILLIC)
     (weights / "canary.txt").write_text(canary, encoding="utf-8")
     list_sums(weights)
-    return ServerOptions(repository=models, weights=weights)
+    return ServerOptions(repository=models, weights=weights, pictures=1)
 
 
 @pytest.fixture(scope="module")

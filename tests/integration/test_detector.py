@@ -22,7 +22,7 @@ def test_a_street_is_read_while_another_engine_runs_the_other_networks(tmp_path:
     write_weights(write_export(tmp_path / "theirs.torchscript", (960, 960)), tmp_path / "mine")
     repository = copy_of("model_repository", tmp_path)
     options = ServerOptions(
-        repository=repository, weights=tmp_path / "mine", engine=Engine.OPENVINO
+        repository=repository, weights=tmp_path / "mine", engine=Engine.OPENVINO, pictures=1
     )
     with own_server(options) as served, PlateClient(served.http_url) as client:
         assert set(client.recognize(STREET).texts) == set(TEXTS)

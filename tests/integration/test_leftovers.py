@@ -38,7 +38,7 @@ def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
     """Run `plates serve` on ports for the length of a `with` block, which may kill it."""
     flags = [f"--{name}={port}" for name, port in zip(NAMES, ports, strict=True)]
     with subprocess.Popen(
-        [PLATES, "serve", *flags],
+        [PLATES, "serve", "--pictures=1", *flags],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     ) as process:  # fmt: skip
         lines = iter(process.stdout.readline, "")

@@ -35,7 +35,7 @@ KEY = f"barrier-{secrets.token_hex(8)}"
 @pytest.fixture(scope="module")
 def operated(tmp_path_factory) -> Iterator[Server]:
     """A server whose key somebody named, who has it in the environment."""
-    own = prepare(ServerOptions())
+    own = prepare(ServerOptions(pictures=1))
     folder = tmp_path_factory.mktemp("repository")
     lay_out(own.source(), folder, own.capacity())
     options = prepare(ServerOptions(folder, explicit=True))

@@ -62,7 +62,7 @@ class Reader:
             f"--{name.replace('_', '-')}={getattr(self.served, name)}"
             for name in ("http_port", "grpc_port", "metrics_port")
         ]
-        with subprocess.Popen([*words(line), *ports], cwd=self.folder) as process:
+        with subprocess.Popen([*words(line), "--pictures=1", *ports], cwd=self.folder) as process:
             try:
                 until(lambda: is_ready(self.served, ["hide_plates"]), "a server")
                 yield
@@ -82,14 +82,14 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
     for name in tracked - {"hide_plates"}:
         (folder / name).symlink_to(PROJECT / name)
-    reader = Reader(folder, on_free_ports(ServerOptions()))
+    reader = Reader(folder, on_free_ports(ServerOptions(pictures=1)))
     reader.follow((PROJECT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
     return reader
 
 
 @pytest.fixture(scope="module")
 def url(reader: Reader) -> Iterator[str]:
-    with own_server(ServerOptions(beside=(reader.folder / REPOSITORY,))) as served:
+    with own_server(ServerOptions(beside=(reader.folder / REPOSITORY,), pictures=1)) as served:
         yield served.http_url
 
 

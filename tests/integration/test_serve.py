@@ -39,7 +39,7 @@ def wait_for_answer(url: str, timeout_s: float) -> None:
 def lasting() -> Iterator[Serving]:
     """One for the tests that it outlives; killed at last, it takes everything along."""
     prepare(ServerOptions())
-    with serve() as served:
+    with serve("--pictures=2") as served:
         yield served
         family = find_tree(served.process.pid)
         served.process.kill()

@@ -34,7 +34,7 @@ from workshop.benchmarks.processes import find_tree, find_workers
 
 @pytest.fixture
 def options() -> ServerOptions:
-    return on_free_ports(prepare(ServerOptions()))
+    return on_free_ports(prepare(ServerOptions(pictures=1)))
 
 
 def with_file(model: str, name: str, change: Callable[[bytes], bytes]) -> RepositoryWriter:

@@ -50,7 +50,7 @@ def collector() -> Iterator[Collector]:
     Only one request of a million is traced for the server's own sake.
     """
     with collecting() as collector:
-        traced = ServerOptions(traces=collector.url, trace_rate=1_000_000)
+        traced = ServerOptions(traces=collector.url, trace_rate=1_000_000, pictures=1)
         options = on_free_ports(prepare(traced))
         with run_server(options), run_gateway(options) as gateway:
             urls = (

@@ -25,7 +25,12 @@ from orchestrator.cli.recognition.result_files import (
     find_done,
 )
 from orchestrator.cli.recognition.run import Run
-from orchestrator.cli.recognition.sources import STANDARD_INPUT, PictureFinder, read_list
+from orchestrator.cli.recognition.sources import (
+    STANDARD_INPUT,
+    PictureFinder,
+    is_picture,
+    read_list,
+)
 from orchestrator.cli.recognition.totals import Totals
 from orchestrator.cli.recognition.watchlist import Watchlist, read_watchlist
 from orchestrator.errors import PlateError, SettingsError
@@ -91,6 +96,11 @@ class Input:
     @property
     def is_countable(self) -> bool:
         return self.listed != STANDARD_INPUT
+
+    @property
+    def is_one_picture(self) -> bool:
+        """Whether a single picture is named; a server with one worker starts sooner for it."""
+        return self.listed is None and len(self.named) == 1 and is_picture(self.named[0])
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,14 @@ class PictureFinder:
         return not is_made
 
 
+def is_picture(name: str) -> bool:
+    """Tell whether a name is of one picture: a file, a URL or standard input."""
+    if name == STANDARD_INPUT or is_url(name):
+        return True
+    is_archive = Path(name).suffix.lower() == zip_archives.SUFFIX
+    return os.path.isfile(name) and not is_archive  # noqa: PTH113 - it never raises
+
+
 def read_standard_input() -> bytes:
     """Return the content of standard input.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.cli.recognition.sources import PictureFinder
+from orchestrator.cli.recognition.sources import PictureFinder, is_picture
 from orchestrator.errors import PictureError
 from orchestrator.imaging.drawing import to_png
 
@@ -129,6 +129,24 @@ class TestFind:
         assert (first.below.name, second.name) == ("1.jpg", f"{tmp_path}/b")
         with pytest.raises(PictureError, match="cannot be read: Permission denied"):
             second.read()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("a.jpg", True),
+        ("-", True),
+        ("https://a.example/b", True),
+        ("night", False),
+        ("all.zip", False),
+        ("*.jpg", False),
+        ("gone.jpg", False),
+    ],
+)
+def test_one_picture_is_told_from_several(tmp_path, monkeypatch, name: str, is_one: bool) -> None:
+    fill(tmp_path, "a.jpg", "all.zip", "night/b.jpg")
+    monkeypatch.chdir(tmp_path)
+    assert is_picture(name) is is_one
 
 
 class TestPatterns:
