@@ -45,7 +45,7 @@ def serve(ports: list[int]) -> Iterator[subprocess.Popen[str]]:
         assert "ready\n" in lines, process.stderr.read()
         yield process
         process.terminate()
-        process.communicate()
+        process.wait(60)  # not until its pipes are closed: orphans of a killed one may hold them
 
 
 def kill_all(process: subprocess.Popen[str]) -> None:
@@ -60,13 +60,13 @@ def test_a_killed_service_is_not_in_the_way_of_the_next(folder: Path) -> None:
     with serve(ports) as first:
         families = [find_tree(first.pid)]
         first.kill()
-        first.communicate()
+        first.wait()
         with serve(ports) as second:
             until(lambda: not remaining(families[0]), "the first one's processes away")
             assert not list(SHM.glob(f"plates_{first.pid}_*"))
             families.append(find_tree(second.pid))
             kill_all(second)
-            second.communicate()
+            second.wait()
             with serve(ports) as third:
                 assert not list(SHM.glob(f"plates_{second.pid}_*"))
                 with PlateClient(f"localhost:{ports[0]}") as client:
