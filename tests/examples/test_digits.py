@@ -98,7 +98,7 @@ def request_of(file: bytes) -> fake_triton.InferenceRequest:
 @pytest.fixture(scope="module")
 def client() -> Iterator[InferenceServerClient]:
     with (
-        own_server(ServerOptions(repository=REPOSITORY, pictures=1)) as served,
+        own_server(ServerOptions(repository=REPOSITORY)) as served,
         InferenceServerClient(served.grpc_url) as client,
     ):
         yield client
@@ -166,7 +166,7 @@ def waiting(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Inferenc
     text = config.read_text().replace("dynamic_batching { }", delay)
     config.write_text(text.replace(RAGGED, "" if request.param == "alike" else RAGGED))
     with (
-        own_server(ServerOptions(repository=folder, pictures=1)) as served,
+        own_server(ServerOptions(repository=folder)) as served,
         InferenceServerClient(served.grpc_url) as client,
     ):
         yield client

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.server
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[ServerOptions]:
-    with own_server(ServerOptions(repository=REPOSITORY, pictures=1)) as options:
+    with own_server(ServerOptions(repository=REPOSITORY)) as options:
         yield options
 
 

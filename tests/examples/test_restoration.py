@@ -194,7 +194,7 @@ def test_the_readme_has_the_lines_of_the_example(name: str) -> None:
 def options(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerOptions]:
     """A server with a copy of the repository, nothing loaded."""
     folder = Path(shutil.copytree(REPOSITORY, tmp_path_factory.mktemp("copy") / "models"))
-    with own_server(ServerOptions(repository=folder, explicit=True, pictures=1)) as options:
+    with own_server(ServerOptions(repository=folder, explicit=True)) as options:
         yield options
 
 
@@ -282,7 +282,7 @@ def test_loading_a_chain_without_a_part_names_the_part(tmp_path: Path) -> None:
     absent = shutil.ignore_patterns("finish")
     folder = Path(shutil.copytree(REPOSITORY, tmp_path / "models", ignore=absent))
     with (
-        own_server(ServerOptions(repository=folder, explicit=True, pictures=1)) as options,
+        own_server(ServerOptions(repository=folder, explicit=True)) as options,
         InferenceServerClient(options.grpc_url) as client,
         pytest.raises(InferenceServerException, match=r"models that are not available.*: finish"),
     ):

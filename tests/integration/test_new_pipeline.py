@@ -82,7 +82,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     tracked = {path.name for path in PROJECT.iterdir() if not path.name.startswith(".")}
     for name in tracked - {"hide_plates"}:
         (folder / name).symlink_to(PROJECT / name)
-    reader = Reader(folder, on_free_ports(ServerOptions(pictures=1)))
+    reader = Reader(folder, on_free_ports(ServerOptions()))
     reader.follow((PROJECT / "docs" / "pipelines.md").read_text(encoding="utf-8"))
     return reader
 

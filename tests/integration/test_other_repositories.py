@@ -54,7 +54,7 @@ def test_models_of_others_are_served_beside_ours_and_their_killed_worker_is_repl
 
 def test_models_of_others_are_loaded_on_demand(repository: Path) -> None:
     with (
-        own_server(ServerOptions(repository=repository, explicit=True, pictures=1)) as served,
+        own_server(ServerOptions(repository=repository, explicit=True)) as served,
         triton.InferenceServerClient(served.grpc_url) as client,
     ):
         assert not client.is_model_ready("double")

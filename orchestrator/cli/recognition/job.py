@@ -28,7 +28,7 @@ from orchestrator.cli.recognition.run import Run
 from orchestrator.cli.recognition.sources import (
     STANDARD_INPUT,
     PictureFinder,
-    is_picture,
+    names_one_picture,
     read_list,
 )
 from orchestrator.cli.recognition.totals import Totals
@@ -100,7 +100,7 @@ class Input:
     @property
     def is_one_picture(self) -> bool:
         """Whether a single picture is named; a server with one worker starts sooner for it."""
-        return self.listed is None and len(self.named) == 1 and is_picture(self.named[0])
+        return self.listed is None and len(self.named) == 1 and names_one_picture(self.named[0])
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,8 @@ class PictureFinder:
         return not is_made
 
 
-def is_picture(name: str) -> bool:
-    """Tell whether a name is of one picture: a file, a URL or standard input."""
+def names_one_picture(name: str) -> bool:
+    """Tell whether a name stands for one picture: a file, a URL or standard input."""
     if name == STANDARD_INPUT or is_url(name):
         return True
     is_archive = Path(name).suffix.lower() == zip_archives.SUFFIX

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from orchestrator.cli.recognition.sources import PictureFinder, is_picture
+from orchestrator.cli.recognition.sources import PictureFinder, names_one_picture
 from orchestrator.errors import PictureError
 from orchestrator.imaging.drawing import to_png
 
@@ -146,7 +146,7 @@ class TestFind:
 def test_one_picture_is_told_from_several(tmp_path, monkeypatch, name: str, is_one: bool) -> None:
     fill(tmp_path, "a.jpg", "all.zip", "night/b.jpg")
     monkeypatch.chdir(tmp_path)
-    assert is_picture(name) is is_one
+    assert names_one_picture(name) is is_one
 
 
 class TestPatterns:
