@@ -122,7 +122,7 @@ def cut_upright(picture: Tensor, frame: Tensor) -> Tensor:
         min(max(math.ceil(size), 1), FINEST * most)
         for size, most in zip(sizes_of(frame[None])[0].tolist(), READER_SIZE_WH, strict=True)
     )
-    (x0, y0, x1, y1), region = _region(picture, frame)
+    (x0, y0, x1, y1), region = region_around(picture, frame)
     scale = torch.tensor([2 / (x1 - x0), 2 / (y1 - y0)])[:, None]
     theta = frame * scale
     theta[:, 2] -= torch.tensor([x0, y0]) * scale[:, 0] + 1
@@ -132,7 +132,7 @@ def cut_upright(picture: Tensor, frame: Tensor) -> Tensor:
     return upright[0].permute(1, 2, 0).round_().byte()
 
 
-def _region(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], Tensor]:
+def region_around(picture: Tensor, frame: Tensor) -> tuple[tuple[int, int, int, int], Tensor]:
     """Return the part of a picture inside a frame's bounds, at least one pixel, and its box."""
     height, width = picture.shape[:2]
     corners = corners_of(frame[None])[0]

@@ -12,10 +12,12 @@ from orchestrator.reading.affine_crops import (
     frames_around,
     frames_of,
     grow_frames,
+    region_around,
     sizes_of,
     tilts_of,
+    unfold_at,
 )
-from orchestrator.reading.crops import crop_plates
+from orchestrator.reading.crops import crop_plates, normalize_crops, resize_crop
 
 IDENTITY = torch.tensor([[[1.0, 0, 0], [0, 1, 0]]])
 BOX = (10, 20, 110, 50)
@@ -91,6 +93,43 @@ def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[floa
     moved = frame + torch.tensor([[0.0, 0, 64], [0, 0, 64]])
     wanted = cut_frame(torch.from_numpy(wide), moved)
     torch.testing.assert_close(cut_frame(picture, frame), wanted, atol=0.02, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("box", "wanted"),
+    [
+        pytest.param((110, 20, 210, 50), (109, 19, 211, 51), id="inside"),
+        pytest.param((-9, -7, 40, 30), (0, 0, 41, 31), id="over the upper left corner"),
+        pytest.param((250, 170, 320, 230), (249, 169, 300, 200), id="over the lower right corner"),
+        pytest.param((400, 20, 450, 30), (299, 19, 300, 31), id="right of the picture"),
+        pytest.param((20, -50, 30, -40), (19, 0, 31, 1), id="above the picture"),
+    ],
+)
+def test_no_more_of_the_picture_is_sampled_than_a_pixel_round_the_frame(
+    box: tuple[int, int, int, int], wanted: tuple[int, int, int, int]
+) -> None:
+    picture = _noise(200, 300)
+    found, region = region_around(picture, frames_of([box])[0])
+    x0, y0, x1, y1 = wanted
+    assert found == wanted
+    assert torch.equal(region, picture[y0:y1, x0:x1])
+
+
+@pytest.mark.parametrize(
+    ("rows", "share", "upper", "lower"),
+    [
+        pytest.param(40, 0.25, slice(0, 10), slice(10, 40), id="at a quarter"),
+        pytest.param(2, 0.4, slice(0, 1), slice(1, 2), id="of two rows"),
+        pytest.param(3, 0.1, slice(0, 1), slice(0, 3), id="above the first row"),
+        pytest.param(3, 1.0, slice(0, 3), slice(2, 3), id="below the last row"),
+    ],
+)
+def test_a_plate_is_unfolded_at_a_row_and_neither_line_is_empty(
+    rows: int, share: float, upper: slice, lower: slice
+) -> None:
+    plate = _noise(rows, 60)
+    halves = [resize_crop(plate[line], (47, 24)) for line in (upper, lower)]
+    assert torch.equal(unfold_at(plate, share), normalize_crops(torch.cat(halves, 3)))
 
 
 def test_outside_the_picture_are_its_outermost_pixels() -> None:

@@ -15,7 +15,12 @@ from orchestrator.reading.affine_crops import (
     grow_frames,
     unfold_at,
 )
-from orchestrator.reading.passes import SecondPass, choose_second_pass, read_plates
+from orchestrator.reading.passes import (
+    SecondPass,
+    choose_readable,
+    choose_second_pass,
+    read_plates,
+)
 from orchestrator.reading.reader import PlateReadings, Reader
 from orchestrator.reading.readings import read_lines
 from orchestrator.reading.third_pass import UPPER_LINE
@@ -79,6 +84,27 @@ class Remembering(ScriptedInfer):
         if model == "stn":
             self.given = tensors["input__0"].clone()
         return super().__call__(model, tensors)
+
+
+def test_the_reading_in_two_lines_has_a_layout_of_two_lines() -> None:
+    infer = ScriptedInfer(rows(), ("A001AA77", *["0001AA77"] * 3), logits=(1.0, *[20.0] * 3))
+    box = torch.tensor([[100.0, 100.0, 200.0, 150.0]])
+    read = read_plates(picture(), box, reader_of(infer, russian()))
+    assert read.readings[0].candidates[0][0] == "0001AA77"
+
+
+def test_plates_in_narrow_boxes_are_not_read_however_high_they_are() -> None:
+    boxes = [[100.0, 0, 127, 90], [300, 100, 328, 110], [0, 0, 40, 10], [400, 0, 401, 90]]
+    assert choose_readable(torch.tensor(boxes)) == [1, 2]
+    assert choose_readable(torch.empty(0, 4)) == []
+
+
+def test_plates_are_located_without_being_read() -> None:
+    infer = ScriptedInfer(rows())
+    read = read_plates(picture(), BOX, reader_of(infer, reads=False))
+    assert infer.called == ["stn"]
+    assert read.readings == ()
+    assert read.frames.shape == (1, 2, 3)
 
 
 def test_a_plate_that_may_have_two_lines_is_cut_along_its_box_too() -> None:
