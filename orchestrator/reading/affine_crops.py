@@ -24,7 +24,7 @@ used because the frame from STN may be inexact."""
 SQUARE = ((-1.0, -1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, 1.0), (-1.0, 1.0, 1.0))
 
 
-def frames_of(boxes: Sequence[tuple[int, int, int, int]]) -> Tensor:
+def frames_of(boxes: Sequence[tuple[float, float, float, float]]) -> Tensor:
     """Return the frames [N, 2, 3] of upright boxes xyxy."""
     x0, y0, x1, y1 = torch.tensor(boxes, dtype=torch.float32).reshape(-1, 4).unbind(1)
     none = torch.zeros_like(x0)

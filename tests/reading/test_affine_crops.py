@@ -99,14 +99,16 @@ def test_no_pixel_of_a_turned_plate_is_left_out(angle: float, middle: tuple[floa
     ("box", "wanted"),
     [
         pytest.param((110, 20, 210, 50), (109, 19, 211, 51), id="inside"),
+        pytest.param((110.4, 20.6, 210.2, 50.3), (109, 19, 212, 52), id="between pixels"),
         pytest.param((-9, -7, 40, 30), (0, 0, 41, 31), id="over the upper left corner"),
         pytest.param((250, 170, 320, 230), (249, 169, 300, 200), id="over the lower right corner"),
         pytest.param((400, 20, 450, 30), (299, 19, 300, 31), id="right of the picture"),
+        pytest.param((-50, 20, -40, 30), (0, 19, 1, 31), id="left of the picture"),
         pytest.param((20, -50, 30, -40), (19, 0, 31, 1), id="above the picture"),
     ],
 )
 def test_no_more_of_the_picture_is_sampled_than_a_pixel_round_the_frame(
-    box: tuple[int, int, int, int], wanted: tuple[int, int, int, int]
+    box: tuple[float, float, float, float], wanted: tuple[int, int, int, int]
 ) -> None:
     picture = _noise(200, 300)
     found, region = region_around(picture, frames_of([box])[0])
