@@ -105,12 +105,10 @@ def export_networks(
         SettingsError: The repository has none of our models, or cannot be written.
         WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
-    check_models(source.repository)
-    files = {name: source.exported_file(name) for name in EXPORTED}
-    missing = [name for name in EXPORTED if force or not _find(files[name], spare)]
+    missing = _find_missing(source, spare, force=force)
     if not missing:
         return []
-    written = {name: _choose_place(files[name], spare) for name in missing}
+    written = {name: _choose_place(file, spare) for name, file in missing.items()}
     logger.info("exporting %s ...", ", ".join(missing))
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
@@ -118,6 +116,23 @@ def export_networks(
     for name, file in written.items():
         export.write_network(name, file, source.weights, source.engine, plates)
     return [*written.values()]
+
+
+def log_missing(source: ModelSource, spare: Path | None = None) -> bool:
+    """Log which networks are not exported yet; return whether there are any."""
+    missing = _find_missing(source, spare)
+    if missing:
+        logger.info("exporting %s ...", ", ".join(missing))
+    return bool(missing)
+
+
+def _find_missing(
+    source: ModelSource, spare: Path | None, *, force: bool = False
+) -> dict[str, Path]:
+    """Return the files to write, by the name of the network or step."""
+    check_models(source.repository)
+    files = {name: source.exported_file(name) for name in EXPORTED}
+    return {name: file for name, file in files.items() if force or not _find(file, spare)}
 
 
 def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> Path:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.supervisor.export_cache import export_networks
+from orchestrator.supervisor.export_process import export_apart
 from orchestrator.supervisor.options import ServerOptions, fill_ports
 from orchestrator.supervisor.preflight import check
 from orchestrator.supervisor.repository_writer import lay_out
@@ -27,7 +27,7 @@ def prepare(options: ServerOptions) -> ServerOptions:
         WeightsError: A weight file is missing, not the listed one, or one for another alphabet.
     """
     if options.is_made_here:
-        export_networks(options.source())
+        export_apart(options.source())
     return options
 
 
@@ -50,7 +50,7 @@ def keep_models(options: ServerOptions) -> Iterator[Path]:
         owned = LockedFolder.make("models-")
     try:
         spare, source = owned.folder / "exported", options.source()
-        export_networks(source, spare=spare)
+        export_apart(source, spare=spare)
         yield lay_out(source, owned.folder / "repository", options.capacity(), spare=spare)
     finally:
         owned.remove()

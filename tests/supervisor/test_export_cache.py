@@ -1,6 +1,8 @@
 """Exported networks: made when they are missing, and kept by what they are made from."""
 
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,12 @@ from orchestrator.formats.plate_formats import Formats
 from orchestrator.networks.engines import Engine
 from orchestrator.networks.registry import EXPORTED
 from orchestrator.networks.weights import list_sums
-from orchestrator.supervisor.export_cache import ModelSource, export_networks, find_exported
+from orchestrator.supervisor.export_cache import (
+    ModelSource,
+    export_networks,
+    find_exported,
+)
+from orchestrator.supervisor.export_process import export_apart
 from tests.samples import copy_of
 
 
@@ -78,6 +85,42 @@ def test_engines_lie_side_by_side(source) -> None:
     assert len(export_networks(small)) == 3
     assert len(export_networks(source)) == 3
     assert export_networks(vino) == export_networks(small) == []
+
+
+EXPORT = """
+import sys
+from pathlib import Path
+from orchestrator.supervisor.export_cache import ModelSource
+from orchestrator.supervisor.export_process import export_apart
+
+export_apart(ModelSource(Path(sys.argv[1])))
+print("torch" in sys.modules)
+"""
+
+
+def test_a_server_exports_without_keeping_pytorch(source) -> None:
+    missing = _export_all_but_stn(source)
+    run = [sys.executable, "-c", EXPORT, source.repository]
+    assert subprocess.run(run, check=True, capture_output=True, text=True).stdout == "False\n"
+    assert torch.jit.load(missing).original_name == "STN"
+
+
+def test_a_network_that_cannot_be_exported_apart_is_named(other) -> None:
+    _export_all_but_stn(other)
+    state = torch.load(other.weights / "stn.pth", weights_only=True)
+    state["another"] = state.pop("fc_loc.2.bias")
+    torch.save(state, other.weights / "stn.pth")
+    list_sums(other.weights)
+    with pytest.raises(WeightsError, match=r"stn\.pth: wanted weights of STN"):
+        export_apart(other)
+
+
+def _export_all_but_stn(source: ModelSource) -> Path:
+    """Write files of a few bytes for all networks but STN; return the file that is missing."""
+    export_networks(source)
+    missing = find_exported(source, "stn")
+    missing.unlink()
+    return missing
 
 
 def test_what_is_not_exported_yet_is_named(source) -> None:

@@ -11,7 +11,7 @@ from orchestrator.supervisor.options import ServerOptions
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch) -> None:
     """Nothing is exported, and an empty folder is laid out."""
-    monkeypatch.setattr(local_server, "export_networks", lambda *_, **__: [])
+    monkeypatch.setattr(local_server, "export_apart", lambda *_, **__: [])
     monkeypatch.setattr(local_server, "lay_out", lambda _source, target, *_, **__: target)
 
 
