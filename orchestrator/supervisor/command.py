@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.contract import MODEL
-from orchestrator.supervisor.capacity import usable_cores
 from orchestrator.supervisor.installation import OUR_BACKENDS, Installation
 from orchestrator.supervisor.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
 from orchestrator.supervisor.plate_models import MODELS, holds_plates
 from orchestrator.supervisor.server_folder import ServerFolder
+from orchestrator.system.cores import usable_cores
 from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.system.loopback import is_loopback, without_proxy
 from orchestrator.system.memory import keep_freed, usable_memory

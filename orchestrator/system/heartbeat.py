@@ -132,6 +132,11 @@ class Heartbeat:
         HEAD.pack_into(self._memory, 0, time.monotonic(), limit_s, len(self._details), int(state))
 
 
+def state_of(memory: mmap.mmap) -> int:
+    """Return the state in a worker's heartbeat, one of `State`."""
+    return memory[HEAD.size - 1]
+
+
 def read(prefix: str, pid: int) -> Beat:
     """Return the last heartbeat of a worker; an idle one if it has never written any."""
     with suppress(OSError, ValueError, struct.error):

@@ -126,6 +126,39 @@ def test_small_and_large_pictures_in_turn_are_answered_like_alone(detectors) -> 
         np.testing.assert_allclose(actual[..., 4], wanted[..., 4], atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["stn", "lprnet"])
+def test_one_thread_and_all_threads_answer_alike(name: str) -> None:
+    asked = []
+
+    def is_busy() -> bool:
+        asked.append(len(asked) % 2 == 1)
+        return asked[-1]
+
+    compiled = openvino_ir.Compiled(represent(name), threads=2, is_busy=is_busy)
+    crops = np.random.default_rng(5).uniform(-1, 1, (3, 3, 24, 94)).astype(np.float32)
+    of_all, of_one = compiled(crops), compiled(crops)
+    assert asked == [False, True]
+    for alone, busy in zip(of_all, of_one, strict=True):
+        np.testing.assert_allclose(busy, alone, atol=1e-5)
+
+
+def test_the_threads_follow_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both copies are told apart by the core's record of them, not by their answers."""
+    threads = []
+    compiled = openvino_ir.Compiled(represent("stn"), threads=2, is_busy=lambda: bool(threads))
+    ask = compiled._request
+
+    def note(copy: openvino.CompiledModel) -> openvino.InferRequest:
+        threads.append(copy.get_property("INFERENCE_NUM_THREADS"))
+        return ask(copy)
+
+    monkeypatch.setattr(compiled, "_request", note)
+    crops = np.zeros((1, 3, 24, 94), np.float32)
+    compiled(crops)
+    compiled(crops)
+    assert threads == [2, 1]
+
+
 def test_inputs_that_are_no_pictures_are_answered() -> None:
     numbers = openvino.opset13.parameter([-1], np.float32)
     model = openvino.Model([openvino.opset13.multiply(numbers, np.float32(2))], [numbers])

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.networks.openvino_ir import Array, Compiled
+from orchestrator.system.busy_workers import BusyWorkers
 from orchestrator.triton.batching import BatchingModel
 
 
 class TritonPythonModel(BatchingModel[Array]):
     def initialize(self, args: Mapping[str, str]) -> None:
         path = self.configure(args, "model.xml")
-        self.model = Compiled(path, threads=int(os.environ.get("OMP_NUM_THREADS", "1")))
+        threads, others = int(os.environ.get("OMP_NUM_THREADS", "1")), BusyWorkers.of_server()
+        is_busy = partial(others.need_cores_of, threads)
+        self.model = Compiled(path, threads=threads, is_busy=is_busy)
 
     def read_tensor(self, tensor: Any) -> Array:
         array: Array = tensor.as_numpy()
