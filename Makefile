@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-commits bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -18,6 +18,7 @@ help:
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"
 	@echo "make mutants     MODULE=orchestrator.reading.grammar: the changes of its code that its tests miss"
 	@echo "make bench       measure speed and cost of the server and of its parts"
+	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
 	@echo "make bench-compositions  BLS model, ensemble and one Python model compared"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
@@ -70,6 +71,12 @@ mutants: .venv/.dev
 
 bench: .venv/.workshop
 	$(BIN)/plates bench
+
+# OPTIONS='--rounds 12 --scenes FOLDER' and others: .venv/bin/python -m workshop.benchmarks.commits --help
+BASE ?= main~1
+OPTIONS ?=
+bench-commits: .venv/.workshop
+	$(BIN)/python -m workshop.benchmarks.commits $(BASE) $(OPTIONS)
 
 bench-compositions: .venv/.workshop .venv/.examples
 	$(BIN)/python -m workshop.benchmarks.compositions

@@ -1,6 +1,6 @@
 import pytest
 
-from workshop.evaluation.proportions import bin_of, wilson_interval
+from workshop.evaluation.proportions import bin_of, paired_interval, wilson_interval
 from workshop.evaluation.scores import (
     Coverage,
     brier_score,
@@ -94,3 +94,33 @@ def test_the_wilson_interval_of_a_textbook() -> None:
 @pytest.mark.parametrize(("value", "number"), [(0, 0), (39.9, 0), (40, 1), (60, 2), (1000, 2)])
 def test_an_edge_belongs_to_the_bin_above(value: float, number: int) -> None:
     assert bin_of(value, (40, 60)) == number
+
+
+def test_the_paired_interval_of_unrelated_proportions_is_worked_out_by_hand() -> None:
+    """Both are 50 of 100, from 0.4038 to 0.5962, so the sides are 0.0962 times the root of 2."""
+    assert paired_interval(25, 25, 25, 25) == pytest.approx((-0.1360, 0.1360), abs=1e-4)
+
+
+def test_the_paired_interval_of_related_proportions_is_narrower() -> None:
+    low, high = paired_interval(both=45, only_new=5, only_old=5, neither=45)
+    assert low == pytest.approx(-high)
+    assert 0.05 < high < 0.08
+
+
+def test_the_paired_interval_turns_with_the_sides() -> None:
+    low, high = paired_interval(both=50, only_new=20, only_old=4, neither=26)
+    assert 0 < low < 0.16 < high
+    assert paired_interval(50, 4, 20, 26) == pytest.approx((-high, -low))
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        pytest.param((300, 0, 0, 0), id="all-succeed"),
+        pytest.param((0, 0, 0, 300), id="all-fail"),
+        pytest.param((290, 0, 0, 10), id="the-same-ones"),
+    ],
+)
+def test_without_a_difference_the_paired_interval_is_narrow_around_zero(counts) -> None:
+    low, high = paired_interval(*counts)
+    assert -0.02 < low < 0 < high < 0.02

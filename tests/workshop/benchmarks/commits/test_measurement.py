@@ -1,0 +1,126 @@
+"""Rounds over two servers that answer at once, each with a number of plates of its own."""
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import ServerError
+from workshop.benchmarks.commits.measurement import BASE, HEAD, Plan, measure, order_sides
+from workshop.benchmarks.pictures import render
+from workshop.benchmarks.plan import Address
+
+PLATES = {BASE: 1, HEAD: 2}
+
+
+@dataclass
+class FakeService:
+    """A service in this process; `calls` has the side of each call that any service got."""
+
+    side: str
+    calls: list[str]
+    has_ended: bool = False
+    pid: int = os.getpid()
+    log: Path = Path("log")
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        service, answer = self, {"outputs": [{"shape": [PLATES[self.side], 4]}]}
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["content-length"]))
+                service.calls.append(service.side)
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(json.dumps(answer).encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+            Thread(target=server.serve_forever).start()
+            self.gateway = Address(f"127.0.0.1:{server.server_port}")
+            yield
+            server.shutdown()
+
+    def is_running(self) -> bool:
+        return not self.has_ended
+
+
+@pytest.fixture
+def services() -> Iterator[Any]:
+    calls: list[str] = []
+    found = {side: FakeService(side, calls) for side in (BASE, HEAD)}
+    with found[BASE].run(), found[HEAD].run():
+        yield found
+
+
+PLAN = Plan({"street": render(0, (64, 64), "street")}, calls=(1, 2), rounds=2, seconds=0.02)
+
+
+def starts(services: Any, ends: tuple[BaseException | None, ...]) -> Any:
+    """Return a function that starts the services; each start may end in an exception."""
+    waiting = iter(ends)
+
+    @contextmanager
+    def start() -> Iterator[Any]:
+        if error := next(waiting):
+            raise error
+        yield services
+
+    return start
+
+
+def test_sides_take_turns() -> None:
+    assert [order_sides(turn) for turn in range(3)] == [(BASE, HEAD), (HEAD, BASE), (BASE, HEAD)]
+
+
+def test_every_cell_is_measured_twice_a_round_at_both_commits(services) -> None:
+    results = measure(PLAN, starts(services, (None, None)))
+    assert results.ended == ""
+    assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
+    sides = [one.side for one in results.samples]
+    assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
+    assert {(one.side, one.plates) for one in results.samples} == set(PLATES.items())
+    assert all(one.figures.throughput > 0 for one in results.samples)
+
+
+def test_only_one_server_is_under_load_at_a_time(services) -> None:
+    measure(PLAN, starts(services, (None, None)))
+    calls = services[BASE].calls
+    changes = sum(one != next_ for one, next_ in itertools.pairwise(calls))
+    # In a round: base and head warm up, then four pairs; neighbours of one side are one load.
+    assert changes <= 2 * (2 + 2 * 4)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(KeyboardInterrupt(), "interrupted", id="ctrl-c"),
+        pytest.param(ServerError("head: no answer"), "head: no answer", id="no-start"),
+    ],
+)
+def test_an_early_end_keeps_the_rounds_before(services, error: BaseException, reason: str) -> None:
+    results = measure(PLAN, starts(services, (None, error)))
+    assert results.ended == reason
+    assert {one.round for one in results.samples} == {0}
+
+
+def test_a_server_that_never_starts_is_an_error(services) -> None:
+    with pytest.raises(ServerError, match="no answer"):
+        measure(PLAN, starts(services, (ServerError("head: no answer"),)))
+
+
+def test_a_server_that_ends_is_an_error(services) -> None:
+    services[HEAD].has_ended = True
+    with pytest.raises(ServerError, match="wanted a server that runs"):
+        measure(PLAN, starts(services, (None, None)))

@@ -1,0 +1,65 @@
+from collections.abc import Sequence
+
+import pytest
+
+from workshop.benchmarks.commits.measurement import BASE, HEAD, Sample
+from workshop.benchmarks.commits.report import find_figures
+from workshop.benchmarks.pooling import RoundFigures
+
+
+def sample(side: str, throughput: float, *, number: int = 0, picture: str = "a") -> Sample:
+    return Sample(number, side, picture, 1, RoundFigures(throughput, 10.0, 20.0))
+
+
+def test_without_samples_there_are_no_figures() -> None:
+    assert find_figures([]) == ()
+
+
+def test_a_ratio_is_the_head_over_the_base() -> None:
+    figures = find_figures([sample(BASE, 20.0), sample(HEAD, 30.0)])
+    assert [one.title for one in figures] == ["calls/s", "CPU ms a call", "p50 ms"]
+    rate = figures[0]
+    assert (rate.base, rate.head) == (pytest.approx(20), pytest.approx(30))
+    assert rate.ratio.value == pytest.approx(1.5)
+    assert figures[1].ratio.value == 1
+
+
+def test_rounds_are_paired_so_that_a_slow_one_affects_no_ratio() -> None:
+    samples = [
+        sample(side, factor * speed, number=number)
+        for number, speed in enumerate((10.0, 40.0, 90.0))
+        for side, factor in ((BASE, 1.0), (HEAD, 1.1))
+    ]
+    ratio = find_figures(samples)[0].ratio
+    assert (ratio.low, ratio.high) == (pytest.approx(1.1), pytest.approx(1.1))
+
+
+def test_the_passes_of_a_round_are_one_ratio() -> None:
+    """A machine that slows down by half in each measurement: A B B A shows no difference."""
+    samples = [sample(BASE, 80.0), sample(HEAD, 40.0), sample(HEAD, 20.0), sample(BASE, 10.0)]
+    ratio = find_figures(samples)[0].ratio
+    assert (ratio.value, ratio.low) == (pytest.approx(1.0), None)
+
+
+def test_pictures_are_averaged_and_shown_one_by_one() -> None:
+    samples = [
+        *(sample(BASE, 10.0, picture=one) for one in "ab"),
+        *(sample(HEAD, rate, picture=one) for one, rate in (("a", 20.0), ("b", 5.0))),
+    ]
+    rates = [one for one in find_figures(samples) if one.title == "calls/s"]
+    found = {one.picture: one.ratio.value for one in rates}
+    assert found == {"": pytest.approx(1.0), "a": pytest.approx(2.0), "b": pytest.approx(0.5)}
+
+
+def incomplete() -> Sequence[Sample]:
+    return [sample(BASE, 10.0), sample(HEAD, 20.0), sample(BASE, 10.0, number=1)]
+
+
+def test_a_round_without_one_side_is_left_out() -> None:
+    rate = find_figures(incomplete())[0]
+    assert (rate.ratio.value, rate.ratio.low) == (pytest.approx(2.0), None)
+
+
+def test_a_round_without_answers_is_left_out() -> None:
+    samples = [*incomplete(), sample(HEAD, 0.0, number=1)]
+    assert find_figures(samples)[0].ratio.value == pytest.approx(2.0)

@@ -1,0 +1,1 @@
+"""Compares the speed and the accuracy of two commits in one run, with confidence intervals."""

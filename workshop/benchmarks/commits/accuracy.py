@@ -1,0 +1,156 @@
+"""Compares how many labelled plates the servers of two commits read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.client import PlateClient
+from orchestrator.formats.plate_formats import RUSSIA
+from workshop.benchmarks.service import Service
+from workshop.evaluation.datasets import BAD, Scene, read_scenes
+from workshop.evaluation.outcomes import READ, WRONG, judge
+from workshop.evaluation.pairing import mcnemar_exact
+from workshop.evaluation.proportions import paired_interval
+from workshop.evaluation.recognizers import Answer
+from workshop.rendering.country import country_of
+from workshop.rendering.scenes import draw_pictures, write_pictures
+
+OUTPUTS = ("coordinates", "texts")
+RENDERED = "rendered"
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Labelled pictures under one name."""
+
+    name: str
+    scenes: tuple[Scene, ...]
+
+
+@dataclass(frozen=True)
+class PairedShare:
+    """The share of plates for which something is true, at two commits.
+
+    Attributes:
+        plates: The number of plates.
+        base: The number for which it is true at the base; likewise `head`.
+        only_base: The number for which it is true at the base alone; likewise `only_head`.
+    """
+
+    plates: int
+    base: int
+    head: int
+    only_base: int
+    only_head: int
+
+    @property
+    def difference(self) -> float:
+        """The share at the head less the share at the base."""
+        return (self.head - self.base) / self.plates
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the difference."""
+        return paired_interval(
+            both=self.head - self.only_head,
+            only_new=self.only_head,
+            only_old=self.only_base,
+            neither=self.plates - self.head - self.only_base,
+        )
+
+    @property
+    def p_value(self) -> float:
+        return mcnemar_exact(self.only_head, self.only_base)
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """The answers of two commits for one labelled set.
+
+    Attributes:
+        name: The name of the set.
+        pictures: The number of pictures.
+        changed: The number of pictures with other texts at the head than at the base.
+        read: The share of the plates that are read.
+        wrong: The share of the plates for which another text is shown.
+    """
+
+    name: str
+    pictures: int
+    changed: int
+    read: PairedShare
+    wrong: PairedShare
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The answer for one picture: all texts in it, and the verdict for each labelled plate."""
+
+    texts: tuple[str, ...]
+    verdicts: tuple[str, ...]
+
+
+def render_set(folder: Path, count: int, seed: int) -> LabelledSet:
+    """Render pictures of one plate each, of all kinds, the same ones for the same seed.
+
+    Args:
+        folder: A new folder for the pictures and their labels.
+        count: The number of pictures.
+        seed: The seed.
+    """
+    write_pictures(folder, draw_pictures(country_of(RUSSIA), count, seed))
+    return LabelledSet(RENDERED, tuple(read_scenes(folder)))
+
+
+def read_set(folder: Path) -> LabelledSet:
+    """Read a folder with `images/` and `labels.csv`.
+
+    Raises:
+        DataError: Data is missing or malformed; the message names the file and the line.
+    """
+    return LabelledSet(folder.name, tuple(read_scenes(folder)))
+
+
+def compare_answers(labelled: LabelledSet, services: Mapping[str, Service]) -> Accuracy:
+    """Let both servers, one after the other, read a set; the base is the first service.
+
+    One call at a time: batches of calls may change the last digit of a score.
+    """
+    base, head = ([*_read(labelled.scenes, one.gateway.http)] for one in services.values())
+    return pair_answers(labelled.name, base, head)
+
+
+def _read(scenes: Sequence[Scene], address: str) -> list[Judged]:
+    with PlateClient(address) as client:
+        return [_judge(one, Answer(client.recognize(one.path, outputs=OUTPUTS))) for one in scenes]
+
+
+def _judge(scene: Scene, answer: Answer) -> Judged:
+    outcomes = [one for one in judge(scene, answer) if one.label.type != BAD]
+    return Judged(tuple(answer.plates.texts), tuple(one.verdict for one in outcomes))
+
+
+def pair_answers(name: str, base: Sequence[Judged], head: Sequence[Judged]) -> Accuracy:
+    """Compare the answers of two commits, picture by picture, in the same order."""
+    before = [verdict for one in base for verdict in one.verdicts]
+    after = [verdict for one in head for verdict in one.verdicts]
+    return Accuracy(
+        name=name,
+        pictures=len(head),
+        changed=sum(old.texts != new.texts for old, new in zip(base, head, strict=True)),
+        read=_pair([one == READ for one in before], [one == READ for one in after]),
+        wrong=_pair([one == WRONG for one in before], [one == WRONG for one in after]),
+    )
+
+
+def _pair(base: Sequence[bool], head: Sequence[bool]) -> PairedShare:
+    pairs = [*zip(base, head, strict=True)]
+    return PairedShare(
+        plates=len(pairs),
+        base=sum(base),
+        head=sum(head),
+        only_base=pairs.count((True, False)),
+        only_head=pairs.count((False, True)),
+    )

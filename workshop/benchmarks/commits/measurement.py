@@ -1,0 +1,183 @@
+"""Measures the servers of two commits in turns, round by round."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from orchestrator.errors import PlateError, ServerError
+from workshop.benchmarks.commits.accuracy import Accuracy, LabelledSet, compare_answers
+from workshop.benchmarks.commits.worktrees import choose_variables
+from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, shuffle
+from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.plan import HTTP_ENCODED
+from workshop.benchmarks.pooling import RoundFigures, pool
+from workshop.benchmarks.processes import find_tree, read_cpu_s
+from workshop.benchmarks.service import Launch, Service, run_service
+from workshop.benchmarks.transports import PictureRequest, connect
+
+BASE, HEAD = SIDES = ("base", "head")
+PASSES = 2
+"""The measurements of each cell and side in a round. The sides take turns: A B, then B A."""
+WARM_UP_S = 0.5
+"""Seconds of load with each picture after a start, before anything is measured."""
+Services = Mapping[str, Service]
+
+
+class Cell(NamedTuple):
+    """A picture, and the number of calls at once."""
+
+    picture: str
+    calls: int
+
+    def __str__(self) -> str:
+        return f"{self.picture} x{self.calls}"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One measurement of a cell.
+
+    Attributes:
+        round: The number of the round, from 0.
+        side: `base` or `head`.
+        plates: The plates in the last answer; None when there was none.
+    """
+
+    round: int
+    side: str
+    picture: str
+    calls: int
+    figures: RoundFigures
+    errors: int = 0
+    first_error: str = ""
+    plates: int | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The plan of a comparison.
+
+    Attributes:
+        pictures: The pictures of the load, by name.
+        seconds: The duration of each measurement, without warm-up.
+        sets: The labelled pictures that both commits read.
+    """
+
+    pictures: Mapping[str, Picture]
+    calls: tuple[int, ...]
+    rounds: int
+    seconds: float
+    sets: tuple[LabelledSet, ...] = ()
+
+    @property
+    def cells(self) -> list[Cell]:
+        return [Cell(picture, calls) for picture in self.pictures for calls in self.calls]
+
+
+@dataclass
+class Results:
+    """The results so far; `ended` says why a run ended early."""
+
+    samples: list[Sample] = field(default_factory=list)
+    accuracy: list[Accuracy] = field(default_factory=list)
+    ended: str = ""
+
+
+@contextmanager
+def run_pair(
+    trees: Mapping[str, Path], flags: Sequence[str], logs: Path
+) -> Iterator[dict[str, Service]]:
+    """Run the server of each side from its folder of code, for the length of a `with` block.
+
+    Args:
+        trees: The folder of each side.
+        flags: Further options of `plates serve`.
+        logs: The folder for the servers' output.
+
+    Raises:
+        ServerError: One does not start; the message names the side.
+    """
+    with ExitStack() as stack:
+        services: dict[str, Service] = {}
+        for side, tree in trees.items():
+            log = logs / f"{side}.log"
+            launch = Launch(flags=flags, variables=choose_variables(tree), log=log)
+            try:
+                services[side] = stack.enter_context(run_service(launch))
+            except ServerError as error:
+                raise ServerError(f"{side}: {error}; see {log}") from error
+        yield services
+
+
+Start = Callable[[], AbstractContextManager[Services]]
+
+
+def measure(plan: Plan, start: Start) -> Results:
+    """Measure every round; Ctrl-C or a failure ends the run, and keeps the results so far.
+
+    Args:
+        plan: The plan.
+        start: Starts both servers anew. Each round does so, because two starts of one program
+            may differ in speed.
+    """
+    results, began = Results(), time.monotonic()
+    try:
+        for number in range(plan.rounds):
+            with start() as services:
+                if not number:
+                    results.accuracy += [compare_answers(one, services) for one in plan.sets]
+                results.samples += measure_pair(plan, services, number)
+            left_s = (time.monotonic() - began) * (plan.rounds / (number + 1) - 1)
+            typer.echo(f"{number + 1}/{plan.rounds} rounds; about {left_s:.0f} s left", err=True)
+    except KeyboardInterrupt:
+        results.ended = "interrupted"
+    except PlateError as error:
+        if not results.samples:
+            raise
+        results.ended = str(error)
+    return results
+
+
+def measure_pair(plan: Plan, services: Services, number: int) -> list[Sample]:
+    """Measure every cell of one round; only one server is under load at a time."""
+    requests = {name: PictureRequest(one) for name, one in plan.pictures.items()}
+    for service in services.values():
+        for request in requests.values():
+            _load(service, request, max(plan.calls), WARM_UP_S)
+    samples = []
+    for pass_ in range(PASSES):
+        for cell in shuffle(plan.cells, number, lambda cell: cell):
+            for side in order_sides(number + pass_):
+                one = _load(services[side], requests[cell.picture], cell.calls, plan.seconds)
+                samples.append(_sum_up(one, number, side, cell))
+    return samples
+
+
+def order_sides(turn: int) -> tuple[str, ...]:
+    """Return the sides in the order of a turn; the next turn has the reverse order."""
+    return SIDES if turn % 2 == 0 else SIDES[::-1]
+
+
+def _load(service: Service, request: PictureRequest, calls: int, seconds: float) -> Round:
+    pids = find_tree(service.pid)
+    measured = measure_round(
+        lambda: connect(HTTP_ENCODED, request, service.gateway),
+        calls,
+        seconds,
+        usage=lambda: Cpu(server=read_cpu_s(pids)),
+    )
+    if not service.is_running():
+        raise ServerError(f"{service.log}: wanted a server that runs, got its end")
+    return measured
+
+
+def _sum_up(one: Round, number: int, side: str, cell: Cell) -> Sample:
+    figures = pool([one])
+    return Sample(number, side, *cell, figures.by_round[0], one.errors, one.first_error, one.plates)

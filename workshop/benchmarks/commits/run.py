@@ -1,0 +1,148 @@
+"""Runs one comparison, from the labelled pictures to the report."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+import typer
+
+from workshop.benchmarks.commits.accuracy import LabelledSet, read_set, render_set
+from workshop.benchmarks.commits.measurement import Plan, Results, Sample, measure, run_pair
+from workshop.benchmarks.commits.report import CommitReport, find_figures
+from workshop.benchmarks.commits.text import format_report
+from workshop.benchmarks.commits.worktrees import (
+    LOCK,
+    Commit,
+    Repository,
+    check_imports,
+    choose_variables,
+)
+from workshop.benchmarks.pictures import Picture
+from workshop.reporting.files import explain_write_errors, prepare_folder, write_report
+from workshop.reporting.machine import describe_machine
+
+Commits = Mapping[str, Commit]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labelled pictures of a run.
+
+    Attributes:
+        rendered: The number of rendered pictures; 0: none.
+        seed: Their seed.
+        folders: Folders with further pictures and their labels.
+    """
+
+    rendered: int
+    seed: int
+    folders: tuple[Path, ...] = ()
+
+    @contextmanager
+    def open(self) -> Iterator[tuple[LabelledSet, ...]]:
+        """Give the labelled sets for the length of a `with` block; one of them is rendered.
+
+        Raises:
+            DataError: A folder has no valid labels.
+        """
+        given = [read_set(one) for one in self.folders]  # errors come before the rendering
+        with tempfile.TemporaryDirectory(prefix="plates-rendered-") as folder:
+            if self.rendered:
+                typer.echo(f"rendering {self.rendered} pictures ...", err=True)
+                given.insert(0, render_set(Path(folder, "set"), self.rendered, self.seed))
+            yield tuple(given)
+
+
+def run(
+    plan: Plan,
+    labels: Labels,
+    commits: Commits,
+    options: Sequence[str],
+    out: Path,
+    repository: Repository = Repository(),  # noqa: B008  # frozen
+) -> tuple[CommitReport, str]:
+    """Measure and write the report; return the report, and its text.
+
+    Args:
+        plan: The plan; its labelled sets come from `labels`.
+        labels: The labelled pictures.
+        commits: The commit of each side.
+        options: Further options of `plates serve`, for both.
+        out: The folder of the report.
+        repository: The repository of the commits.
+    """
+    prepare_folder(out)
+    with labels.open() as sets:
+        results = _measure(replace(plan, sets=sets), repository, commits, options, out)
+    report = _write_up(commits, plan, results, options, [*describe_commits(repository, commits)])
+    text = format_report(report)
+    with explain_write_errors(out):
+        write_report(report, out / "report.json")
+        (out / "report.md").write_text(text, encoding="utf-8")
+    return report, text
+
+
+def _measure(
+    plan: Plan, repository: Repository, commits: Commits, options: Sequence[str], out: Path
+) -> Results:
+    """Check both commits out, and measure them."""
+    with tempfile.TemporaryDirectory(prefix="plates-commits-") as folder, ExitStack() as stack:
+        trees = {}
+        for side, commit in commits.items():
+            checked_out = repository.check_out(commit, Path(folder, side))
+            trees[side] = tree = stack.enter_context(checked_out)
+            check_imports(tree, {**os.environ, **choose_variables(tree)})
+        return measure(plan, lambda: run_pair(trees, options, out))
+
+
+def describe_commits(repository: Repository, commits: Commits) -> Iterator[str]:
+    """Yield what a reader must know of the commits and of this checkout."""
+    for side, commit in commits.items():
+        if repository.has_other_lock(commit):
+            yield (
+                f"**{LOCK}** of the {side} differs from this checkout's; the {side} ran with this "
+                "checkout's packages, not with its own"
+            )
+    if repository.has_changes():
+        yield "this checkout has changes that are in no commit; they were not measured"
+
+
+def compare_plates(samples: Sequence[Sample], pictures: Sequence[Picture]) -> Iterator[str]:
+    """Yield each picture of the load in which a commit finds another number of plates."""
+    for picture in pictures:
+        found = {(one.side, one.plates) for one in samples if one.picture == picture.name}
+        counts = {count for _, count in found} | ({picture.plates} - {None})
+        if len(counts) > 1:
+            listed = ", ".join(f"{side} {count}" for side, count in sorted(found, key=str))
+            yield f"{picture.name}: plates found: {listed}"
+
+
+def _write_up(
+    commits: Commits, plan: Plan, results: Results, options: Sequence[str], notes: Sequence[str]
+) -> CommitReport:
+    samples = results.samples
+    errors = sum(one.errors for one in samples)
+    first = next((one.first_error for one in samples if one.first_error), "")
+    failed = (f"**{errors} calls failed**; the first: {first}",) if errors else ()
+    base, head = commits.values()
+    return CommitReport(
+        date=f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        base=base,
+        head=head,
+        machine=describe_machine(),
+        rounds=len({one.round for one in samples}),
+        seconds=plan.seconds,
+        options=tuple(options),
+        figures=find_figures(samples),
+        accuracy=tuple(results.accuracy),
+        samples=tuple(samples),
+        notes=(*notes, *compare_plates(samples, [*plan.pictures.values()]), *failed),
+        errors=errors,
+        ended=results.ended,
+    )
