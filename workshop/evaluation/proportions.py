@@ -50,7 +50,7 @@ def _correlate(both: int, only_new: int, only_old: int, neither: int) -> float:
     columns = (both + only_old) * (only_new + neither)
     if not rows * columns:
         return 0.0
-    excess = both * neither - only_new * only_old
+    excess: float = both * neither - only_new * only_old
     if excess > 0:
         excess = max(excess - (both + only_new + only_old + neither) / 2, 0)
     return excess / math.sqrt(rows * columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,16 +93,20 @@ class Judged:
     verdicts: tuple[str, ...]
 
 
-def render_set(folder: Path, count: int, seed: int) -> LabelledSet:
+def render_set(folder: Path, count: int, seed: int) -> None:
     """Render pictures of one plate each, of all kinds, the same ones for the same seed.
+
+    The folder appears when it is complete.
 
     Args:
         folder: A new folder for the pictures and their labels.
         count: The number of pictures.
         seed: The seed.
     """
-    write_pictures(folder, draw_pictures(country_of(RUSSIA), count, seed))
-    return LabelledSet(RENDERED, tuple(read_scenes(folder)))
+    with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+        complete = Path(part, "set")
+        write_pictures(complete, draw_pictures(country_of(RUSSIA), count, seed))
+        complete.rename(folder)
 
 
 def read_set(folder: Path) -> LabelledSet:

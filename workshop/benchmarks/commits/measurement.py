@@ -127,14 +127,15 @@ def measure(plan: Plan, start: Start) -> Results:
         start: Starts both servers anew. Each round does so, because two starts of one program
             may differ in speed.
     """
-    results, began = Results(), time.monotonic()
+    results = Results()
     try:
         for number in range(plan.rounds):
+            began = time.monotonic()
             with start() as services:
                 if not number:
                     results.accuracy += [compare_answers(one, services) for one in plan.sets]
                 results.samples += measure_pair(plan, services, number)
-            left_s = (time.monotonic() - began) * (plan.rounds / (number + 1) - 1)
+            left_s = (time.monotonic() - began) * (plan.rounds - number - 1)
             typer.echo(f"{number + 1}/{plan.rounds} rounds; about {left_s:.0f} s left", err=True)
     except KeyboardInterrupt:
         results.ended = "interrupted"

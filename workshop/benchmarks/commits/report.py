@@ -93,13 +93,13 @@ class CommitReport:
 
 def find_figures(samples: Sequence[Sample]) -> tuple[Figure, ...]:
     """Return every figure that both commits have: of all pictures together, then of each."""
-    cells = [*dict.fromkeys(Cell(one.picture, one.calls) for one in samples)]
+    cells = sorted({Cell(one.picture, one.calls) for one in samples})
     pictures = [*dict.fromkeys(cell.picture for cell in cells)]
     groups = [("", pictures), *((one, [one]) for one in pictures if len(pictures) > 1)]
     return tuple(
         figure
         for name, members in groups
-        for calls in dict.fromkeys(cell.calls for cell in cells)
+        for calls in sorted({cell.calls for cell in cells})
         for figure in _of_a_group(samples, name, [Cell(one, calls) for one in members])
     )
 

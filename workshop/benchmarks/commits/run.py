@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import typer
 
-from workshop.benchmarks.commits.accuracy import LabelledSet, read_set, render_set
+from workshop.benchmarks.commits.accuracy import RENDERED, LabelledSet, read_set, render_set
 from workshop.benchmarks.commits.measurement import Plan, Results, Sample, measure, run_pair
 from workshop.benchmarks.commits.report import CommitReport, find_figures
 from workshop.benchmarks.commits.text import format_report
@@ -44,19 +44,24 @@ class Labels:
     seed: int
     folders: tuple[Path, ...] = ()
 
-    @contextmanager
-    def open(self) -> Iterator[tuple[LabelledSet, ...]]:
-        """Give the labelled sets for the length of a `with` block; one of them is rendered.
+    def read(self, kept: Path) -> tuple[LabelledSet, ...]:
+        """Return the labelled sets; the rendered one is kept for later runs.
+
+        Args:
+            kept: The folder for rendered sets.
 
         Raises:
-            DataError: A folder has no valid labels.
+            DataError: A folder has no valid labels, or cannot be written.
         """
-        given = [read_set(one) for one in self.folders]  # errors come before the rendering
-        with tempfile.TemporaryDirectory(prefix="plates-rendered-") as folder:
-            if self.rendered:
-                typer.echo(f"rendering {self.rendered} pictures ...", err=True)
-                given.insert(0, render_set(Path(folder, "set"), self.rendered, self.seed))
-            yield tuple(given)
+        given = tuple(read_set(one) for one in self.folders)  # errors come before the rendering
+        if not self.rendered:
+            return given
+        folder = kept / f"rendered-{self.rendered}-{self.seed}"
+        if not folder.exists():
+            typer.echo(f"rendering {self.rendered} pictures into {folder} ...", err=True)
+            with explain_write_errors(kept):
+                render_set(folder, self.rendered, self.seed)
+        return (replace(read_set(folder), name=RENDERED), *given)
 
 
 def run(
@@ -78,8 +83,8 @@ def run(
         repository: The repository of the commits.
     """
     prepare_folder(out)
-    with labels.open() as sets:
-        results = _measure(replace(plan, sets=sets), repository, commits, options, out)
+    plan = replace(plan, sets=labels.read(out))
+    results = _measure(plan, repository, commits, options, out)
     report = _write_up(commits, plan, results, options, [*describe_commits(repository, commits)])
     text = format_report(report)
     with explain_write_errors(out):

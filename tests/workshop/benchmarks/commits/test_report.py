@@ -63,3 +63,9 @@ def test_a_round_without_one_side_is_left_out() -> None:
 def test_a_round_without_answers_is_left_out() -> None:
     samples = [*incomplete(), sample(HEAD, 0.0, number=1)]
     assert find_figures(samples)[0].ratio.value == pytest.approx(2.0)
+
+
+def test_figures_come_in_the_order_of_the_calls_at_once() -> None:
+    figures = RoundFigures(1.0, 1.0, 1.0)
+    samples = [Sample(0, side, "a", calls, figures) for calls in (16, 4) for side in (BASE, HEAD)]
+    assert [one.calls for one in find_figures(samples)] == [4, 4, 4, 16, 16, 16]

@@ -39,19 +39,24 @@ def test_another_number_of_plates_is_noted(drawn: int | None) -> None:
     assert notes == ["street: plates found: base 4, head 3"]
 
 
-def test_rendered_pictures_come_before_those_of_folders(tmp_path: Path) -> None:
-    with Labels(rendered=1, seed=1).open() as sets:
-        assert [(one.name, len(one.scenes)) for one in sets] == [("rendered", 1)]
-        assert sets[0].scenes[0].path.is_file()
-    assert not sets[0].scenes[0].path.exists()
-    with Labels(rendered=0, seed=1).open() as sets:
-        assert sets == ()
+def test_rendered_pictures_are_kept_and_come_first(tmp_path: Path) -> None:
+    sets = Labels(rendered=1, seed=1).read(tmp_path)
+    assert [(one.name, len(one.scenes)) for one in sets] == [("rendered", 1)]
+    picture = sets[0].scenes[0].path
+    picture.write_bytes(b"kept")
+    again = Labels(1, 1, (tmp_path / "rendered-1-1",)).read(tmp_path)
+    assert [one.name for one in again] == ["rendered", "rendered-1-1"]
+    assert picture.read_bytes() == b"kept"
+    assert [one.name for one in tmp_path.iterdir()] == ["rendered-1-1"]
+
+
+def test_without_labelled_pictures_nothing_is_rendered(tmp_path: Path) -> None:
+    assert Labels(rendered=0, seed=1).read(tmp_path / "none") == ()
 
 
 def test_a_folder_without_labels_is_an_error(tmp_path: Path) -> None:
-    labels = Labels(rendered=0, seed=1, folders=(tmp_path,))
-    with pytest.raises(DataError, match="wanted a folder, got none"), labels.open():
-        pass
+    with pytest.raises(DataError, match="wanted a folder, got none"):
+        Labels(rendered=1, seed=1, folders=(tmp_path,)).read(tmp_path)
 
 
 @pytest.mark.server
