@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -41,27 +42,38 @@ class Engine(str, Enum):
         return "openvino" if self.is_openvino else "pytorch"
 
 
+@dataclass(frozen=True)
+class Choice:
+    """An engine, not `auto`, and the reason why it was chosen."""
+
+    engine: Engine
+    reason: str
+
+
 def choose(engine: Engine, *, on_gpu: bool) -> Engine:
     """Return the engine itself, or for `auto` the one that fits the machine."""
+    return explain(engine, on_gpu=on_gpu).engine
+
+
+def explain(engine: Engine, *, on_gpu: bool) -> Choice:
+    """Return the engine that `choose` returns, with the reason."""
     if engine is not Engine.AUTO:
-        return engine
+        return Choice(engine, "it was asked for")
     if on_gpu:
-        return Engine.TORCHSCRIPT
-    return Engine.OPENVINO_INT8 if has_int8() else Engine.OPENVINO
-
-
-def has_int8() -> bool:
-    """Tell whether this CPU multiplies 8-bit integers at full precision."""
-    return not VNNI.isdisjoint(_read_flags())
+        return Choice(Engine.TORCHSCRIPT, "there is a GPU")
+    found = sorted(VNNI.intersection(read_flags()))
+    if found:
+        return Choice(Engine.OPENVINO_INT8, f"the CPU has {found[0]}: fast 8-bit integers")
+    return Choice(Engine.OPENVINO, f"the CPU has neither {' nor '.join(sorted(VNNI))}")
 
 
 def has_bfloat16() -> bool:
     """Tell whether this CPU multiplies bfloat16."""
-    return not BFLOAT16.isdisjoint(_read_flags())
+    return not BFLOAT16.isdisjoint(read_flags())
 
 
-def _read_flags() -> list[str]:
-    """Return the flags of the CPU."""
+def read_flags() -> list[str]:
+    """Return the flags of the CPU; none where Linux lists none, as on ARM."""
     try:
         lines = CPU_INFO.read_text().splitlines()
     except OSError:

@@ -50,12 +50,14 @@ class Compiled:
         core = openvino.Core()
         network = core.read_model(model) if isinstance(model, Path) else model
         self._is_busy, self._local = is_busy, threading.local()
-        self._alone = self._busy = core.compile_model(network, "CPU", _options(network, threads))
+        self._alone = self._busy = core.compile_model(
+            network, "CPU", choose_options(network, threads)
+        )
         if threads > 1:
-            self._busy = core.compile_model(network, "CPU", _options(network, 1))
+            self._busy = core.compile_model(network, "CPU", choose_options(network, 1))
         self._small = None
         if _takes_any_size(network):
-            self._small = core.compile_model(network, "CPU", _options(network, 1))
+            self._small = core.compile_model(network, "CPU", choose_options(network, 1))
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
         """Run the network once; the answers are copies, which the caller may keep."""
@@ -77,7 +79,13 @@ class Compiled:
         return requests[copy]
 
 
-def _options(network: openvino.Model, threads: int) -> dict[str, Any]:
+def choose_options(network: openvino.Model, threads: int) -> dict[str, Any]:
+    """Return the options with which OpenVINO compiles a network for the CPU.
+
+    Args:
+        network: The network.
+        threads: CPU threads of an inference.
+    """
     return {
         "INFERENCE_NUM_THREADS": threads,
         "NUM_STREAMS": 1,

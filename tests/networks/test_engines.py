@@ -31,6 +31,22 @@ def test_integers_are_for_cpus_that_multiply_them(flags, engine, tmp_path, monke
     assert choose(Engine.AUTO, on_gpu=False) is engine
 
 
+@pytest.mark.parametrize(
+    ("engine", "on_gpu", "reason"),
+    [
+        (Engine.AUTO, True, "there is a GPU"),
+        (Engine.AUTO, False, "the CPU has avx_vnni: fast 8-bit integers"),
+        (Engine.OPENVINO, False, "it was asked for"),
+    ],
+)
+def test_a_choice_has_its_reason(engine, on_gpu, reason, tmp_path, monkeypatch) -> None:
+    (tmp_path / "cpuinfo").write_text("flags\t\t: fpu avx2 avx_vnni\n")
+    monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "cpuinfo")
+    choice = engines.explain(engine, on_gpu=on_gpu)
+    assert choice.reason == reason
+    assert choice.engine is choose(engine, on_gpu=on_gpu)
+
+
 def test_a_cpu_that_says_nothing_gets_floats(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(engines, "CPU_INFO", tmp_path / "none")
     assert choose(Engine.AUTO, on_gpu=False) is Engine.OPENVINO

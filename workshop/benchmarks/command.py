@@ -53,6 +53,12 @@ def bench(
     admin_key: Annotated[
         str, typer.Option(envvar="PLATES_ADMIN_KEY", help="Of the same, for shared memory.")
     ] = "",
+    machine: Annotated[
+        bool,
+        typer.Option(
+            "--machine", help="Only tell the CPU's instructions and the networks' engines."
+        ),
+    ] = False,
     device: DeviceOption = Device.AUTO,
     engine: EngineOption = Engine.AUTO,
     threads: ThreadsOption = 0,
@@ -67,6 +73,9 @@ def bench(
     """
     with show_errors(verbose=verbose):
         check_packages("torch", "matplotlib", "psutil")
+        if machine:
+            typer.echo(_describe_machine(device, engine, threads, weights))
+            return
         from workshop.benchmarks.run import run
 
         address = plan.locate(url, grpc_url, metrics_url)
@@ -94,3 +103,12 @@ def bench(
         typer.echo(text)
         typer.echo(f"\nreport in {out}", err=True)
     raise typer.Exit(1 if report.has_failed else 0)
+
+
+def _describe_machine(device: Device, engine: Engine, threads: int, weights: Path | None) -> str:
+    from orchestrator.supervisor.options import ServerOptions
+    from workshop.benchmarks.machine import describe
+
+    return describe(
+        ServerOptions.given(device=device.value, engine=engine, threads=threads, weights=weights)
+    )
