@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +20,9 @@ from orchestrator.networks import openvino_ir
 from orchestrator.networks.engines import BFLOAT16, VNNI, Choice, Engine, explain, read_flags
 from orchestrator.networks.export import load_networks, represent
 from orchestrator.networks.registry import NETWORKS
+from orchestrator.supervisor.command import UNLESS_SET
 from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.processes import set_variables
 from workshop.evaluation.running_engines import name_engines
 from workshop.reporting.machine import describe_machine
 from workshop.reporting.tables import Cell, format_figure, format_table
@@ -150,13 +155,20 @@ def make_input(name: str) -> NDArray[np.uint8] | NDArray[np.float32]:
 
 
 def measure_engines(weights: Path, threads: int) -> dict[Engine, dict[str, float]]:
-    """Return the milliseconds of one inference on the CPU, the least of all runs, by network."""
-    before = torch.get_num_threads()
+    """Return the milliseconds of one inference on the CPU, the least of all runs, by network.
+
+    A process of its own measures, with the variables and settings of a server's workers: PyTorch's
+    threads would otherwise spin, and numbers near 0 would be slow.
+    """
+    spawn = multiprocessing.get_context("spawn")
+    with set_variables({**UNLESS_SET, **os.environ}), ProcessPoolExecutor(1, spawn) as pool:
+        return pool.submit(_measure_all, weights, threads).result()
+
+
+def _measure_all(weights: Path, threads: int) -> dict[Engine, dict[str, float]]:
     torch.set_num_threads(threads)
-    try:
-        return {one: _measure_engine(weights, one, threads) for one in CANDIDATES}
-    finally:
-        torch.set_num_threads(before)
+    torch.set_flush_denormal(True)
+    return {one: _measure_engine(weights, one, threads) for one in CANDIDATES}
 
 
 def _measure_engine(weights: Path, engine: Engine, threads: int) -> dict[str, float]:

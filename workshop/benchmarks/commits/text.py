@@ -131,14 +131,14 @@ def judge_share(share: PairedShare, more: str, fewer: str) -> str:
     """
     if share.p_value >= SIGNIFICANT:
         return SAME
-    return f"{more if share.difference > 0 else fewer}, p = {share.p_value:.1g}"
+    return f"{more if share.difference > 0 else fewer}, p = {share.p_value:.2g}"
 
 
 def _notes(report: CommitReport) -> Iterator[str]:
     machine = report.machine
     yield (
-        f"{report.date}; {machine.cpu}, {machine.cores} cores; {report.rounds} rounds, in each of "
-        f"which both servers start anew; {report.seconds:g} s each measurement"
+        f"{report.date}; {machine.cpu}, {machine.cores} cores; rounds, each with new starts: "
+        f"{report.rounds}; seconds of each measurement: {report.seconds:g}"
     )
     if report.options:
         yield f"both servers: {' '.join(report.options)}"

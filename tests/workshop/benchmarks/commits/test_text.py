@@ -32,8 +32,8 @@ def test_the_verdict_follows_from_the_interval(interval, title: str, verdict: st
     [
         pytest.param(0, 0, "no difference seen", id="none"),
         pytest.param(0, 5, "no difference seen", id="may-be-chance"),
-        pytest.param(0, 6, "more, p = 0.03", id="more"),
-        pytest.param(8, 0, "fewer, p = 0.008", id="fewer"),
+        pytest.param(0, 6, "more, p = 0.031", id="more"),
+        pytest.param(8, 0, "fewer, p = 0.0078", id="fewer"),
     ],
 )
 def test_a_share_is_judged_by_mcnemar(only_base: int, only_head: int, verdict: str) -> None:
@@ -66,7 +66,7 @@ def test_the_report_can_be_pasted() -> None:
         "| calls/s, 4 calls at once | 40.0 | 38.0 | 0.950 | 0.930 to 0.970 "
         "| slower by 3.0 to 7.0 % |" in text
     )
-    assert "a CPU, 2 cores; 6 rounds" in text
+    assert "a CPU, 2 cores; rounds, each with new starts: 6; seconds" in text
     assert "- both servers: --threads=1" in text
     assert "- poetry.lock differs" in text
     assert "- **ended early**: interrupted" in text
@@ -78,7 +78,7 @@ def test_accuracy_has_the_plates_that_one_commit_alone_reads() -> None:
     text = format_report(report((), (Accuracy("streets", 150, 14, read, SAME),)))
     row = next(line for line in text.splitlines() if line.startswith("| streets: read, of 200"))
     assert "| 95.0 % | 90.0 % | -5.0 |" in row
-    assert row.endswith("| 12 : 2 | reads fewer, p = 0.01 |")
+    assert row.endswith("| 12 : 2 | reads fewer, p = 0.013 |")
     assert "- streets: other texts in 14 of 150 pictures" in text
 
 
