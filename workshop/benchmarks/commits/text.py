@@ -10,7 +10,7 @@ from workshop.benchmarks.commits.report import KINDS, CommitReport, Figure
 from workshop.evaluation.pairing import SIGNIFICANT
 from workshop.reporting.tables import Rows, format_figure, format_markdown, format_percent
 
-SAME = "no difference seen"
+SAME, NO_VERDICT = "no difference seen", "wanted two rounds for a verdict"
 SPEED = ("figure", "base", "head", "head / base", "95 % interval", "verdict")
 PICTURES = ("picture, calls at once", *(kind.title for kind in KINDS))
 SHARES = ("plates", "base", "head", "points", "95 % interval", "only base : head", "verdict")
@@ -27,7 +27,7 @@ def _parts(report: CommitReport) -> Iterator[str]:
     yield format_markdown(SPEED, _speed_rows(report.figures))
     if report.accuracy:
         yield format_markdown(SHARES, [row for one in report.accuracy for row in _shares(one)])
-    for note in _notes(report):
+    for note in (*_differences(report.figures), *_notes(report)):
         yield f"- {note}"
     if rows := _picture_rows(report.figures):
         yield f"\n<details><summary>head / base by picture</summary>\n\n{_table(rows)}\n</details>"
@@ -84,7 +84,7 @@ def judge_ratio(ratio: Estimate, title: str) -> str:
         title: The title of its kind.
     """
     if ratio.low is None or ratio.high is None:
-        return "wanted two rounds for a verdict"
+        return NO_VERDICT
     kind = next(one for one in KINDS if one.title == title)
     if ratio.low > 1:
         return f"{kind.more} by {_range(ratio.low - 1, ratio.high - 1)}"
@@ -132,6 +132,14 @@ def judge_share(share: PairedShare, more: str, fewer: str) -> str:
     if share.p_value >= SIGNIFICANT:
         return SAME
     return f"{more if share.difference > 0 else fewer}, p = {share.p_value:.2g}"
+
+
+def _differences(figures: Sequence[Figure]) -> Iterator[str]:
+    """Yield each difference of a single picture; differences of two may cancel in the mean."""
+    for one in figures:
+        verdict = judge_ratio(one.ratio, one.title)
+        if one.picture and verdict not in (SAME, NO_VERDICT):
+            yield f"**{one.picture}**: {one.title}, {_at_once(one.calls)}: {verdict}"
 
 
 def _notes(report: CommitReport) -> Iterator[str]:

@@ -90,3 +90,19 @@ def test_several_pictures_are_folded_away() -> None:
     text = format_report(report(figures))
     assert "| a x1 | 1.000 (0.900 to 1.100) | - | - |" in text
     assert text.count("calls/s, 1 call at once") == 1
+
+
+def test_differences_that_cancel_in_the_mean_are_listed() -> None:
+    ratios = {"": (1.0, 0.98, 1.02), "a": (1.13, 1.1, 1.2), "b": (0.9, 0.8, 0.95)}
+    figures = tuple(
+        Figure("CPU ms a call", p, 1, 1.0, 1.0, Estimate(*r)) for p, r in ratios.items()
+    )
+    text = format_report(report(figures))
+    assert "- **a**: CPU ms a call, 1 call at once: more CPU by 10.0 to 20.0 %" in text
+    assert "- **b**: CPU ms a call, 1 call at once: less CPU by 5.0 to 20.0 %" in text
+
+
+def test_pictures_without_a_difference_are_not_listed() -> None:
+    ratios = {"": Estimate(1.0), "a": Estimate(1.3), "b": Estimate(1.0, 0.9, 1.1)}
+    figures = tuple(Figure("p50 ms", p, 1, 1.0, 1.0, one) for p, one in ratios.items())
+    assert "- **" not in format_report(report(figures)).replace("- **ended", "")
