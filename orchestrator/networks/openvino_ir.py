@@ -50,14 +50,10 @@ class Compiled:
         core = openvino.Core()
         network = core.read_model(model) if isinstance(model, Path) else model
         self._is_busy, self._local = is_busy, threading.local()
-        self._alone = self._busy = core.compile_model(
-            network, "CPU", choose_options(network, threads)
-        )
+        self._alone = self._busy = _compile(core, network, threads)
         if threads > 1:
-            self._busy = core.compile_model(network, "CPU", choose_options(network, 1))
-        self._small = None
-        if _takes_any_size(network):
-            self._small = core.compile_model(network, "CPU", choose_options(network, 1))
+            self._busy = _compile(core, network, 1)
+        self._small = _compile(core, network, 1) if _takes_any_size(network) else None
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
         """Run the network once; the answers are copies, which the caller may keep."""
@@ -77,6 +73,10 @@ class Compiled:
         if copy not in requests:
             requests[copy] = copy.create_infer_request()
         return requests[copy]
+
+
+def _compile(core: openvino.Core, network: openvino.Model, threads: int) -> Any:
+    return core.compile_model(network, "CPU", choose_options(network, threads))
 
 
 def choose_options(network: openvino.Model, threads: int) -> dict[str, Any]:
