@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-commits bench-compositions bench-gateway scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-commits       BASE=main~1: is this commit slower, or does it read fewer plates?"
 	@echo "make bench-compositions  BLS model, ensemble and one Python model compared"
 	@echo "make bench-gateway       what the gateway costs, and what a flood of callers does"
+	@echo "make bench-peers         the same pipeline behind other servers, beside ours"
 	@echo "make soak        1,000 mixed calls: does memory, a descriptor or anything else grow?"
 	@echo "make scale-out   kill and restart servers behind HAProxy under load; add servers"
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
@@ -83,6 +84,10 @@ bench-compositions: .venv/.workshop .venv/.examples
 
 bench-gateway: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.gateway
+
+# FastAPI is a package of the group dev.
+bench-peers: .venv/.dev
+	$(BIN)/plates bench --peers
 
 gpu-check: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.gpu_check

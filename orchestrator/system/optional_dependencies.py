@@ -19,6 +19,7 @@ EXTRA = "pip install -e '.[server]'"
 BRINGS = {
     **dict.fromkeys(SERVER, EXTRA),
     **dict.fromkeys(WORKSHOP, "make workshop"),
+    "fastapi": "make bench-peers",
     "cv2": f"pip install opencv-python-headless, or {EXTRA}",
 }
 """The command that installs each package. None names a package of ours: on a package index, the

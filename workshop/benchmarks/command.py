@@ -21,6 +21,7 @@ from orchestrator.cli.flags import (
 from orchestrator.networks.engines import Engine
 from orchestrator.system.optional_dependencies import check_packages
 from workshop.benchmarks import plan
+from workshop.benchmarks.peers import cells
 from workshop.benchmarks.plan import parse_numbers
 
 Text: TypeAlias = str | None
@@ -40,6 +41,13 @@ def bench(
     concurrency: Annotated[Text, typer.Option(help="Calls at once; default: 1,2,4,8,16.")] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Every transport at every concurrency.")
+    ] = False,
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers",
+            help="Compare with the same pipeline behind other servers; at 1, 4, 16 calls at once.",
+        ),
     ] = False,
     seconds: Annotated[float, typer.Option(help="Of each cell in each round.")] = plan.SECONDS,
     rounds: Annotated[int, typer.Option(help="How often everything is measured.")] = plan.ROUNDS,
@@ -72,20 +80,21 @@ def bench(
     docs/benchmark.md explains every column.
     """
     with show_errors(verbose=verbose):
-        check_packages("torch", "matplotlib", "psutil")
         if machine:
+            check_packages("torch")
             typer.echo(_describe_machine(device, engine, threads, weights))
             return
-        from workshop.benchmarks.run import run
-
+        if peers:
+            unused = {"transport": transport, "full": full, "against": against, "url": url}
+            cells.check_unused(unused)
         address = plan.locate(url, grpc_url, metrics_url)
-        counts = parse_numbers(concurrency, "concurrency") if concurrency else plan.CONCURRENCIES
+        counts = cells.CONCURRENCIES if peers else plan.CONCURRENCIES
         planned = plan.Plan(
             out=out,
             plates=parse_numbers(plates, "plates"),
             files=tuple(file or ()),
             transports=tuple(transport or plan.choose_transports(address, admin_key)),
-            concurrencies=counts,
+            concurrencies=parse_numbers(concurrency, "concurrency") if concurrency else counts,
             thin=not (full or transport or concurrency),
             seconds=seconds,
             rounds=rounds,
@@ -99,10 +108,10 @@ def bench(
             against=against,
             admin_key=admin_key,
         )
-        report, text = run(planned)
+        has_failed, text = _measure_peers(planned) if peers else _measure(planned)
         typer.echo(text)
         typer.echo(f"\nreport in {out}", err=True)
-    raise typer.Exit(1 if report.has_failed else 0)
+    raise typer.Exit(1 if has_failed else 0)
 
 
 def _describe_machine(device: Device, engine: Engine, threads: int, weights: Path | None) -> str:
@@ -112,3 +121,21 @@ def _describe_machine(device: Device, engine: Engine, threads: int, weights: Pat
     return describe(
         ServerOptions.given(device=device.value, engine=engine, threads=threads, weights=weights)
     )
+
+
+def _measure(planned: plan.Plan) -> tuple[bool, str]:
+    """Measure every transport; tell whether anything failed, and return the report's text."""
+    check_packages("torch", "matplotlib", "psutil")
+    from workshop.benchmarks.run import run
+
+    report, text = run(planned)
+    return report.has_failed, text
+
+
+def _measure_peers(planned: plan.Plan) -> tuple[bool, str]:
+    """Measure all servers; tell whether anything failed, and return the report's text."""
+    check_packages("torch", "psutil", "fastapi")
+    from workshop.benchmarks.peers.run import run_peers
+
+    report, text = run_peers(planned)
+    return report.has_failed, text

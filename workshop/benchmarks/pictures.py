@@ -31,6 +31,11 @@ class Picture:
     plates: int | None = None
 
 
+def prepare_pictures(files: Sequence[Path], plates: Sequence[int]) -> list[Picture]:
+    """Read the files; without any, render a picture for each number of plates."""
+    return read(files) if files else [render(count) for count in plates]
+
+
 def render(count: int, size_wh: tuple[int, int] = SIZE_WH, name: str = "") -> Picture:
     """Draw a street with a number of ordinary plates, the same one every time.
 

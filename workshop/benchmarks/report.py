@@ -92,7 +92,7 @@ def write_up(plan: Plan, pictures: Sequence[Picture], results: Results) -> Bench
         server=server,
         rounds_done=results.rounds_done,
         ended_early=results.ended,
-        pictures=tuple(map(_describe, pictures)),
+        pictures=tuple(map(describe_picture, pictures)),
         ratios=find_ratios(cells),
         cells=tuple(cells),
         notes=tuple(find_notes(plan, pictures, cells, results.ended)),
@@ -119,7 +119,8 @@ def find_notes(
             yield "stages are not known without --metrics-url"
 
 
-def _describe(picture: Picture) -> PictureFacts:
+def describe_picture(picture: Picture) -> PictureFacts:
+    """Return the facts about a picture for a report."""
     height, width = picture.bgr.shape[:2]
     return PictureFacts(
         name=picture.name,

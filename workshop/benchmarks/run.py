@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workshop.benchmarks.against import set_against
 from workshop.benchmarks.diagrams import draw
-from workshop.benchmarks.pictures import read, render
+from workshop.benchmarks.pictures import prepare_pictures
 from workshop.benchmarks.plan import Plan
 from workshop.benchmarks.report import BenchReport, write_up
 from workshop.benchmarks.session import measure
@@ -17,7 +17,7 @@ from workshop.reporting.files import explain_write_errors, prepare_folder, read_
 def run(plan: Plan) -> tuple[BenchReport, str]:
     """Measure and write the report; return the report, and its text."""
     old = read_report(BenchReport, plan.against) if plan.against else None
-    pictures = read(plan.files) if plan.files else [render(count) for count in plan.plates]
+    pictures = prepare_pictures(plan.files, plan.plates)
     prepare_folder(plan.out)
     report = write_up(plan, pictures, measure(plan, pictures))
     if old:

@@ -15,8 +15,8 @@ from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.repository_writer import RepositoryWriter
 from orchestrator.supervisor.triton_server import Server
 from orchestrator.supervisor.triton_start import run_server
-from workshop.benchmarks.bounds import Parameters
 from workshop.benchmarks.metrics import read_url
+from workshop.benchmarks.pipelines import Parameters
 from workshop.benchmarks.plan import Address, Plan
 
 

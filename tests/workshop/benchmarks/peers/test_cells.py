@@ -1,0 +1,44 @@
+"""The grid of the comparison."""
+
+import pytest
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from orchestrator.errors import SettingsError
+from workshop.benchmarks.load.rounds import shuffle
+from workshop.benchmarks.peers.cells import AB, CALLERS, Cell, check_unused, list_cells
+from workshop.benchmarks.plan import IN_PROCESS
+
+
+def test_every_server_gets_every_load_and_the_bound_only_ours() -> None:
+    assert list_cells(["street"], ["Triton", "FastAPI"], (4, 1), (CALLERS, AB)) == [
+        Cell("street", server, count, generator)
+        for count in (1, 4)
+        for server, generator in (
+            ("Triton", CALLERS),
+            ("FastAPI", CALLERS),
+            (IN_PROCESS, CALLERS),
+            ("Triton", AB),
+            ("FastAPI", AB),
+        )
+    ]
+
+
+def test_servers_are_measured_in_turns_under_one_load() -> None:
+    cells = list_cells(["a", "b"], ["Triton", "FastAPI"], (1, 4), (CALLERS,))
+    order = shuffle(cells, 0, lambda cell: cell.block)
+    blocks = [order[start : start + 3] for start in range(0, len(order), 3)]
+    assert [len({cell.block for cell in block}) for block in blocks] == [1] * 4
+    assert {cell.server for cell in blocks[0]} == {"Triton", "FastAPI", IN_PROCESS}
+
+
+def test_options_of_other_benchmarks_are_refused() -> None:
+    check_unused({"url": None, "full": False})
+    with pytest.raises(SettingsError, match="peers: wanted without --url, got both"):
+        check_unused({"full": False, "url": "here:1"})
+
+
+def test_the_command_refuses_them_before_it_starts_anything() -> None:
+    result = CliRunner().invoke(app, ["bench", "--peers", "--full"])
+    assert result.exit_code == 2
+    assert "peers: wanted without --full" in result.output

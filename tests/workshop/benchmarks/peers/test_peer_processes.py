@@ -1,0 +1,75 @@
+"""The FastAPI peer, with one worker, on a free port."""
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from orchestrator.errors import ServerError
+from orchestrator.networks.weights import WEIGHTS
+from tests.samples import STREET, TEXTS
+from tests.waiting import until
+from workshop.benchmarks.bounds import run_worker
+from workshop.benchmarks.load.connections import Connection, Reply
+from workshop.benchmarks.load.requests import HttpRequest, rest
+from workshop.benchmarks.peers.answers import Reading, find_difference, read_peer
+from workshop.benchmarks.peers.peer_processes import FASTAPI, PeerServer, run_peer
+from workshop.benchmarks.peers.settings import VARIABLE, PeerSettings
+from workshop.benchmarks.processes import find_tree
+
+SETTINGS = PeerSettings(str(WEIGHTS), "torchscript", {}, workers=1)
+
+
+@pytest.fixture(scope="module")
+def peer() -> Iterator[PeerServer]:
+    with run_peer(FASTAPI, SETTINGS) as server:
+        yield server
+
+
+def call(peer: PeerServer, request: HttpRequest) -> Reply:
+    with closing(Connection(peer.address)) as connection:
+        return connection.send(request)
+
+
+def test_settings_are_read_as_they_were_passed() -> None:
+    assert PeerSettings.read({VARIABLE: SETTINGS.variables[VARIABLE]}) == SETTINGS
+    assert SETTINGS.variables["OMP_NUM_THREADS"] == "1"
+    assert VARIABLE not in os.environ
+
+
+@pytest.mark.server
+def test_the_peer_answers_as_the_pipeline_in_process(peer: PeerServer) -> None:
+    encoded = STREET.read_bytes()
+    with run_worker(SETTINGS.options, SETTINGS.parameters) as worker:
+        wanted = tuple(Reading(one.text, one.xyxy) for one in worker.read(encoded))
+    got = read_peer(call(peer, FASTAPI.build(encoded)))
+    assert [one.text for one in got] == TEXTS
+    assert find_difference(wanted, got) == ""
+
+
+@pytest.mark.server
+def test_bytes_that_are_no_picture_are_the_callers_error(peer: PeerServer) -> None:
+    reply = call(peer, rest(b"no picture", "/recognize"))
+    assert reply.status == "400"
+    assert "wanted a JPEG" in reply.error
+
+
+@pytest.mark.server
+def test_a_stopped_peer_leaves_no_process() -> None:
+    with run_peer(FASTAPI, replace(SETTINGS, workers=2)) as server:
+        pids = find_tree(server.process.pid)
+        assert len(pids) >= 3
+        assert server.describe_end() == ""
+    until(lambda: not any(map(find_tree, pids)), "the end of its processes")
+    assert "FastAPI: ended" in server.describe_end()
+
+
+def test_a_peer_that_cannot_start_says_why() -> None:
+    broken = replace(FASTAPI, command=lambda port, workers: ["-c", "raise SystemExit('no room')"])
+    with (
+        pytest.raises(ServerError, match=r"wanted FastAPI ready .* got its end; no room"),
+        run_peer(broken, SETTINGS),
+    ):
+        pass

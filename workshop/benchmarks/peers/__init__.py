@@ -1,0 +1,1 @@
+"""Benchmark of the peers: the same pipeline behind other servers, under the same load."""

@@ -1,0 +1,172 @@
+"""The compared servers: Triton, the gateway in front of it, and the peers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from orchestrator.cli.gateway_flags import GatewayFlags
+from orchestrator.contract import OUTPUTS
+from orchestrator.errors import ServerError
+from orchestrator.gateway.launcher import start as start_gateway
+from orchestrator.supervisor.options import ServerOptions
+from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
+from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
+from workshop.benchmarks.load.responses import count_rows
+from workshop.benchmarks.peers.answers import Answer, read_kserve, read_peer, read_rest
+from workshop.benchmarks.peers.peer_processes import FASTAPI, LITSERVE, Peer, PeerServer, run_peer
+from workshop.benchmarks.peers.settings import PeerSettings
+from workshop.benchmarks.processes import find_tree
+from workshop.benchmarks.server import MeasuredServer, start_server
+from workshop.benchmarks.service import HOST
+
+TRITON, REST = "Triton", "gateway REST"
+PEERS = (FASTAPI, LITSERVE)
+LIMITS = ("client_calls=1000", "client_rate=100000")
+"""High limits per client: the gateway sees all callers under one address."""
+Count = Callable[[HttpRequest, Reply], int]
+"""Counts the plates of a reply, with little work for the client."""
+
+
+@dataclass(frozen=True)
+class ComparedServer:
+    """A server, the request for a picture, and the way to read its answers.
+
+    Attributes:
+        address: host:port of its HTTP.
+        roots: The processes that belong to it, each with its descendants.
+        describe_end: Says why the server no longer runs; empty while it runs.
+    """
+
+    name: str
+    version: str
+    address: str
+    roots: tuple[int, ...]
+    build: Callable[[bytes], HttpRequest]
+    read: Callable[[Reply], Answer]
+    count: Count
+    describe_end: Callable[[], str]
+
+    def find_pids(self) -> frozenset[int]:
+        """Return the living processes of the server."""
+        return frozenset().union(*map(find_tree, self.roots))
+
+    def answer(self, encoded: bytes) -> Answer:
+        """Return the answer for a JPEG file.
+
+        Raises:
+            ServerError: The server does not answer.
+        """
+        connection = Connection(self.address)
+        try:
+            reply = connection.send(self.build(encoded))
+        finally:
+            connection.close()
+        if reply.status != ANSWERED:
+            raise ServerError(f"{self.name}: wanted plates, got {reply.status}: {reply.error}")
+        return self.read(reply)
+
+
+@dataclass(frozen=True)
+class ComparedServers:
+    """All servers of a run.
+
+    Attributes:
+        triton: The Triton among them.
+        settings: The settings of every peer.
+        left_out: A line for each peer that is not installed.
+    """
+
+    triton: MeasuredServer
+    settings: PeerSettings
+    several: tuple[ComparedServer, ...]
+    left_out: tuple[str, ...]
+
+
+@contextmanager
+def open_servers(options: ServerOptions, workers: int) -> Iterator[ComparedServers]:
+    """Run all servers for the length of a `with` block; peers that are not installed are left out.
+
+    Args:
+        options: The options of Triton.
+        workers: The number of processes of each peer.
+    """
+    with ExitStack() as stack:
+        triton = stack.enter_context(start_server(options))
+        settings = PeerSettings(
+            str(options.weights), triton.facts.engine, triton.facts.parameters, workers
+        )
+        several = [_describe_triton(triton), stack.enter_context(_run_gateway(triton))]
+        for peer in filter(Peer.is_installed, PEERS):
+            several.append(_describe_peer(stack.enter_context(run_peer(peer, settings))))
+        yield ComparedServers(triton, settings, tuple(several), tuple(_list_left_out()))
+
+
+def _list_left_out() -> Iterator[str]:
+    for peer in PEERS:
+        if not peer.is_installed():
+            yield f"{peer.name} is left out: the package {peer.package} is not installed"
+
+
+def _describe_triton(triton: MeasuredServer) -> ComparedServer:
+    assert triton.own is not None
+    return ComparedServer(
+        name=TRITON,
+        version=triton.facts.version,
+        address=triton.address.http,
+        roots=(triton.own.process.pid,),
+        build=lambda encoded: kserve_http([file(encoded)], outputs=tuple(OUTPUTS)),
+        read=read_kserve,
+        count=count_rows,
+        describe_end=triton.describe_end,
+    )
+
+
+@contextmanager
+def _run_gateway(triton: MeasuredServer) -> Iterator[ComparedServer]:
+    """Run a gateway in front of the server; both together are the compared server."""
+    assert triton.own is not None
+    flags = GatewayFlags(
+        http_port=0, grpc_port=0, metrics_port=0, audit=Path(os.devnull), limits=LIMITS
+    )
+    gateway = start_gateway(flags.to_options(triton.own.options))
+    try:
+        yield ComparedServer(
+            name=REST,
+            version=metadata.version("starlette"),
+            address=f"{HOST}:{gateway.options.http.port}",
+            roots=(triton.own.process.pid, *(one.process.pid for one in gateway.workers)),
+            build=lambda encoded: rest(encoded, Content_Type="image/jpeg"),
+            read=read_rest,
+            count=_count_rest,
+            describe_end=lambda: "" if gateway.monitor() else "the gateway ended",
+        )
+    finally:
+        gateway.stop()
+
+
+def _describe_peer(server: PeerServer) -> ComparedServer:
+    peer = server.peer
+    return ComparedServer(
+        name=peer.name,
+        version=metadata.version(peer.package),
+        address=server.address,
+        roots=(server.process.pid,),
+        build=peer.build,
+        read=read_peer,
+        count=_count_peer,
+        describe_end=server.describe_end,
+    )
+
+
+def _count_rest(_request: HttpRequest, reply: Reply) -> int:
+    return len(json.loads(reply.content)["pictures"][0]["plates"])
+
+
+def _count_peer(_request: HttpRequest, reply: Reply) -> int:
+    return len(json.loads(reply.content)["plates"])

@@ -1,0 +1,71 @@
+"""The tables of the comparison in Markdown, which is readable without rendering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from workshop.benchmarks.peers.report import PeerFigures, PeersReport
+from workshop.benchmarks.ratios import Ratio
+from workshop.reporting.tables import format_figure, format_markdown
+
+MB = 1e6
+CELLS = (
+    "picture", "calls at once", "server", "load by", "found", "calls", "errors", "refused",
+    "calls/s", "p50 ms", "p99 ms", "CPU ms", "client ms", "MB",
+)  # fmt: skip
+SERVERS = ("server", "version", "processes", "idle MB")
+Row = Sequence[str | float | int | None]
+
+
+def format_tables(report: PeersReport) -> str:
+    """Return the text that is printed about a run: ratios first, then cells and servers."""
+    parts = (
+        _head(report),
+        _ratios(report.ratios),
+        _format(CELLS, [_list_figures(one) for one in report.cells]),
+        _format(SERVERS, [*_list_servers(report)]),
+        "".join(f"{note}\n" for note in report.notes),
+    )
+    return "\n".join(filter(None, parts))
+
+
+def _head(report: PeersReport) -> str:
+    machine, triton = report.machine, report.triton
+    engine = triton.engine if triton else "no server"
+    return (
+        f"{report.date}: {machine.cores} cores, {machine.cpu}; Triton {machine.triton}, {engine}; "
+        f"{report.workers} workers of each peer; {report.rounds_done} of "
+        f"{report.conditions.rounds} rounds, {report.conditions.seconds:g} s a cell.\n"
+    )
+
+
+def _ratios(ratios: Sequence[Ratio]) -> str:
+    pictures = list(dict.fromkeys(one.picture for one in ratios))
+    values = {(one.title, one.concurrency, one.picture): one.value for one in ratios}
+    rows: list[Row] = [
+        (title, count, *(values.get((title, count, picture)) for picture in pictures))
+        for title, count in dict.fromkeys((one.title, one.concurrency) for one in ratios)
+    ]
+    return _format(("ratio", "calls at once", *pictures), rows) if rows else ""
+
+
+def _list_figures(one: PeerFigures) -> Row:
+    cell, load = one.cell, one.load
+    return (
+        *(cell.picture, cell.concurrency, cell.server, cell.generator),
+        *(one.plates, load.calls, load.errors, load.refused),
+        *(load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, load.cpu_ms.client),
+        None if one.memory_bytes is None else one.memory_bytes / MB,
+    )
+
+
+def _list_servers(report: PeersReport) -> Iterator[Row]:
+    for one in report.servers:
+        yield one.name, one.version, one.processes, one.memory_bytes / MB
+
+
+def _format(header: Sequence[str], rows: Sequence[Row]) -> str:
+    shown = [
+        [format_figure(cell) if isinstance(cell, float) else cell for cell in row] for row in rows
+    ]
+    return format_markdown(header, shown)

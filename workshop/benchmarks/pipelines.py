@@ -1,0 +1,90 @@
+"""Opens the pipeline in this process, with the networks and the settings of a server.
+
+The processes of the compared servers import this module, so it imports no load generator.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from queue import LifoQueue
+
+import torch
+from torch import Tensor
+
+from orchestrator.imaging.decoding import decode
+from orchestrator.networks.engines import choose
+from orchestrator.networks.export import load_networks
+from orchestrator.pipeline import Infer, Tensors, recognize
+from orchestrator.plates import Plates
+from orchestrator.settings import Settings
+from orchestrator.supervisor.capacity import Capacity
+from orchestrator.supervisor.options import ServerOptions
+
+Parameters = Mapping[str, Mapping[str, str]]
+"""The settings of `plate_recognition`, as its config.pbtxt has them."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """The pipeline that recognises the pictures: networks, the server's settings, a device."""
+
+    infer: Infer
+    settings: Settings
+    device: torch.device
+
+    @torch.inference_mode()
+    def read(self, encoded: bytes) -> Plates:
+        """Find and read the plates in the file of a picture."""
+        return recognize(self.decode(encoded), self.infer, self.settings)
+
+    def decode(self, encoded: bytes) -> Tensor:
+        """Return the picture of a file on the pipeline's device, uint8 [H, W, 3] BGR."""
+        return decode(encoded, max_pixels=self.settings.max_pixels).to(self.device)
+
+
+def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
+    """Load the networks as a server with these options does."""
+    capacity = fit(options)
+    torch.set_num_threads(capacity.threads)
+    torch.set_flush_denormal(True)
+    on_gpu = options.device != "cpu" and torch.cuda.is_available()
+    engine = choose(options.engine, on_gpu=on_gpu)
+    where = torch.device("cuda" if on_gpu and not engine.is_openvino else "cpu")
+    several = [
+        load_networks(options.weights, where, engine, capacity.threads)
+        for _ in range(capacity.instances)
+    ]
+    return Pipeline(share(several), Settings.from_config(parameters), where)
+
+
+def fit(options: ServerOptions) -> Capacity:
+    """Return how the CPU is shared; on a GPU there is one instance of each network."""
+    return options.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
+
+
+def choose_variables(options: ServerOptions) -> dict[str, str]:
+    """Return the environment variables of a process that opens the pipeline."""
+    variables = {"OMP_NUM_THREADS": str(fit(options).threads)}
+    if "OMP_WAIT_POLICY" not in os.environ:
+        variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle threads use no CPU
+    if options.device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    return variables
+
+
+def share(several: Sequence[Infer]) -> Infer:
+    """Return an `Infer` that runs each call on a free instance, as the server does."""
+    free: LifoQueue[Infer] = LifoQueue()
+    for infer in several:
+        free.put(infer)
+
+    def infer_on_a_free_one(model: str, tensors: Tensors) -> Tensors:
+        infer = free.get()
+        try:
+            return infer(model, tensors)
+        finally:
+            free.put(infer)
+
+    return infer_on_a_free_one
