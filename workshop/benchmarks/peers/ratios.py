@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 
-from workshop.benchmarks.peers.cells import CALLERS, Cell
+from workshop.benchmarks.peers.cells import AB, CALLERS, Cell
 from workshop.benchmarks.peers.peer_processes import FASTAPI
 from workshop.benchmarks.peers.servers import PEERS, REST, TRITON
 from workshop.benchmarks.plan import IN_PROCESS
@@ -33,10 +34,10 @@ def find_ratios(loads: Loads) -> tuple[Ratio, ...]:
 
 
 def _of_throughput(loads: Loads) -> Found:
-    for above, below in PAIRS:
+    for generator, (above, below) in product((CALLERS, AB), PAIRS):
         for cell, load in loads.items():
             other = replace(cell, server=below)
-            if cell.server == above and other in loads:
+            if (cell.generator, cell.server) == (generator, above) and other in loads:
                 title = f"{above} / {below}{_name_generator(cell)}"
                 yield title, cell, divide_throughput(load, loads[other])
 

@@ -138,7 +138,7 @@ def _run_gateway(triton: MeasuredServer) -> Iterator[ComparedServer]:
     try:
         yield ComparedServer(
             name=REST,
-            version=metadata.version("starlette"),
+            version=metadata.version("orchestrator"),
             address=f"{HOST}:{gateway.options.http.port}",
             roots=(triton.own.process.pid, *(one.process.pid for one in gateway.workers)),
             build=lambda encoded: rest(encoded, Content_Type="image/jpeg"),

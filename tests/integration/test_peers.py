@@ -1,0 +1,27 @@
+"""A second of load on every server of `plates bench --peers`; all of them are started here."""
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from orchestrator.cli.app import app
+from workshop.benchmarks.peers.cells import CALLERS
+from workshop.benchmarks.peers.report import PeersReport
+from workshop.benchmarks.plan import IN_PROCESS
+from workshop.reporting.files import read_report
+
+SMALL = ("--plates", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1")
+
+
+def test_every_server_is_measured_beside_the_bound(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["bench", "--peers", *SMALL, "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    report = read_report(PeersReport, tmp_path / "peers.json")
+    cells = {one.cell.server: one for one in report.cells if one.cell.generator == CALLERS}
+    assert {"Triton", "gateway REST", "FastAPI", IN_PROCESS} <= cells.keys()
+    assert {one.plates for one in cells.values()} == {1}
+    assert min(one.load.cpu_ms.server for one in cells.values()) > 0
+    assert min(one.memory_bytes for one in cells.values()) > 100_000_000
+    titles = {one.title for one in report.ratios}
+    assert {"Triton / FastAPI", "gateway REST / FastAPI", "Triton / in-process"} <= titles
+    assert "| Triton / FastAPI | 1 |" in (tmp_path / "peers.md").read_text()

@@ -1,0 +1,99 @@
+"""Servers under load and their answers, with a server that always gives the same answer."""
+
+import json
+import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import numpy as np
+import pytest
+
+from orchestrator.errors import ModelError, ServerError
+from orchestrator.plates import Plate, Plates
+from workshop.benchmarks.load.requests import rest
+from workshop.benchmarks.peers.answers import read_peer
+from workshop.benchmarks.peers.cells import Cell
+from workshop.benchmarks.peers.measurement import Session, measure_server
+from workshop.benchmarks.peers.servers import ComparedServer, ComparedServers
+from workshop.benchmarks.peers.settings import PeerSettings
+from workshop.benchmarks.pictures import Picture
+from workshop.benchmarks.plan import Address
+from workshop.benchmarks.server import MeasuredServer, ServerFacts
+
+PLATES = Plates((Plate((1.0, 2.0, 30.0, 40.0), text="A001AA77"),))
+STREET = Picture("street", b"picture", np.zeros((2, 2, 3), np.uint8))
+SETTINGS = PeerSettings("weights", "torchscript", {}, workers=1)
+TRITON = MeasuredServer(Address(""), ServerFacts("2.51.0", {}))
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Answers every picture with the same plate, but refuses an empty one."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        size = int(self.headers["content-length"])
+        self.rfile.read(size)
+        answer = json.dumps(PLATES.to_dict()).encode()
+        self.send_response(200 if size else 400)
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class FakeWorker:
+    """Answers as the process of the bound does."""
+
+    def __init__(self, plates: Plates) -> None:
+        self.plates = plates
+
+    def read(self, encoded: bytes) -> Plates:
+        return self.plates
+
+
+@pytest.fixture
+def server() -> Iterator[ComparedServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as http:
+        Thread(target=http.serve_forever).start()
+        yield ComparedServer(
+            name="FastAPI",
+            version="1",
+            address=f"127.0.0.1:{http.server_port}",
+            roots=(os.getpid(),),
+            build=rest,
+            read=read_peer,
+            count=lambda request, reply: len(json.loads(reply.content)["plates"]),
+            describe_end=lambda: "",
+        )
+        http.shutdown()
+
+
+def session(server: ComparedServer, worker: FakeWorker) -> Session:
+    compared = ComparedServers(TRITON, SETTINGS, (server,), ())
+    return Session(compared, worker, {STREET.name: STREET})
+
+
+def test_a_server_is_measured_with_its_processes(server: ComparedServer) -> None:
+    measured = measure_server(server, b"picture", Cell("street", "FastAPI", 2), 0.1)
+    assert (measured.plates, measured.errors) == (1, 0)
+    assert len(measured.latencies_ms) >= 2
+    assert min(measured.cpu_s.server, measured.cpu_s.client) > 0
+    assert measured.peaks.memory_bytes > 10_000_000
+
+
+def test_failed_calls_are_errors(server: ComparedServer) -> None:
+    measured = measure_server(server, b"", Cell("street", "FastAPI", 1), 0.1)
+    assert measured.errors > 0
+    assert measured.first_error.startswith("400: ")
+    with pytest.raises(ServerError, match="FastAPI: wanted plates, got 400"):
+        server.answer(b"")
+
+
+def test_a_run_goes_on_only_if_all_answers_are_alike(server: ComparedServer) -> None:
+    session(server, FakeWorker(PLATES)).check_answers()
+    with pytest.raises(ModelError, match="FastAPI, street: wanted 0 plates, got 1"):
+        session(server, FakeWorker(Plates())).check_answers()
