@@ -32,31 +32,35 @@ def install(folder: Path, script: str) -> None:
 
 
 def test_latencies_come_from_the_table_and_the_time_from_the_text() -> None:
-    measured = ab.read_round(OUTPUT, TIMES, Cpu(server=0.3))
+    measured = ab.read_round(OUTPUT, TIMES)
     assert measured.latencies_ms == (20.0, 30.0, 55.0)
     assert (measured.seconds, measured.throughput, measured.errors) == (2.0, 1.5, 0)
-    assert measured.cpu_s == Cpu(server=0.3)
 
 
 def test_failed_and_refused_calls_are_errors() -> None:
     output = OUTPUT.replace("requests:        0", "requests:        1")
-    measured = ab.read_round(f"{output}Non-2xx responses:      2\n", TIMES, Cpu())
+    measured = ab.read_round(f"{output}Non-2xx responses:      2\n", TIMES)
     assert (measured.errors, measured.first_error) == (3, "ab counted 3 failed calls")
 
 
-def test_the_request_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program here writes its arguments in place of a result."""
-    install(
-        tmp_path, 'for one; do case $last in -g) touch "$one";; esac; last=$one; done; echo "$@"'
-    )
+def test_the_request_is_passed_on_as_often_as_fits_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program here answers three calls in two seconds, however many are wanted."""
+    (tmp_path / "output").write_text(OUTPUT)
+    (tmp_path / "given").write_text(TIMES)
+    line = f'echo "$@" >> {tmp_path}/lines; cat {tmp_path}/output'
+    copy = f'case $last in -g) cp {tmp_path}/given "$one";; esac'
+    install(tmp_path, f"{line}; for one; do {copy}; last=$one; done")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    looks = []
+    readings = iter((Cpu(server=1.0), Cpu(server=1.5)))
     request = HttpRequest("/x", b"body", {"Content-Type": "image/jpeg", "Length": "4"})
-    monkeypatch.setattr(ab, "read_round", lambda output, times, cpu_s: output)
-    said = ab.measure("here:1", request, 4, 1.4, look=lambda: looks.append(1))
-    assert "-t1 -c4" in said
-    assert "-T image/jpeg -H Length: 4 http://here:1/x" in said
-    assert looks
+    measured = ab.measure("here:1", request, 2, 40.0, usage=lambda: next(readings))
+    assert (len(measured.latencies_ms), measured.cpu_s) == (3, Cpu(server=0.5))
+    first, second = (tmp_path / "lines").read_text().splitlines()
+    assert "-n4 -c2" in first
+    assert "-n60 -c2" in second
+    assert second.endswith("-T image/jpeg -H Length: 4 http://here:1/x")
 
 
 def test_without_a_result_the_reason_is_said(
