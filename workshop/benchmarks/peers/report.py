@@ -33,6 +33,12 @@ class PeerFigures:
     load: LoadFigures
     memory_bytes: int | None
 
+    @property
+    def cores(self) -> float | None:
+        """The cores that the server kept busy; None when its CPU time was not measured."""
+        cpu_ms = self.load.cpu_ms.server
+        return None if cpu_ms is None else self.load.throughput * cpu_ms / 1e3
+
 
 @dataclass(frozen=True)
 class PeersReport:

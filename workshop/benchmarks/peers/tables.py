@@ -11,7 +11,7 @@ from workshop.reporting.tables import format_figure, format_markdown
 MB = 1e6
 CELLS = (
     "picture", "calls at once", "server", "load by", "found", "calls", "errors", "refused",
-    "calls/s", "p50 ms", "p99 ms", "CPU ms", "client ms", "MB",
+    "calls/s", "p50 ms", "p99 ms", "CPU ms", "cores", "client ms", "MB",
 )  # fmt: skip
 SERVERS = ("server", "version", "processes", "idle MB")
 Row = Sequence[str | float | int | None]
@@ -54,7 +54,8 @@ def _list_figures(one: PeerFigures) -> Row:
     return (
         *(cell.picture, cell.concurrency, cell.server, cell.generator),
         *(one.plates, load.calls, load.errors, load.refused),
-        *(load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, load.cpu_ms.client),
+        *(load.throughput, load.p50_ms, load.p99_ms, load.cpu_ms.server, one.cores),
+        load.cpu_ms.client,
         None if one.memory_bytes is None else one.memory_bytes / MB,
     )
 
