@@ -9,7 +9,8 @@ import typer
 
 from orchestrator.cli.flags import show_errors
 from orchestrator.system.toml_files import check_range
-from workshop.benchmarks.commits.measurement import BASE, HEAD, Plan
+from workshop.benchmarks.commits.accuracy import BASE, HEAD
+from workshop.benchmarks.commits.measurement import Plan
 from workshop.benchmarks.commits.run import Labels, run
 from workshop.benchmarks.commits.worktrees import Repository
 from workshop.benchmarks.pictures import read, render

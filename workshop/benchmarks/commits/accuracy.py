@@ -18,6 +18,7 @@ from workshop.evaluation.recognizers import Answer
 from workshop.rendering.country import country_of
 from workshop.rendering.scenes import draw_pictures, write_pictures
 
+BASE, HEAD = SIDES = ("base", "head")
 OUTPUTS = ("coordinates", "texts")
 RENDERED = "rendered"
 
@@ -119,12 +120,12 @@ def read_set(folder: Path) -> LabelledSet:
 
 
 def compare_answers(labelled: LabelledSet, services: Mapping[str, Service]) -> Accuracy:
-    """Let both servers, one after the other, read a set; the base is the first service.
+    """Let both servers, one after the other, read a set.
 
     One call at a time: batches of calls may change the last digit of a score.
     """
-    base, head = ([*_read(labelled.scenes, one.gateway.http)] for one in services.values())
-    return pair_answers(labelled.name, base, head)
+    answers = {side: _read(labelled.scenes, one.gateway.http) for side, one in services.items()}
+    return pair_answers(labelled.name, answers[BASE], answers[HEAD])
 
 
 def _read(scenes: Sequence[Scene], address: str) -> list[Judged]:

@@ -12,7 +12,12 @@ from typing import NamedTuple
 import typer
 
 from orchestrator.errors import PlateError, ServerError
-from workshop.benchmarks.commits.accuracy import Accuracy, LabelledSet, compare_answers
+from workshop.benchmarks.commits.accuracy import (
+    SIDES,
+    Accuracy,
+    LabelledSet,
+    compare_answers,
+)
 from workshop.benchmarks.commits.worktrees import choose_variables
 from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, shuffle
 from workshop.benchmarks.pictures import Picture
@@ -22,7 +27,6 @@ from workshop.benchmarks.processes import find_tree, read_cpu_s
 from workshop.benchmarks.service import Launch, Service, run_service
 from workshop.benchmarks.transports import PictureRequest, connect
 
-BASE, HEAD = SIDES = ("base", "head")
 PASSES = 2
 """The measurements of each cell and side in a round. The sides take turns: A B, then B A."""
 WARM_UP_S = 0.5
@@ -116,7 +120,8 @@ def run_pair(
         yield services
 
 
-Start = Callable[[], AbstractContextManager[Services]]
+Start = Callable[[Sequence[str]], AbstractContextManager[Services]]
+"""Starts the servers of these sides, in this order."""
 
 
 def measure(plan: Plan, start: Start) -> Results:
@@ -125,13 +130,13 @@ def measure(plan: Plan, start: Start) -> Results:
     Args:
         plan: The plan.
         start: Starts both servers anew. Each round does so, because two starts of one program
-            may differ in speed.
+            may differ in speed. The server that starts last also takes turns.
     """
     results = Results()
     try:
         for number in range(plan.rounds):
             began = time.monotonic()
-            with start() as services:
+            with start(order_sides(number)) as services:
                 if not number:
                     results.accuracy += [compare_answers(one, services) for one in plan.sets]
                 results.samples += measure_pair(plan, services, number)

@@ -103,7 +103,9 @@ def _measure(
             checked_out = repository.check_out(commit, Path(folder, side))
             trees[side] = tree = stack.enter_context(checked_out)
             check_imports(tree, {**os.environ, **choose_variables(tree)})
-        return measure(plan, lambda: run_pair(trees, options, out))
+        return measure(
+            plan, lambda sides: run_pair({side: trees[side] for side in sides}, options, out)
+        )
 
 
 def describe_commits(repository: Repository, commits: Commits) -> Iterator[str]:

@@ -3,9 +3,9 @@
 import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ServerError
-from workshop.benchmarks.commits.measurement import BASE, HEAD, Plan, measure, order_sides
+from workshop.benchmarks.commits.accuracy import BASE, HEAD
+from workshop.benchmarks.commits.measurement import Plan, measure, order_sides
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.plan import Address
 
@@ -28,6 +29,7 @@ class FakeService:
     side: str
     calls: list[str]
     has_ended: bool = False
+    starts: list[str] = field(default_factory=list)
     pid: int = os.getpid()
     log: Path = Path("log")
 
@@ -72,7 +74,8 @@ def starts(services: Any, ends: tuple[BaseException | None, ...]) -> Any:
     waiting = iter(ends)
 
     @contextmanager
-    def start() -> Iterator[Any]:
+    def start(sides: Sequence[str]) -> Iterator[Any]:
+        services[BASE].starts.append(sides[0])
         if error := next(waiting):
             raise error
         yield services
@@ -92,6 +95,11 @@ def test_every_cell_is_measured_twice_a_round_at_both_commits(services) -> None:
     assert sides == [BASE, HEAD] * 2 + [HEAD, BASE] * 4 + [BASE, HEAD] * 2
     assert {(one.side, one.plates) for one in results.samples} == set(PLATES.items())
     assert all(one.figures.throughput > 0 for one in results.samples)
+
+
+def test_either_server_is_the_first_to_start(services) -> None:
+    measure(PLAN, starts(services, (None, None)))
+    assert services[BASE].starts == [BASE, HEAD]
 
 
 def test_only_one_server_is_under_load_at_a_time(services) -> None:

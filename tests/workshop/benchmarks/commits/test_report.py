@@ -2,7 +2,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from workshop.benchmarks.commits.measurement import BASE, HEAD, Sample
+from workshop.benchmarks.commits.accuracy import BASE, HEAD
+from workshop.benchmarks.commits.measurement import Sample
 from workshop.benchmarks.commits.report import find_figures
 from workshop.benchmarks.pooling import RoundFigures
 

@@ -9,7 +9,8 @@ import pytest
 
 from orchestrator.cli.workshop import CHECKOUT
 from orchestrator.errors import DataError
-from workshop.benchmarks.commits.measurement import BASE, HEAD, Sample
+from workshop.benchmarks.commits.accuracy import BASE, HEAD
+from workshop.benchmarks.commits.measurement import Sample
 from workshop.benchmarks.commits.report import CommitReport
 from workshop.benchmarks.commits.run import Labels, compare_plates
 from workshop.benchmarks.pictures import Picture
