@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from orchestrator.errors import PlateError, ServerError
+from orchestrator.errors import ServerError
 from workshop.benchmarks.bounds import Worker, run_worker
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat
+from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.metrics import scrape, subtract
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import IN_PROCESS, Key, Plan, list_keys
@@ -92,21 +92,14 @@ Start = Callable[[Plan, Sequence[Picture]], AbstractContextManager[Session]]
 def measure(plan: Plan, pictures: Sequence[Picture], start: Start = open_session) -> Results:
     """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far."""
     results = Results()
-    try:
-        with start(plan, pictures) as session:
-            results.server = session.server.facts if session.server else None
-            for done in repeat(
-                list_keys(plan, list(session.pictures)),
-                plan.rounds,
-                lambda key: session.measure_cell(key, plan.seconds),
-                results.rounds,
-                block=lambda key: (key.picture, key.concurrency),
-            ):
-                results.rounds_done = done
-    except KeyboardInterrupt:
-        results.ended = "interrupted"
-    except PlateError as error:
-        if not results.rounds:
-            raise
-        results.ended = str(error)
+    with keep_results(results, results.rounds), start(plan, pictures) as session:
+        results.server = session.server.facts if session.server else None
+        for done in repeat(
+            list_keys(plan, list(session.pictures)),
+            plan.rounds,
+            lambda key: session.measure_cell(key, plan.seconds),
+            results.rounds,
+            block=lambda key: (key.picture, key.concurrency),
+        ):
+            results.rounds_done = done
     return results

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import typer
 
-from orchestrator.errors import PlateError, ServerError
+from orchestrator.errors import ServerError
 from workshop.benchmarks.commits.accuracy import (
     SIDES,
     Accuracy,
@@ -19,7 +19,7 @@ from workshop.benchmarks.commits.accuracy import (
     compare_answers,
 )
 from workshop.benchmarks.commits.worktrees import choose_variables
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, shuffle
+from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, shuffle
 from workshop.benchmarks.pictures import Picture
 from workshop.benchmarks.plan import HTTP_ENCODED
 from workshop.benchmarks.pooling import RoundFigures, pool
@@ -133,7 +133,7 @@ def measure(plan: Plan, start: Start) -> Results:
             may differ in speed. The server that starts last also takes turns.
     """
     results = Results()
-    try:
+    with keep_results(results, results.samples):
         for number in range(plan.rounds):
             began = time.monotonic()
             with start(order_sides(number)) as services:
@@ -142,12 +142,6 @@ def measure(plan: Plan, start: Start) -> Results:
                 results.samples += measure_pair(plan, services, number)
             left_s = (time.monotonic() - began) * (plan.rounds - number - 1)
             typer.echo(f"{number + 1}/{plan.rounds} rounds; about {left_s:.0f} s left", err=True)
-    except KeyboardInterrupt:
-        results.ended = "interrupted"
-    except PlateError as error:
-        if not results.samples:
-            raise
-        results.ended = str(error)
     return results
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import typer
 
+from orchestrator.errors import PlateError
 from workshop.benchmarks.load.closed_loop import BACKOFF_S, OVERLOADED, Call, Connect, Load
 from workshop.benchmarks.processes import Peaks
 
@@ -151,6 +153,34 @@ def repeat(
                 err=True,
             )
         yield round_ + 1
+
+
+class Ended(Protocol):
+    """Results of a run, which may have ended early.
+
+    Attributes:
+        ended: The reason; empty after a whole run.
+    """
+
+    ended: str
+
+
+@contextmanager
+def keep_results(results: Ended, measured: Sized) -> Iterator[None]:
+    """Let Ctrl-C or a failure end a run, and keep the results so far.
+
+    Args:
+        results: The results, which get the reason.
+        measured: The measurements among them. The failure of a run without any is raised.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        results.ended = "interrupted"
+    except PlateError as error:
+        if not measured:
+            raise
+        results.ended = str(error)
 
 
 def shuffle(cells: Sequence[K], round_: int, block: Callable[[K], Hashable]) -> list[K]:

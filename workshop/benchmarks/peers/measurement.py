@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from orchestrator.errors import PlateError, ServerError, SettingsError
+from orchestrator.errors import ServerError, SettingsError
 from orchestrator.system.cores import usable_cores
 from workshop.benchmarks.bounds import Worker, run_worker
 from workshop.benchmarks.load.closed_loop import Outcome, send_by
 from workshop.benchmarks.load.connections import ANSWERED, Connection
 from workshop.benchmarks.load.requests import HttpRequest
-from workshop.benchmarks.load.rounds import Cpu, Round, measure_round, repeat
+from workshop.benchmarks.load.rounds import Cpu, Round, keep_results, measure_round, repeat
 from workshop.benchmarks.peers import ab
 from workshop.benchmarks.peers.answers import Reading, check_alike
 from workshop.benchmarks.peers.cells import AB, CALLERS, Cell, list_cells
@@ -158,25 +158,18 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
 def measure(plan: Plan, pictures: Sequence[Picture]) -> Results:
     """Measure every round; Ctrl-C or the end of a server stops it and keeps the results so far."""
     results = Results()
-    try:
-        with open_session(plan, pictures) as session:
-            session.check_answers()
-            session.warm_up()
-            _describe(session, plan, results)
-            for done in repeat(
-                results.cells,
-                plan.rounds,
-                lambda cell: session.measure_cell(cell, plan.seconds),
-                results.rounds,
-                block=lambda cell: cell.block,
-            ):
-                results.rounds_done = done
-    except KeyboardInterrupt:
-        results.ended = "interrupted"
-    except PlateError as error:
-        if not results.rounds:
-            raise
-        results.ended = str(error)
+    with keep_results(results, results.rounds), open_session(plan, pictures) as session:
+        session.check_answers()
+        session.warm_up()
+        _describe(session, plan, results)
+        for done in repeat(
+            results.cells,
+            plan.rounds,
+            lambda cell: session.measure_cell(cell, plan.seconds),
+            results.rounds,
+            block=lambda cell: cell.block,
+        ):
+            results.rounds_done = done
     return results
 
 
