@@ -67,7 +67,7 @@ class CommitReport:
         options: Further options of both servers.
         figures: The figures of all pictures together, then of each picture if there are several.
         samples: All measurements.
-        notes: What a reader must know beside the figures.
+        notes: Remarks that a reader needs beside the figures.
         errors: The number of calls that failed.
         ended: The reason why the run ended early; empty when it did not.
     """
