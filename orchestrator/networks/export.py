@@ -239,6 +239,7 @@ def represent(
         _load_checked(name, weights, formats)  # the 8-bit form does not name its alphabet
     if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
         openvino_ir.allow_bfloat16(model)
+    openvino_ir.set_stride(model, NETWORKS[name].stride)
     return model
 
 

@@ -26,6 +26,8 @@ SMALL = 192 * 320 * 3
 for small ones: a copy takes 2 ms longer after a picture of another size."""
 PRECISION = ["plates", "precision"]
 """Key in a file that marks a network which bears less than float32."""
+STRIDE = ["plates", "stride"]
+"""Key in a file with the number that divides the height and width of each input of a network."""
 
 
 class Compiled:
@@ -50,13 +52,21 @@ class Compiled:
         core = openvino.Core()
         network = core.read_model(model) if isinstance(model, Path) else model
         self._is_busy, self._local = is_busy, threading.local()
+        self._stride = int(network.get_rt_info(STRIDE).value) if network.has_rt_info(STRIDE) else 1
         self._alone = self._busy = _compile(core, network, threads)
         if threads > 1:
             self._busy = _compile(core, network, 1)
         self._small = _compile(core, network, 1) if _takes_any_size(network) else None
 
     def __call__(self, *inputs: Array) -> tuple[Array, ...]:
-        """Run the network once; the answers are copies, which the caller may keep."""
+        """Run the network once; the answers are copies, which the caller may keep.
+
+        Raises:
+            ValueError: Height or width of a picture is no multiple of the network's stride. With
+                one thread, OpenVINO itself answers such a picture with wrong numbers.
+        """
+        if self._stride > 1 and any(size % self._stride for size in inputs[0].shape[1:3]):
+            raise ValueError(f"wanted height and width in multiples of {self._stride}")
         request = self._request(self._choose(inputs[0]))
         request.infer(dict(enumerate(inputs)), share_inputs=True, share_outputs=True)
         return tuple(np.array(tensor.data) for tensor in request.output_tensors)
@@ -127,6 +137,12 @@ def convert(network: Network, module: Any) -> openvino.Model:
 def allow_bfloat16(model: openvino.Model) -> None:
     """Let a network run in bfloat16 on CPUs that multiply it; a saved network keeps this mark."""
     model.set_rt_info("bf16", PRECISION)
+
+
+def set_stride(model: openvino.Model, stride: int) -> None:
+    """Write down the number that divides the height and width of a network's input."""
+    if stride > 1:
+        model.set_rt_info(str(stride), STRIDE)
 
 
 def _may_be_bfloat16(model: openvino.Model) -> bool:

@@ -105,34 +105,34 @@ def export_networks(
         SettingsError: The repository has none of our models, or cannot be written.
         WeightsError: A weight file is missing, is not the listed one, or is for another alphabet.
     """
-    missing = _find_missing(source, spare, force=force)
-    if not missing:
+    files = plan_export(source, spare=spare, force=force)
+    if not files:
         return []
-    written = {name: _choose_place(file, spare) for name, file in missing.items()}
-    logger.info("exporting %s ...", ", ".join(missing))
+    logger.info("exporting %s ...", ", ".join(files))
     from orchestrator.networks import export  # PyTorch takes seconds to import
 
     plates = source.read_formats()
-    for name, file in written.items():
+    for name, file in files.items():
         export.write_network(name, file, source.weights, source.engine, plates)
-    return [*written.values()]
+    return [*files.values()]
 
 
-def log_missing(source: ModelSource, spare: Path | None = None) -> bool:
-    """Log which networks are not exported yet; return whether there are any."""
-    missing = _find_missing(source, spare)
-    if missing:
-        logger.info("exporting %s ...", ", ".join(missing))
-    return bool(missing)
-
-
-def _find_missing(
-    source: ModelSource, spare: Path | None, *, force: bool = False
+def plan_export(
+    source: ModelSource, *, spare: Path | None = None, force: bool = False
 ) -> dict[str, Path]:
-    """Return the files to write, by the name of the network or step."""
+    """Return the files that `export_networks` writes, by the name of the network or step.
+
+    Raises:
+        SettingsError: As `export_networks`.
+        WeightsError: As `export_networks`, for a file that is missing or not the listed one.
+    """
     check_models(source.repository)
     files = {name: source.exported_file(name) for name in EXPORTED}
-    return {name: file for name, file in files.items() if force or not _find(file, spare)}
+    return {
+        name: _choose_place(file, spare)
+        for name, file in files.items()
+        if force or not _find(file, spare)
+    }
 
 
 def find_exported(source: ModelSource, name: str, spare: Path | None = None) -> Path:

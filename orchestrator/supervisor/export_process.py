@@ -6,6 +6,7 @@ months. The parent sends what to export, the child answers with its error or Non
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -14,9 +15,10 @@ import sys
 from pathlib import Path
 
 from orchestrator.errors import PlateError, ServerError
-from orchestrator.supervisor.export_cache import ModelSource, export_networks, log_missing
+from orchestrator.supervisor.export_cache import ModelSource, export_networks, plan_export
 from orchestrator.system.subprocesses import prepare_child, without_secrets
 
+logger = logging.getLogger(__name__)
 COMMAND = (sys.executable, "-m", "orchestrator.supervisor.export_process")
 
 
@@ -27,8 +29,10 @@ def export_apart(source: ModelSource, *, spare: Path | None = None) -> None:
         PlateError: An error of `export_networks`.
         ServerError: The child was killed.
     """
-    if not log_missing(source, spare):
+    files = plan_export(source, spare=spare)
+    if not files:
         return
+    logger.info("exporting %s ...", ", ".join(files))
     child = subprocess.run(
         COMMAND,
         input=pickle.dumps((source, spare)),

@@ -10,7 +10,14 @@ from workshop.benchmarks.peers.report import PeersReport
 from workshop.benchmarks.plan import IN_PROCESS
 from workshop.reporting.files import read_report
 
-SMALL = ("--plates", "1", "--concurrency", "1", "--seconds", "0.2", "--rounds", "1")
+SMALL = (
+    "--plates=1",
+    "--concurrency=1",
+    "--seconds=0.2",
+    "--rounds=1",
+    "--pictures=1",
+    "--threads=1",
+)
 
 
 def test_every_server_is_measured_beside_the_bound(tmp_path: Path) -> None:

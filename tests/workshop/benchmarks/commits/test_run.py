@@ -64,6 +64,7 @@ def test_a_folder_without_labels_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (CHECKOUT / ".git").exists(), reason="needs the repository")
 def test_a_commit_compared_with_itself_gives_the_same_answers(tmp_path: Path) -> None:
     small = ["--rounds=1", "--seconds=0.3", "--plates=1", "--calls=1", "--rendered=2"]
+    small += ["--option=--pictures=1", "--option=--threads=1"]
     command = [sys.executable, "-m", "workshop.benchmarks.commits", "HEAD", *small]
     done = subprocess.run(
         [*command, f"--out={tmp_path / 'out'}"], cwd=CHECKOUT, capture_output=True, text=True,
