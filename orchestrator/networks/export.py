@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from orchestrator.contract import DETECTOR
+from orchestrator.detection.letterbox import STRIDE
 from orchestrator.errors import SettingsError, WeightsError
 from orchestrator.formats.plate_formats import Formats, read_formats, russian
 from orchestrator.networks.detectors import load_detector, move
@@ -239,7 +240,8 @@ def represent(
         _load_checked(name, weights, formats)  # the 8-bit form does not name its alphabet
     if engine is Engine.OPENVINO_INT8 and NETWORKS[name].bears_bfloat16:
         openvino_ir.allow_bfloat16(model)
-    openvino_ir.set_stride(model, NETWORKS[name].stride)
+    if name == DETECTOR:
+        openvino_ir.set_stride(model, STRIDE)
     return model
 
 

@@ -141,8 +141,7 @@ def allow_bfloat16(model: openvino.Model) -> None:
 
 def set_stride(model: openvino.Model, stride: int) -> None:
     """Write down the number that divides the height and width of a network's input."""
-    if stride > 1:
-        model.set_rt_info(str(stride), STRIDE)
+    model.set_rt_info(str(stride), STRIDE)
 
 
 def _may_be_bfloat16(model: openvino.Model) -> bool:

@@ -40,7 +40,6 @@ class Network:
         is_quick: One instance is enough for any number of callers.
         bears_bfloat16: It is as accurate in bfloat16, in which it was trained.
         channels: Bias of a layer that has more channels in a wider network; empty if there is none.
-        stride: Height and width of its input are multiples of this.
     """
 
     name: str
@@ -54,7 +53,6 @@ class Network:
     is_quick: bool = False
     bears_bfloat16: bool = False
     channels: str = ""
-    stride: int = 1
 
     def build_for(self, state: Mapping[str, Tensor], formats: Formats) -> nn.Module:
         """Make the network, without weights, as wide as the given weights are."""
@@ -98,7 +96,6 @@ NETWORKS = {
             dims=(-1, -1, -1, 3),
             example=(1, 96, 160, 3),
             answers_on_cpu=True,
-            stride=32,
         ),
         Network(
             name=RECTIFIER,

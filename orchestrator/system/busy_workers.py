@@ -11,10 +11,10 @@ from pathlib import Path
 
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.heartbeat import VARIABLE, State, state_of
+from orchestrator.system.subprocesses import PROC
 
 LIST_EVERY_S = 1.0
 """Age of the list of workers after which it is made again: workers end, and others start."""
-PROC = Path("/proc")
 
 
 class BusyWorkers:
@@ -31,7 +31,7 @@ class BusyWorkers:
     ) -> None:
         self._prefix, self._cores, self._clock = prefix, cores, clock
         self._listed = float("-inf")
-        self._heartbeats: dict[int, mmap.mmap] = {}  # by process id
+        self._heartbeats: dict[str, mmap.mmap] = {}  # by process id
 
     @classmethod
     def of_server(cls) -> BusyWorkers:
@@ -51,15 +51,15 @@ class BusyWorkers:
         return sum(state_of(one) == State.WORKING for one in self._heartbeats.values())
 
 
-def _open_others(prefix: Path, opened: dict[int, mmap.mmap]) -> dict[int, mmap.mmap]:
+def _open_others(prefix: Path, opened: dict[str, mmap.mmap]) -> dict[str, mmap.mmap]:
     """Return the heartbeats of the other workers that live, by process id."""
     found = {}
     for path in prefix.parent.glob(f"{prefix.name}*"):
-        number = path.name.removeprefix(prefix.name)
-        if not number.isdigit() or int(number) == os.getpid() or not (PROC / number).exists():
+        pid = path.name.removeprefix(prefix.name)
+        if not pid.isdigit() or pid == str(os.getpid()) or not (PROC / pid).exists():
             continue  # a worker that was killed leaves its last heartbeat
         with suppress(OSError, ValueError):  # the worker is just starting or ending
-            found[int(number)] = opened.get(int(number)) or _map(path)
+            found[pid] = opened.get(pid) or _map(path)
     return found
 
 
