@@ -1,11 +1,11 @@
 """Fixtures that more than one test module uses."""
 
+import importlib
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc
 import pytest
 
 from orchestrator.system.loopback import without_proxy
@@ -21,10 +21,12 @@ def pytest_configure() -> None:
     """Switch off gRPC's support for forks in this process alone, which starts services.
 
     gRPC restarts its threads in the child of a fork. There they poll descriptors that the child
-    closes before it becomes another program, and now and then that ends the child.
+    closes before it becomes another program, and now and then that ends the child. gRPC reads the
+    variable when it is imported.
     """
     os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
-    grpc.insecure_channel("localhost:1").close()  # reads the variable once
+    assert "grpc" not in sys.modules
+    importlib.import_module("grpc")
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]
 
 

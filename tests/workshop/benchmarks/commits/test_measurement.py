@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.errors import ServerError
 from workshop.benchmarks.commits.accuracy import BASE, HEAD
-from workshop.benchmarks.commits.measurement import Plan, measure, order_sides
+from workshop.benchmarks.commits.measurement import Plan, Results, measure, order_sides
 from workshop.benchmarks.pictures import render
 from workshop.benchmarks.plan import Address
 
@@ -58,11 +58,17 @@ class FakeService:
         return not self.has_ended
 
 
-@pytest.fixture
-def services() -> Iterator[Any]:
+@contextmanager
+def run_services() -> Iterator[dict[str, FakeService]]:
     calls: list[str] = []
     found = {side: FakeService(side, calls) for side in (BASE, HEAD)}
     with found[BASE].run(), found[HEAD].run():
+        yield found
+
+
+@pytest.fixture
+def services() -> Iterator[Any]:
+    with run_services() as found:
         yield found
 
 
@@ -87,8 +93,15 @@ def test_sides_take_turns() -> None:
     assert [order_sides(turn) for turn in range(3)] == [(BASE, HEAD), (HEAD, BASE), (BASE, HEAD)]
 
 
-def test_every_cell_is_measured_twice_a_round_at_both_commits(services) -> None:
-    results = measure(PLAN, starts(services, (None, None)))
+@pytest.fixture(scope="module")
+def measured() -> Iterator[tuple[Any, Results]]:
+    """The services of a run of two rounds, and its results."""
+    with run_services() as services:
+        yield services, measure(PLAN, starts(services, (None, None)))
+
+
+def test_every_cell_is_measured_twice_a_round_at_both_commits(measured) -> None:
+    _, results = measured
     assert results.ended == ""
     assert len(results.samples) == 2 * 2 * 2 * 2  # rounds, passes, cells, sides
     sides = [one.side for one in results.samples]
@@ -97,13 +110,13 @@ def test_every_cell_is_measured_twice_a_round_at_both_commits(services) -> None:
     assert all(one.figures.throughput > 0 for one in results.samples)
 
 
-def test_either_server_is_the_first_to_start(services) -> None:
-    measure(PLAN, starts(services, (None, None)))
+def test_either_server_is_the_first_to_start(measured) -> None:
+    services, _ = measured
     assert services[BASE].starts == [BASE, HEAD]
 
 
-def test_only_one_server_is_under_load_at_a_time(services) -> None:
-    measure(PLAN, starts(services, (None, None)))
+def test_only_one_server_is_under_load_at_a_time(measured) -> None:
+    services, _ = measured
     calls = services[BASE].calls
     changes = sum(one != next_ for one, next_ in itertools.pairwise(calls))
     # In a round: base and head warm up, then four pairs; neighbours of one side are one load.
