@@ -12,7 +12,7 @@ INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, fo
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
 	@echo "make serve       start the service: page, REST and KServe on localhost:8000, gRPC on 8001"
-	@echo "make test        run every test; make unit: those without a real server"
+	@echo "make test        run every test; make unit: those without a real server or browser"
 	@echo "make check       lint, types, formats and which package may import which"
 	@echo "make docs        the pages as a site, to be read without a network: site/html/index.html"
 	@echo "make fuzz        MINUTES=60 of coverage-guided fuzzing: picture decoding, then request parsing"

@@ -13,7 +13,7 @@ from tests.client.client_only import ClientOnly
 from tests.samples import PROJECT
 
 OF_A_SERVER = {"integration", "browser"}
-"""Folders whose tests all need a real server; tests of other folders bear the marker themselves."""
+"""Folders whose tests all need a real server or browser. Other tests bear the marker themselves."""
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 

@@ -13,12 +13,14 @@ import av
 import numpy as np
 from tritonclient.grpc import InferenceServerClient, InferInput
 
+from orchestrator.imaging.files import Bgr
 from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
-from workshop.rendering.scenery import scene
+from workshop.rendering.scenery import Scene, scene
 
 REPOSITORY = Path(__file__).with_name("model_repository")
 WIDE, HIGH, RATE = 960, 720, 10
+TEXTS = ("A123BC77", "M456OP199")
 
 
 def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
@@ -39,9 +41,13 @@ def stream(url: str, clip: bytes, **parameters: str | float) -> Iterator[Any]:
         raise one
 
 
-def render(texts: Sequence[str], frames: int = 40) -> bytes:
-    """Return an MP4 file of a camera that turns past cars in a street, from left to right."""
-    street = scene(texts, (WIDE * (len(texts) + 2), HIGH), columns=len(texts)).picture
+def draw_street(texts: Sequence[str]) -> Scene:
+    """Draw a street of parked cars, wider than the camera's picture."""
+    return scene(texts, (WIDE * (len(texts) + 2), HIGH), columns=len(texts))
+
+
+def render(street: Bgr, frames: int = 40) -> bytes:
+    """Return an MP4 file of a camera that turns past a street, from left to right."""
     clip = io.BytesIO()
     with av.open(clip, "w", format="mp4") as file:
         video = file.add_stream("libx264", rate=RATE, options={"preset": "veryfast"})
@@ -56,7 +62,7 @@ def render(texts: Sequence[str], frames: int = 40) -> bytes:
 def main(paths: Sequence[str]) -> None:
     clips = {path: Path(path).read_bytes() for path in paths}
     with own_server(ServerOptions(beside=(REPOSITORY,))) as served:
-        for name, clip in (clips or {"rendered": render(["A123BC77", "M456OP199"])}).items():
+        for name, clip in (clips or {"rendered": render(draw_street(TEXTS).picture)}).items():
             started = time.monotonic()
             print(f"{name}: {len(clip)} bytes")
             for one in stream(served.grpc_url, clip):

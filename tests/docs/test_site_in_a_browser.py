@@ -11,6 +11,7 @@ from tests.browser.conftest import browser
 
 __all__ = ["browser"]  # a fixture
 
+pytestmark = pytest.mark.server
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 WIDTH_PX = "document.documentElement.scrollWidth"
 

@@ -16,7 +16,15 @@ from google.protobuf import text_format
 from tritonclient.grpc.model_config_pb2 import ModelConfig
 from tritonclient.utils import InferenceServerException
 
-from examples.stream.__main__ import HIGH, RATE, REPOSITORY, WIDE, main, render, stream
+from examples.stream.__main__ import (
+    RATE,
+    REPOSITORY,
+    WIDE,
+    draw_street,
+    main,
+    render,
+    stream,
+)
 from orchestrator.contract import MODEL, OUTPUTS, STAGE_SECONDS
 from orchestrator.supervisor.local_server import on_free_ports, own_server, prepare
 from orchestrator.supervisor.options import ServerOptions
@@ -24,12 +32,12 @@ from orchestrator.supervisor.triton_start import run_server
 from tests.integration.gate import Gate, gated, pending
 from tests.samples import PROJECT
 from tests.waiting import until
-from workshop.rendering.scenery import scene
+from workshop.rendering.scenery import Scene
 
 pytestmark = pytest.mark.server
 TEXTS = ["A123BC77", "M456OP199"]
 SAID = r"^  at  \d\.\d\d s  \S+ +arrived after +\d+\.\d\d s$"
-FRAMES, LONG = 40, 200
+FRAMES, LONG = 40, 100
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +52,18 @@ def url(served: ServerOptions) -> str:
 
 
 @pytest.fixture(scope="module")
-def clip() -> bytes:
-    return render(TEXTS, FRAMES)
+def street() -> Scene:
+    return draw_street(TEXTS)
 
 
 @pytest.fixture(scope="module")
-def long_clip() -> bytes:
-    return render(TEXTS, LONG)
+def clip(street: Scene) -> bytes:
+    return render(street.picture, FRAMES)
+
+
+@pytest.fixture(scope="module")
+def long_clip(street: Scene) -> bytes:
+    return render(street.picture, LONG)
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +73,9 @@ def responses(url: str, clip: bytes) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def plates_xyxy() -> np.ndarray:
+def plates_xyxy(street: Scene) -> np.ndarray:
     """Boxes of the plates in the street that `clip` shows."""
-    return scene(TEXTS, (WIDE * (len(TEXTS) + 2), HIGH), columns=len(TEXTS)).xyxy
+    return street.xyxy
 
 
 def texts_of(response: Any) -> list[str]:
@@ -217,9 +230,9 @@ def test_a_full_plate_recognition_is_an_error_of_one_stream_and_the_others_go_on
 
 
 def test_the_example_prints_a_line_for_each_response(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, street: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "short.mp4").write_bytes(render(TEXTS, 12))
+    (tmp_path / "short.mp4").write_bytes(render(street.picture, 12))
     main([str(tmp_path / "short.mp4")])
     head, *lines = capsys.readouterr().out.splitlines()
     assert head.startswith(f"{tmp_path}/short.mp4: ")

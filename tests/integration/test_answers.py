@@ -12,7 +12,7 @@ from orchestrator.contract import MODEL, OUTPUTS, from_arrays
 from orchestrator.detection.boxes import iou
 from tests.integration.conftest import GREY
 from tests.samples import STREET, TEXTS
-from workshop.rendering.scenery import scene
+from workshop.rendering.scenery import Scene, scene
 
 
 def png_of(picture: np.ndarray) -> bytes:
@@ -29,9 +29,16 @@ def test_a_plain_picture_has_no_plates_and_every_output_the_right_rank(wire, tri
     assert shapes == {name: (0, *output.row_shape) for name, output in OUTPUTS.items()}
 
 
-def test_forty_plates_in_one_picture_are_all_found(client: PlateClient) -> None:
+@pytest.fixture(scope="module")
+def forty_plates() -> Scene:
     texts = [f"{'ABEKMHOPCTYX'[i % 12]}{i:03}MM{77 + i % 20}" for i in range(40)]
-    street = scene(texts, (1920, 1440), seed=5)
+    return scene(texts, (1920, 1440), seed=5)
+
+
+def test_forty_plates_in_one_picture_are_all_found(
+    client: PlateClient, forty_plates: Scene
+) -> None:
+    street = forty_plates
     plates = client.recognize(street.picture)
     overlaps = iou(torch.tensor([plate.xyxy for plate in plates]), torch.from_numpy(street.xyxy))
     best, which = overlaps.max(dim=1)

@@ -162,21 +162,20 @@ def measure_engines(weights: Path, threads: int) -> dict[Engine, dict[str, float
     """
     spawn = multiprocessing.get_context("spawn")
     with set_variables({**UNLESS_SET, **os.environ}), ProcessPoolExecutor(1, spawn) as pool:
-        return pool.submit(_measure_all, weights, threads).result()
+        return {
+            one: pool.submit(_measure_engine, weights, one, threads, RUNS).result()
+            for one in CANDIDATES
+        }
 
 
-def _measure_all(weights: Path, threads: int) -> dict[Engine, dict[str, float]]:
+def _measure_engine(weights: Path, engine: Engine, threads: int, runs: int) -> dict[str, float]:
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
-    return {one: _measure_engine(weights, one, threads) for one in CANDIDATES}
-
-
-def _measure_engine(weights: Path, engine: Engine, threads: int) -> dict[str, float]:
     networks = load_networks(weights, "cpu", engine, threads)
     found = {}
     for name in NETWORKS:
         tensors, times = {"": torch.from_numpy(make_input(name))}, []
-        for _ in range(WARM_UP + RUNS):
+        for _ in range(WARM_UP + runs):
             began = time.perf_counter()
             networks(name, tensors)
             times.append(time.perf_counter() - began)

@@ -21,6 +21,7 @@ from workshop.rendering.scenery import scene
 pytest.importorskip("ray.data", exc_type=ImportError)
 parquet = pytest.importorskip("pyarrow.parquet", exc_type=ImportError)
 
+pytestmark = pytest.mark.server
 TEXTS = ("A123BC77", "M456OP199")
 SLOW = f"""
 import orchestrator.cli.archive.recognizers as asking

@@ -106,7 +106,11 @@ def test_inputs_are_the_same_every_time(name: str) -> None:
     assert (make_input(name) == make_input(name)).all()
 
 
-def test_the_command_tells_this_machine_without_a_server() -> None:
+def test_the_command_tells_this_machine_without_a_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("workshop.benchmarks.machine.RUNS", 1)
+    monkeypatch.setattr("workshop.benchmarks.machine.CANDIDATES", (Engine.TORCHSCRIPT,))
     shown = CliRunner().invoke(app, ["bench", "--machine", "--threads", "1"])
     assert shown.exit_code == 0, shown.output
     assert "threads of one inference: 1" in shown.output
