@@ -12,6 +12,10 @@ READER_SIZE_WH = (94, 24)
 TALLEST_PX = 4096
 """Greatest height of a crop that is resized to the reader's size in one step. PyTorch first widens
 each row to 94 pixels: a crop of 1x1,000,000 took 1.1 GB and 19 s."""
+MOST_ON_A_GPU_HW = (512, 2048)
+"""Greatest height and width of a crop that is resized to the reader's size on a GPU. PyTorch's
+kernel keeps the weights of a row and a column in the GPU's shared memory, of which there are 48 KiB
+in a block, and fails on crops some four times as high."""
 MARGIN_XY = (0.08, 0.25)  # a box may be too tight; STN finds plates in wide crops
 
 
@@ -62,9 +66,23 @@ def resize_crop(
     """
     width, height = size_wh
     planes = crop.permute(2, 0, 1)[None].float()
+    if planes.is_cuda:
+        planes = halve_large(planes)
     if planes.shape[2] > tallest_px:
         planes = F.interpolate(planes, (height, planes.shape[3]), mode="bicubic", antialias=True)
     return F.interpolate(planes, (height, width), mode="bicubic", antialias=True)
+
+
+def halve_large(planes: Tensor, most_hw: tuple[int, int] = MOST_ON_A_GPU_HW) -> Tensor:
+    """Halve planes [1, 3, H, W] by means until they are at most so high and wide.
+
+    TorchScript can compile it.
+    """
+    while planes.shape[2] > most_hw[0]:
+        planes = F.avg_pool2d(planes, (2, 1))
+    while planes.shape[3] > most_hw[1]:
+        planes = F.avg_pool2d(planes, (1, 2))
+    return planes
 
 
 def normalize_crops(crops: Tensor) -> Tensor:

@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+import torch.nn.functional as F  # noqa: N812 - the name everybody knows
 
-from orchestrator.reading.crops import crop_boxes, crop_plates, resize_crop, unfold
+from orchestrator.reading.crops import crop_boxes, crop_plates, halve_large, resize_crop, unfold
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,27 @@ def test_a_crop_that_is_too_tall_is_shrunk_in_two_steps_to_nearly_the_same() -> 
     assert in_steps.shape == (1, 3, 24, 94)
     assert not torch.equal(in_steps, at_once)
     torch.testing.assert_close(in_steps, at_once, atol=1.0, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("size_hw", "halved_hw"),
+    [
+        pytest.param((48, 376), (48, 376), id="as it is"),
+        pytest.param((200, 100), (50, 100), id="tall"),
+        pytest.param((24, 801), (24, 400), id="wide"),
+        pytest.param((1, 4000), (1, 250), id="one row"),
+    ],
+)
+def test_large_crops_are_halved_before_a_gpu_resizes_them(
+    size_hw: tuple[int, int], halved_hw: tuple[int, int]
+) -> None:
+    rows, columns = torch.meshgrid(*(torch.linspace(0, 1, side) for side in size_hw), indexing="ij")
+    planes = (100 * rows + 100 * columns).expand(1, 3, *size_hw)
+    halved = halve_large(planes, (50, 400))
+    assert halved.shape == (1, 3, *halved_hw)
+    wanted = F.interpolate(planes, (24, 94), mode="bicubic", antialias=True)
+    got = F.interpolate(halved, (24, 94), mode="bicubic", antialias=True)
+    torch.testing.assert_close(got, wanted, atol=1.0, rtol=0)
 
 
 @pytest.mark.parametrize("tallest_px", [95, 96])
