@@ -100,8 +100,8 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
     config = read_config(source.repository / name / CONFIG)
     if name in EXPORTED:
         config.backend = source.choose_engine(name).backend
-        if capacity is None:
-            config.parameters[HANG].string_value = HANG_ON_A_GPU
+    if capacity is None and name in {MODEL, *EXPORTED}:
+        config.parameters[HANG].string_value = HANG_ON_A_GPU
     for group in config.instance_group:  # an ensemble has none
         if source.engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU

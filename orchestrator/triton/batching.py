@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import triton_python_backend_utils as pb_utils
 
 from orchestrator.system.heartbeat import Heartbeat
+from orchestrator.triton.memory_faults import end_process, has_broken_context, is_out_of_memory
 
 
 class Batch(Protocol):
@@ -31,8 +32,6 @@ MOST_SHAPES = 1000
 
 RAISED_IN_TORCHSCRIPT = "builtins.RuntimeError: "
 """Prefix of the message of a module that rejects its input."""
-OUT_OF_MEMORY = ("out of memory", "allocate", "bad_alloc")
-"""Texts in errors of PyTorch, on a GPU and on a CPU, and of OpenVINO."""
 
 
 class BatchingModel(ABC, Generic[ArrayT]):
@@ -88,7 +87,9 @@ class BatchingModel(ABC, Generic[ArrayT]):
                 rows = [self._row(request) for request in requests]
                 self.heartbeat.take(calls, _told(rows))
                 return [self._response(answer) for answer in self._infer_batch(rows)]
-            except Exception:  # find the request at fault; the others are answered
+            except Exception as error:  # find the request at fault; the others are answered
+                if has_broken_context(error):
+                    end_process(error)
                 return [self._respond_alone(request) for request in requests]
 
     def _row(self, request: Any) -> tuple[ArrayT, ...]:
@@ -119,6 +120,8 @@ class BatchingModel(ABC, Generic[ArrayT]):
             self.heartbeat.take([request.request_id()], _told([row]))
             return self._response(self._infer(row))
         except Exception as error:
+            if has_broken_context(error):
+                end_process(error)
             message = f"cannot infer on {_told([row]) or 'the input'}: {_last_line(error)}"
             error_type = pb_utils.TritonError
             return pb_utils.InferenceResponse(error=error_type(message, self._code_of(row, error)))
@@ -126,9 +129,7 @@ class BatchingModel(ABC, Generic[ArrayT]):
     def _code_of(self, row: Sequence[ArrayT], error: Exception) -> Any:
         may_be_wrong = self.is_open and row and self._shapes(row) not in self.answered
         codes = pb_utils.TritonError
-        return (
-            codes.INVALID_ARG if may_be_wrong and not _is_out_of_memory(error) else codes.INTERNAL
-        )
+        return codes.INVALID_ARG if may_be_wrong and not is_out_of_memory(error) else codes.INTERNAL
 
     def _shapes(self, inputs: Iterable[Batch]) -> Shapes:
         """Return the shapes without the batch; a model that never batches has none."""
@@ -153,11 +154,6 @@ def in_order(names: Sequence[str]) -> list[str]:
 def _told(rows: Iterable[Sequence[Batch]]) -> str:
     """Return the shapes of requests' inputs as text."""
     return ", ".join(str(list(array.shape)) for row in rows for array in row)
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    told = any(words in str(error).lower() for words in OUT_OF_MEMORY)
-    return told or isinstance(error, MemoryError)
 
 
 def _last_line(error: Exception) -> str:

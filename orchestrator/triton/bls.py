@@ -15,12 +15,13 @@ from orchestrator.networks.registry import NETWORKS
 from orchestrator.pipeline import Infer, Tensors
 from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton import placement
+from orchestrator.triton.memory_faults import is_out_of_memory
 from orchestrator.triton.placement import CALLER
 
-AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size", "memory")
-"""Texts of Triton's errors when it stops, has unloaded a model, has lost a worker, is full or has
-no memory. Another server, or this one a moment later, would have answered. Only the text of a
-called model's error arrives here: Triton 2.51 calls every one internal."""
+AWAY = ("not ready", "is not healthy", "Exceeds maximum queue size")
+"""Texts of Triton's errors when it stops, has unloaded a model, has lost a worker or is full.
+Another server, or this one a moment later, would have answered. So it is when memory runs out. Only
+the text of a called model's error arrives here: Triton 2.51 calls every one internal."""
 
 
 class CalledModel(Protocol):
@@ -169,7 +170,9 @@ def _memory(model: CalledModel) -> dict[str, Any]:
 
 def _error_of(model: str, error: Any) -> PlateError:
     message = error.message()
-    is_away = error.code() == pb_utils.TritonError.UNAVAILABLE or any(
-        words in message for words in AWAY
+    is_away = (
+        error.code() == pb_utils.TritonError.UNAVAILABLE
+        or any(words in message for words in AWAY)
+        or is_out_of_memory(message)
     )
     return (Overloaded if is_away else ModelError)(f"{model}: {message}")

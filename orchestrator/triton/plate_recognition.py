@@ -23,6 +23,7 @@ from orchestrator.system.heartbeat import Heartbeat
 from orchestrator.triton.bls import infer_for, to_torch
 from orchestrator.triton.country import canary_beside, formats_beside
 from orchestrator.triton.failures import failed
+from orchestrator.triton.memory_faults import end_process, has_broken_context
 from orchestrator.triton.metrics import Metrics
 from orchestrator.triton.request_log import explain, log_failure
 from orchestrator.triton.stages import PICTURE, Stopwatch
@@ -44,7 +45,7 @@ class TritonPythonModel:
         torch.set_num_threads(1)  # the networks use the cores
         cv2.setNumThreads(1)
         torch.set_flush_denormal(True)
-        warm_up(self.settings, self.formats, canary_beside(args).file)
+        warm_up(self.settings, self.formats, canary_beside(args).file, self.device)
         self.metrics = Metrics(pb_utils.MetricFamily)
         self.heartbeat = Heartbeat.of_model(config)
 
@@ -65,6 +66,8 @@ class TritonPythonModel:
             plates = self._recognize(request, of_plates, watch)
             arrays = contract.to_arrays(plates, of_plates)
         except Exception as reason:  # only this request fails; the worker continues
+            if has_broken_context(reason):
+                end_process(reason)
             error = explain(reason)
             watch.finish()
             if is_counted:

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 
 from orchestrator.contract import unmark
 from orchestrator.errors import Overloaded, PlateError
+from orchestrator.triton.memory_faults import is_out_of_memory
 
 LONGEST = 2000
 """Most characters of a message or traceback, so that it stays one line of the log."""
@@ -21,7 +22,7 @@ def explain(error: Exception) -> PlateError:
     """
     if isinstance(error, PlateError):
         return error
-    if isinstance(error, MemoryError):
+    if is_out_of_memory(error):
         return Overloaded("wanted memory, got none")
     fault = PlateError(f"{type(error).__name__}: {error}")
     fault.__cause__ = error

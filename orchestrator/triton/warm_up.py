@@ -5,32 +5,72 @@ Triton's own warm-up cannot do this: it would call the other models before they 
 
 from __future__ import annotations
 
+import math
+
 import torch
+from torch import Tensor
 
 from orchestrator.contract import DETECTOR, INPUT, OUTPUT, RECTIFIER, THETA
-from orchestrator.formats.plate_formats import Formats
+from orchestrator.formats.plate_formats import Formats, flatten
 from orchestrator.imaging.decoding import decode
 from orchestrator.pipeline import Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
 
+ROWS = ((8.0, 8.0, 88.0, 28.0, 1.0, 0.0), (8.0, 40.0, 48.0, 70.0, 1.0, 0.0))
+"""The detector's rows for a plate of one line, and for a square one."""
+TILT_DEG = 15.0
+"""Tilt of both plates, so that they are cut again along their edges."""
+STEPS = 18
+LOGIT = 5.0
+"""Logit of the likeliest class of each step; the others have 0. So the text's score is low, and
+its plate is read in all three passes."""
 
-def warm_up(settings: Settings, formats: Formats, file: bytes) -> Plates:
-    """Run all steps of the worker itself on a picture file.
+
+def warm_up(
+    settings: Settings, formats: Formats, file: bytes, device: torch.device | str = "cpu"
+) -> Plates:
+    """Run all steps of the worker itself on a picture file, with three passes of reading.
+
+    Args:
+        settings: Settings of the worker.
+        formats: The plate formats.
+        file: The picture file.
+        device: Device of the worker. The first step on a GPU makes a CUDA context, which takes
+            seconds.
 
     Returns:
         Its plates: one, and a square one if plates may have two lines.
     """
-    picture = decode(file, max_pixels=settings.max_pixels)
-    rows = [[8.0, 8, 88, 28, 1, 0], [8.0, 40, 48, 70, 1, 0]][: 2 if formats.layouts(2) else 1]
+    picture = decode(file, max_pixels=settings.max_pixels).to(device)
+    rows = torch.tensor([ROWS[: 2 if formats.layouts(2) else 1]])
+    theta, logits = _tilt(), _weak_logits(formats)
 
     def answer(model: str, tensors: Tensors) -> Tensors:
-        """Answer as the networks might: straight plates, high scores, and no readable text."""
+        """Answer as the networks might: tilted plates, and a text that is far from sure."""
         sent = tensors[INPUT]
         if model == DETECTOR:
-            return {OUTPUT: torch.tensor([rows])}
+            return {OUTPUT: rows}
         if model == RECTIFIER:
-            return {OUTPUT: sent, THETA: torch.eye(2, 3).expand(len(sent), 2, 3)}
-        return {OUTPUT: torch.zeros(len(sent), formats.classes, 18)}
+            return {OUTPUT: sent, THETA: theta.expand(len(sent), 2, 3)}
+        return {OUTPUT: logits.expand(len(sent), *logits.shape)}
 
     return recognize(picture, answer, settings, formats=formats)
+
+
+def _tilt() -> Tensor:
+    angle = math.radians(TILT_DEG)
+    (cos, sin) = math.cos(angle), math.sin(angle)
+    return torch.tensor([[cos, -sin, 0.0], [sin, cos, 0.0]])
+
+
+def _weak_logits(formats: Formats) -> Tensor:
+    """Return logits [classes, 18] of a text with the first layout: a character, a blank, ..."""
+    lines = 1 if formats.layouts(1) else 2
+    layout = flatten(formats.layouts(lines)[0])
+    logits = torch.zeros(formats.classes, STEPS)
+    for step in range(STEPS):
+        place = layout[step // 2 : step // 2 + 1] if step % 2 == 0 else ""
+        allowed = [at for at, char in enumerate(formats.alphabet) if formats.admits(place, char)]
+        logits[allowed[0] if place else formats.blank, step] = LOGIT
+    return logits

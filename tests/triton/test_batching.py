@@ -193,6 +193,26 @@ def test_want_of_memory_is_no_fault_of_the_request(make, triton, reason: Excepti
     assert error(failed)[0] == triton.TritonError.INTERNAL
 
 
+class Ended(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize("requests", [1, 2])
+def test_a_worker_with_a_broken_cuda_context_ends(
+    make, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], requests: int
+) -> None:
+    def network(rows: Array) -> Array:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    def end(status: int) -> None:
+        raise Ended(status)
+
+    monkeypatch.setattr("os._exit", end)
+    with pytest.raises(Ended, match="1"):
+        make(network, OPEN).ask(*[[[1, 2]]] * requests)
+    assert "illegal memory access" in capfd.readouterr().err
+
+
 def test_a_request_that_cannot_be_taken_fails_alone(make, triton) -> None:
     net = make(double, OPEN)
     good = triton.Tensor("input__0", np.ones((1, 2), np.float32))

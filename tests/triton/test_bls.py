@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from importlib import import_module
 from types import SimpleNamespace
 
@@ -197,13 +198,21 @@ def test_what_its_caller_has_given_up_asks_no_network(bls, triton) -> None:
         pytest.param("INTERNAL", "Exceeds maximum queue size", id="full, told by a child"),
         pytest.param("INTERNAL", "'yolo' is not ready", id="unloaded"),
         pytest.param("INTERNAL", "stub process 'yolo' is not healthy.", id="dead worker"),
+        pytest.param("INTERNAL", "cannot infer on [1]: CUDA out of memory", id="no memory"),
+        pytest.param("INTERNAL", "Failed to increase the shared memory pool", id="no shm"),
     ],
 )
 def test_a_model_that_is_away_is_want_of_capacity(
     bls, triton, refused, code: str, message: str
 ) -> None:
     refused("yolo", message, getattr(triton.TritonError, code))
-    with pytest.raises(errors.Overloaded, match=f"^yolo: {message}"):
+    with pytest.raises(errors.Overloaded, match=re.escape(f"yolo: {message}")):
+        bls.infer_for(triton.InferenceRequest())("yolo", NET)
+
+
+def test_an_illegal_memory_access_is_no_want_of_memory(bls, triton, refused) -> None:
+    refused("yolo", "CUDA error: an illegal memory access", triton.TritonError.INTERNAL)
+    with pytest.raises(errors.ModelError, match="illegal memory access"):
         bls.infer_for(triton.InferenceRequest())("yolo", NET)
 
 

@@ -284,6 +284,21 @@ def test_a_fault_of_ours_is_internal_and_logged_with_its_place(
     assert total("errors_total", "internal") == 1
 
 
+def test_a_worker_with_a_broken_cuda_context_ends(
+    model, triton, request_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise RuntimeError("CUDA error: an illegal memory access was encountered")
+
+    def end(status: int) -> None:
+        raise SystemExit(status)
+
+    triton.MODELS["yolo"] = fail
+    monkeypatch.setattr("os._exit", end)
+    with pytest.raises(SystemExit):
+        model.execute([request_of(input__0=GREY)])
+
+
 @pytest.mark.parametrize("picture", [GREY, np.zeros(3, np.uint8)], ids=["answered", "failed"])
 def test_a_probe_is_no_picture(model, request_of, picture: np.ndarray) -> None:
     model.execute([request_of(request_id="probe", input__0=picture)])

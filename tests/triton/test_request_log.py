@@ -1,6 +1,7 @@
 import json
 
 import pytest
+import torch
 
 from orchestrator.errors import Overloaded, PictureError, PlateError
 from orchestrator.triton.request_log import LONGEST, explain, log_failure
@@ -18,6 +19,7 @@ def test_errors_of_others_become_ours() -> None:
     error = PictureError("picture: wanted pixels, got none")
     assert explain(error) is error
     assert isinstance(explain(MemoryError()), Overloaded)
+    assert isinstance(explain(torch.OutOfMemoryError("CUDA out of memory. Tried")), Overloaded)
     foreign = explain(ZeroDivisionError("division by zero"))
     assert (type(foreign), foreign.reason) == (PlateError, "internal")
     assert str(foreign) == "ZeroDivisionError: division by zero"

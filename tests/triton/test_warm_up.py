@@ -1,5 +1,12 @@
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
 from orchestrator.formats.plate_formats import Formats, PlateFormat, russian
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.reading import passes, third_pass
+from orchestrator.reading.reader import SURE_FROM, UNREADABLE_BELOW
 from orchestrator.settings import Settings
 from orchestrator.system.canary import read_canary
 from orchestrator.triton.warm_up import warm_up
@@ -9,9 +16,32 @@ def test_every_step_of_the_pipeline_is_taken() -> None:
     plates = warm_up(Settings(detection_threshold=1.0), russian(), read_canary(None).file)
     assert [len(plate.corners) for plate in plates] == [4, 4]
     assert plates.texts == ["", ""]
+    first, square = plates
+    assert first.corners != square.corners
 
 
-def test_plates_of_two_lines_are_read_beforehand_too() -> None:
-    formats = Formats("12AB", (PlateFormat("square", ("DD/LL",)),))
-    wide, square = warm_up(Settings(), formats, read_canary(WEIGHTS).file)
-    assert wide.corners != square.corners == ((5, 32), (51, 32), (51, 78), (5, 78))
+@pytest.mark.parametrize(
+    "formats",
+    [
+        pytest.param(russian(), id="russia"),
+        pytest.param(Formats("12AB", (PlateFormat("square", ("DD/LL",)),)), id="square"),
+        pytest.param(Formats("12AB", (PlateFormat("flat", ("DDLL",)),)), id="flat"),
+    ],
+)
+def test_every_pass_of_reading_is_taken(formats: Formats, monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    for name in ("cut_frame", "read_unsure"):
+        monkeypatch.setattr(passes, name, note_calls(called, name, getattr(passes, name)))
+    monkeypatch.setattr(third_pass, "_cut", note_calls(called, "third", third_pass._cut))
+    plates = warm_up(Settings(), formats, read_canary(WEIGHTS).file)
+    assert {"cut_frame", "read_unsure", "third"} <= {*called}
+    assert all(UNREADABLE_BELOW < plate.text_score < SURE_FROM for plate in plates)
+    assert len(plates) == (2 if formats.layouts(2) else 1)
+
+
+def note_calls(called: list[str], name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(*arguments: Any) -> Any:
+        called.append(name)
+        return function(*arguments)
+
+    return noted
