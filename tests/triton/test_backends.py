@@ -89,3 +89,22 @@ def test_the_bad_request_alone_fails_and_is_told_its_shape(ask, triton) -> None:
     assert answers([good]) == [{"output__0": [[2, 4]], "output__1": [[1]]}]
     assert bad.error().code() == triton.TritonError.INVALID_ARG
     assert bad.error().message().startswith("cannot infer on [1, 3]: ")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_optimized"),
+    [
+        pytest.param({}, True, id="by default"),
+        pytest.param({"string_value": "true"}, False, id="switched off"),
+    ],
+)
+def test_torchscript_is_optimized_unless_the_config_says_otherwise(
+    triton, parameters: dict[str, str], is_optimized: bool
+) -> None:
+    seen: list[bool] = []
+    module = import_module("orchestrator.triton.backends.pytorch.model")
+    model = module.TritonPythonModel()
+    model.is_optimized = module._is_optimized({"parameters": {module.UNOPTIMIZED: parameters}})
+    model.model = lambda rows: seen.append(torch._C._get_graph_executor_optimize()) or rows
+    model.infer([torch.zeros(1, 2)])
+    assert seen == [is_optimized]

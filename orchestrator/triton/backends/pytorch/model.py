@@ -8,6 +8,7 @@ Source: Triton Inference Server, "Python-based Backends".
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,6 +22,10 @@ from orchestrator.triton import placement
 from orchestrator.triton.batching import BatchingModel
 from orchestrator.triton.placement import WORKER
 
+UNOPTIMIZED = "DISABLE_OPTIMIZED_EXECUTION"
+"""Parameter of config.pbtxt: TorchScript runs the network as it is. Otherwise it may compile the
+network again for each new shape, which takes seconds on a GPU."""
+
 
 class TritonPythonModel(BatchingModel[Tensor]):
     def initialize(self, args: Mapping[str, str]) -> None:
@@ -30,6 +35,7 @@ class TritonPythonModel(BatchingModel[Tensor]):
         self.device = torch.device(f"cuda:{args['model_instance_device_id']}" if on_gpu else "cpu")
         torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
         torch.set_flush_denormal(True)
+        self.is_optimized = _is_optimized(json.loads(args["model_config"]))
         self.model = torch.jit.load(str(path), map_location=self.device).eval()
 
     def read_tensor(self, tensor: Any) -> Tensor:
@@ -43,10 +49,16 @@ class TritonPythonModel(BatchingModel[Tensor]):
 
     @torch.inference_mode()
     def infer(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
-        answer = self.model(*inputs)
+        with torch.jit.optimized_execution(self.is_optimized):  # type: ignore[attr-defined]
+            answer = self.model(*inputs)
         return answer if isinstance(answer, tuple) else (answer,)
 
     def make_tensor(self, name: str, array: Tensor) -> Any:
         if placement.IS_TRACED:
             placement.log_device(self.name, WORKER, name, array.device)
         return pb_utils.Tensor.from_dlpack(name, array.contiguous())
+
+
+def _is_optimized(config: Mapping[str, Any]) -> bool:
+    parameters = config.get("parameters", {})
+    return bool(parameters.get(UNOPTIMIZED, {}).get("string_value") != "true")
