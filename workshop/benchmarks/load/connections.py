@@ -23,10 +23,10 @@ GRPC_OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),  # a separate connection for each caller
     ("grpc.enable_retries", 0),
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 200),
 )
-"""gRPC options: no retries, and a short backoff, so that a lost connection is soon reopened."""
+"""gRPC options: no retries, and a short backoff, so that a lost connection is soon reopened. The
+least backoff is also the time limit of a connection attempt, so it stays at gRPC's 20 s."""
 BROKEN = (*NO_ANSWER, "goaway", "reset", "broken pipe")
 """Words in gRPC's own errors for refused and broken connections; no server sends them."""
 LONGEST = 500  # characters of an error message
