@@ -17,17 +17,26 @@ OF_A_SERVER = {"integration", "browser"}
 PHOTOS = Path(os.environ.get("PLATES_PHOTOS", PROJECT.parent / "shared" / "data"))
 
 
-def pytest_configure() -> None:
+def _import_grpc_without_forks() -> None:
     """Switch off gRPC's support for forks in this process alone, which starts services.
 
     gRPC restarts its threads in the child of a fork. There they poll descriptors that the child
     closes before it becomes another program, and now and then that ends the child. gRPC reads the
     variable when it is imported.
     """
-    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     assert "grpc" not in sys.modules
+    os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
     importlib.import_module("grpc")
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]
+
+
+_import_grpc_without_forks()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Hide GPUs, unless `-m gpu` chooses their tests."""
+    if config.option.markexpr != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:  # its imports take long, and --help does not need them
 CALLS_A_PICTURE = 4
 """Calls that Triton gets at once for each picture that it processes. It is so many that a next call
 is always waiting, and so few that a call of a gate need not wait behind an archive."""
-PICTURES_ON_A_GPU = 4
-"""Pictures that our config.pbtxt lets a GPU process at once."""
 HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 """Ports of the service, with the gateway or without."""
 
@@ -162,10 +160,9 @@ class GatewayFlags:
 
     def _fit_limits(self, triton: ServerOptions) -> Limits:
         """Return the limits of requests, as far as this machine's cores and memory allow them."""
-        from orchestrator.supervisor.capacity import Capacity
         from orchestrator.supervisor.plate_models import count_ours
 
-        capacity = triton.capacity() or Capacity(1, 1, PICTURES_ON_A_GPU)
+        capacity = triton.capacity()
         limits = Limits().updated(self.limits)
         if not limits.calls:
             limits = replace(limits, calls=CALLS_A_PICTURE * capacity.pictures)

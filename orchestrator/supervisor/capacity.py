@@ -1,4 +1,4 @@
-"""Computes how many workers and threads fit a machine's cores."""
+"""Computes how many workers and threads fit a machine's cores, or its GPU."""
 
 from __future__ import annotations
 
@@ -8,21 +8,25 @@ from orchestrator.system.cores import usable_cores
 
 MOST_THREADS = 4
 """Most threads of one inference; more make one picture hardly faster."""
+PICTURES_ON_A_GPU = 4
+"""Pictures processed at once on a GPU, unless another number is asked for."""
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """The shares of a CPU that the models get.
+    """The shares of a CPU, or of a GPU, that the models get.
 
     Attributes:
         threads: CPU threads of one inference.
         instances: Inferences of the detector, and of the reader, at once.
         pictures: Pictures processed at once; the rest wait in the queue.
+        on_gpu: The networks run on a GPU, where one instance of each takes all calls.
     """
 
     threads: int
     instances: int
     pictures: int
+    on_gpu: bool = False
 
 
 def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
@@ -47,3 +51,8 @@ def fitting(cores: int = 0, *, threads: int = 0, pictures: int = 0) -> Capacity:
         instances=instances,
         pictures=pictures or instances + 1,
     )
+
+
+def fitting_gpu(*, threads: int = 0, pictures: int = 0) -> Capacity:
+    """Return the capacity of a GPU, or the values that were asked for."""
+    return Capacity(threads or usable_cores(), 1, pictures or PICTURES_ON_A_GPU, on_gpu=True)

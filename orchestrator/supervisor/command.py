@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.contract import MODEL
+from orchestrator.supervisor.gpu import VISIBLE, choose_gpu
 from orchestrator.supervisor.installation import OUR_BACKENDS, Installation
 from orchestrator.supervisor.options import ADMIN_HEADER, CALLER_HEADER, ServerOptions
 from orchestrator.supervisor.plate_models import MODELS, holds_plates
 from orchestrator.supervisor.server_folder import ServerFolder
-from orchestrator.system.cores import usable_cores
 from orchestrator.system.heartbeat import VARIABLE as HEARTBEATS
 from orchestrator.system.loopback import is_loopback, without_proxy
 from orchestrator.system.memory import keep_freed, usable_memory
@@ -29,6 +29,9 @@ CALLS_IN_FLIGHT = 8
 More calls of one worker wait for a free thread. Triton starts all these threads at once, and 32
 without this option: with two cores, 320 of the service's 460 threads. Models of Python-based
 backends have as many as Python models."""
+CUDA_POOL = 256 * 1024 * 1024
+"""Bytes of a GPU that Triton keeps for the tensors between models; its own 64 MB hold ten pictures
+of two megapixels."""
 UNLESS_SET = {
     # Idle threads of one worker must not spin on cores that another worker needs.
     "OMP_WAIT_POLICY": "PASSIVE",
@@ -79,6 +82,7 @@ def command(
         *(f"--{name}={value}" for name, value in flags.items()),
         *(("--model-load-thread-count=1",) if one_by_one else ()),
         *(f"--model-repository={folder}" for folder in repositories),
+        *((f"--cuda-memory-pool-byte-size=0:{CUDA_POOL}",) if options.on_gpu() else ()),
         *options.flags,
         *_loading(options),
         *_restrictions(options),
@@ -135,8 +139,6 @@ def environment(
     libraries = [str(folder.plain(one)) for one in installation.libraries if one.is_dir()]
     searched = [*libraries, *filter(None, [given.get("LD_LIBRARY_PATH")])]
     programs = folder.lay_out_python([*map(Path, filter(None, sys.path)), PROJECT])
-    capacity = options.capacity()
-    threads = capacity.threads if capacity else usable_cores()
     return {
         **UNLESS_SET,
         **keep_freed(usable_memory()),
@@ -144,7 +146,8 @@ def environment(
         **(without_proxy(given) if is_loopback(options.traces) else {}),
         **({"LD_LIBRARY_PATH": os.pathsep.join(searched)} if searched else {}),
         "PATH": os.pathsep.join([str(programs), given.get("PATH", "")]),
-        "OMP_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(options.capacity().threads),
         HEARTBEATS: folder.heartbeats,
-        **({"CUDA_VISIBLE_DEVICES": ""} if options.device == "cpu" else {}),
+        **({VISIBLE: ""} if options.device == "cpu" else {}),
+        **(choose_gpu(given) if options.on_gpu() else {}),
     }

@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from orchestrator.networks.engines import Engine, choose
 from orchestrator.networks.weights import WEIGHTS
-from orchestrator.supervisor.capacity import Capacity, fitting
+from orchestrator.supervisor.capacity import Capacity, fitting, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource
+from orchestrator.supervisor.gpu import has_gpu
 from orchestrator.supervisor.installation import find_installation
 from orchestrator.supervisor.plate_models import REPOSITORY, holds_plates, is_laid_out
 from orchestrator.supervisor.ports import ListenAddress, free_ports
@@ -106,10 +106,10 @@ class ServerOptions:
         """Return the inputs from which our models are made."""
         return ModelSource(self.repository, self.weights, self.choose_engine(), self.formats)
 
-    def capacity(self) -> Capacity | None:
-        """Return the capacity of this machine's cores; None on a GPU: config.pbtxt sets it."""
+    def capacity(self) -> Capacity:
+        """Return the capacity of this machine's GPU, or of its cores."""
         if self.on_gpu() and not self.choose_engine().is_openvino:
-            return None
+            return fitting_gpu(threads=self.threads, pictures=self.pictures)
         return fitting(threads=self.threads, pictures=self.pictures)
 
     @property
@@ -188,9 +188,3 @@ def fill_ports(options: ServerOptions, taken: Sequence[int] = ()) -> ServerOptio
     free = (port for port in free_ports(len(unset) + len(taken)) if port not in taken)
     found: dict[str, Any] = dict(zip(unset, free, strict=False))
     return replace(options, **found)
-
-
-def has_gpu() -> bool:
-    """Tell whether there is a GPU that PyTorch can use; asking PyTorch itself takes a second."""
-    is_cpu_build = metadata.version("torch").endswith("+cpu")
-    return not is_cpu_build and any(Path("/dev").glob("nvidia[0-9]*"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from orchestrator.contract import SHM
 from orchestrator.errors import ServerError, SettingsError
 from orchestrator.networks.weights import WEIGHTS
+from orchestrator.supervisor.gpu import explain_no_gpu
 from orchestrator.supervisor.model_repository import check_distinct, count_workers
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.plate_models import REPOSITORY, count_ours, holds_plates
@@ -117,7 +118,7 @@ def check_memory(options: ServerOptions, memory_bytes: int) -> None:
         ServerError: There is too little: the kernel would kill some of them.
     """
     capacity = options.capacity()
-    if capacity is None or not holds_plates(options.repository):
+    if capacity.on_gpu or not holds_plates(options.repository):
         return
     workers = count_ours(capacity)
     wanted = least_bytes(workers)
@@ -140,7 +141,7 @@ def check_shared_memory(options: ServerOptions, folder: Path = SHM) -> None:
     workers = sum(map(count_workers, options.served_as_they_lie))
     if holds_plates(options.repository):
         capacity = options.capacity()
-        if capacity is None:
+        if capacity.on_gpu:
             return
         workers += count_ours(capacity)
     wanted, free = workers * SHM_PER_WORKER, _free_bytes(folder)
@@ -182,7 +183,6 @@ def check_device(device: str) -> None:
     if device not in DEVICES:
         raise ServerError(f"device: wanted one of {', '.join(DEVICES)}, got {device}")
     if device == "gpu":
-        import torch
-
-        if not torch.cuda.is_available():
-            raise ServerError("device: wanted a GPU, got none that PyTorch can use")
+        reason = explain_no_gpu()
+        if reason:
+            raise ServerError(f"device: wanted a GPU, got none that PyTorch can use: {reason}")

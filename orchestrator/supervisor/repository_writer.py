@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.contract import DECODE, FORMATS_FILE, MODEL, READER
 from orchestrator.errors import SettingsError
 from orchestrator.networks.registry import EXPORTED
-from orchestrator.supervisor.capacity import Capacity
+from orchestrator.supervisor.capacity import Capacity, fitting_gpu
 from orchestrator.supervisor.export_cache import ModelSource, files_of, find_exported
 from orchestrator.supervisor.model_repository import CONFIG, read_config
 from orchestrator.supervisor.options import ServerOptions
@@ -25,6 +25,7 @@ from orchestrator.supervisor.plate_models import (
 from orchestrator.system.canary import CANARY_FILES, has_canary
 from orchestrator.system.heartbeat import PARAMETER as HANG
 
+GPU = fitting_gpu()
 HANG_ON_A_GPU = "30"
 """Limit in seconds: on a GPU, a network's code is compiled with the first pictures of a shape."""
 SETTINGS_OF_READINGS = ("text_threshold", "temperature")
@@ -54,7 +55,7 @@ def leave_as_it_lies(options: ServerOptions, _target: Path) -> Path:
 def lay_out(
     source: ModelSource,
     target: Path,
-    capacity: Capacity | None = None,
+    capacity: Capacity = GPU,
     *,
     spare: Path | None = None,
 ) -> Path:
@@ -64,8 +65,8 @@ def lay_out(
         source: The inputs; their networks are exported.
         target: The folder to write. It must be new, empty, or written by this function before,
             without added versions.
-        capacity: The number of instances of each model on a CPU. None is for GPUs only:
-            config.pbtxt sets the number, and the server does not start without a GPU.
+        capacity: The number of instances of each model. With that of a GPU, the server does not
+            start without one.
         spare: Folder for exported networks that are not in the repository.
 
     Returns:
@@ -87,7 +88,7 @@ def lay_out(
     return target
 
 
-def configure(source: ModelSource, name: str, capacity: Capacity | None = None) -> str:
+def configure(source: ModelSource, name: str, capacity: Capacity = GPU) -> str:
     """Return a model's config.pbtxt for an engine and a country's plates.
 
     Raises:
@@ -100,15 +101,14 @@ def configure(source: ModelSource, name: str, capacity: Capacity | None = None) 
     config = read_config(source.repository / name / CONFIG)
     if name in EXPORTED:
         config.backend = source.choose_engine(name).backend
-    if capacity is None and name in {MODEL, *EXPORTED}:
+    if capacity.on_gpu and name in {MODEL, *EXPORTED}:
         config.parameters[HANG].string_value = HANG_ON_A_GPU
     for group in config.instance_group:  # an ensemble has none
         if source.engine.is_openvino:
             group.kind = ModelInstanceGroup.KIND_CPU
-        elif capacity is None and group.kind == ModelInstanceGroup.KIND_AUTO:
+        elif capacity.on_gpu and group.kind == ModelInstanceGroup.KIND_AUTO:
             group.kind = ModelInstanceGroup.KIND_GPU  # AUTO silently falls back to the CPU
-        if capacity:
-            group.count = count_instances(name, capacity)
+        group.count = count_instances(name, capacity)
     if name == READER:
         config.output[0].dims[0] = source.read_formats().classes
     if name == DECODE:

@@ -213,6 +213,10 @@ class TestFiles:
     def test_it_moves_to_a_gpu_with_its_constants(self, weights) -> None:
         write_network("yolo", weights / "yolo.pt")
         list_sums(weights)
-        net = torch.zeros(1, 64, 96, 3, dtype=torch.uint8, device="cuda")
+        generator = torch.Generator().manual_seed(0)
+        net = torch.randint(256, (1, 64, 96, 3), generator=generator, dtype=torch.uint8)
+        on_cpu = load_detector(weights / "yolo.pt")
         moved = move(load_detector(weights / "yolo.pt"), torch.device("cuda"))
-        assert moved(net).is_cuda
+        rows = moved(net.cuda())
+        assert rows.is_cuda
+        torch.testing.assert_close(rows.cpu(), on_cpu(net), atol=1e-2, rtol=1e-2)

@@ -124,10 +124,11 @@ def test_the_reader_has_a_class_for_each_character_and_the_blank(source, tmp_pat
     assert [*config_of(configure(source, DECODE)).input[0].dims] == [-1, 4, 18]
 
 
-def test_a_network_may_take_longer_on_a_gpu(source) -> None:
+@pytest.mark.parametrize("name", [MODEL, "lprnet"])
+def test_a_worker_may_take_longer_on_a_gpu(source, name: str) -> None:
     hangs = [
-        config_of(configure(source, "lprnet", capacity)).parameters["hang_s"].string_value
-        for capacity in (Capacity(1, 1, 1), None)
+        config_of(configure(source, name, capacity)).parameters["hang_s"].string_value
+        for capacity in (Capacity(1, 1, 1), Capacity(1, 1, 1, on_gpu=True))
     ]
     assert hangs == ["2.5", "30"]
 

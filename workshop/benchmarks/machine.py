@@ -97,8 +97,7 @@ def describe(options: ServerOptions) -> str:
         WeightsError: The weights cannot be used.
     """
     machine, on_gpu = describe_machine(), options.on_gpu()
-    capacity = options.capacity()
-    threads = capacity.threads if capacity else machine.cores
+    threads = options.capacity().threads
     choices = find_choices(options.engine, options.weights, on_gpu=on_gpu)
     facts = [
         NetworkFacts(name, choice, find_kernels(name, choice.engine, options, threads))

@@ -19,7 +19,6 @@ from orchestrator.networks.export import load_networks
 from orchestrator.pipeline import Infer, Tensors, recognize
 from orchestrator.plates import Plates
 from orchestrator.settings import Settings
-from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.options import ServerOptions
 
 Parameters = Mapping[str, Mapping[str, str]]
@@ -46,7 +45,7 @@ class Pipeline:
 
 def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
     """Load the networks as a server with these options does."""
-    capacity = fit(options)
+    capacity = options.capacity()
     torch.set_num_threads(capacity.threads)
     torch.set_flush_denormal(True)
     on_gpu = options.device != "cpu" and torch.cuda.is_available()
@@ -59,14 +58,9 @@ def open_pipeline(options: ServerOptions, parameters: Parameters) -> Pipeline:
     return Pipeline(share(several), Settings.from_config(parameters), where)
 
 
-def fit(options: ServerOptions) -> Capacity:
-    """Return how the CPU is shared; on a GPU there is one instance of each network."""
-    return options.capacity() or Capacity(len(os.sched_getaffinity(0)), 1, 1)
-
-
 def choose_variables(options: ServerOptions) -> dict[str, str]:
     """Return the environment variables of a process that opens the pipeline."""
-    variables = {"OMP_NUM_THREADS": str(fit(options).threads)}
+    variables = {"OMP_NUM_THREADS": str(options.capacity().threads)}
     if "OMP_WAIT_POLICY" not in os.environ:
         variables["OMP_WAIT_POLICY"] = "PASSIVE"  # idle threads use no CPU
     if options.device == "cpu":

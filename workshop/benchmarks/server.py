@@ -27,7 +27,7 @@ class ServerFacts:
     Attributes:
         parameters: The settings of the model `plate_recognition`, as in its config.pbtxt.
         device: The device that it was started for; empty, like the engine, when it is not ours.
-        capacity: The way it shares the CPU; None on a GPU, or when it is not ours.
+        capacity: The way it shares the CPU or GPU; None when it is not ours.
     """
 
     version: str

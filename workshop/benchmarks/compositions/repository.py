@@ -11,7 +11,6 @@ from google.protobuf import text_format
 
 from orchestrator.contract import MODEL
 from orchestrator.networks.engines import Engine
-from orchestrator.supervisor.capacity import Capacity
 from orchestrator.supervisor.model_repository import CONFIG, list_models, read_config
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.repository_writer import lay_out
@@ -59,7 +58,7 @@ def _adapt(config: Any, bls: Any, engine: Engine, weights: Path) -> None:
 def lay_out_ocr(options: ServerOptions, target: Path) -> Path:
     """Write the ensemble and the one model, for as many pictures at once."""
     shutil.copytree(options.repository, target)
-    capacity = options.capacity() or Capacity(1, 1, 1)
+    capacity = options.capacity()
 
     def scale(name: str, config: Any) -> None:
         is_network = name in OCR_NETWORKS

@@ -146,7 +146,7 @@ def open_session(plan: Plan, pictures: Sequence[Picture]) -> Iterator[Session]:
         SettingsError: The networks would run on a GPU, which the peers do not use.
     """
     options = choose_options(plan)
-    if options.capacity() is None:
+    if options.capacity().on_gpu:
         raise SettingsError("peers: wanted --device cpu, because peers run on a CPU; got a GPU")
     with (
         open_servers(options, usable_cores()) as compared,
