@@ -7,7 +7,7 @@ LOCK = poetry.lock pyproject.toml scripts/install.py scripts/torch-cpu.sha256
 INSTALL = @test -n "$(PYTHON)" || { echo "make: wanted python3, 3.9 or newer, found none"; exit 1; }; \
 	$(PYTHON) scripts/install.py
 
-.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit gpu-check image-check workshop train-env test-train clean help
+.PHONY: demo serve test unit check docs fuzz mutants bench bench-compositions bench-gateway bench-peers bench-commits scale-out soak faults sbom audit gpu-check gpu-first-light image-check workshop train-env test-train clean help
 
 help:
 	@echo "make demo        recognise a sample picture with a real Triton server and show the plates"
@@ -27,6 +27,7 @@ help:
 	@echo "make faults      break a service on purpose under load: docs/reliability.md"
 	@echo "make example-digits, -restoration, -ocr, -stream   other pipelines on the same server"
 	@echo "make gpu-check   on an NVIDIA GPU: same answers, tensors stay there, how fast"
+	@echo "make gpu-first-light  the first half hour on an NVIDIA GPU: five steps, and one page"
 	@echo "make image-check as root: build the cpu image without Docker, look inside, run it; in Docker, too, where it is"
 	@echo "make sbom        what the images hold, as CycloneDX; make audit: what is known against it"
 	@echo "make test-train  the tests that need the yolov5 package"
@@ -91,6 +92,10 @@ bench-peers: .venv/.dev
 
 gpu-check: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.gpu_check
+
+# OPTIONS=--rehearse does the same on a CPU, in a small way.
+gpu-first-light: .venv/.workshop
+	$(BIN)/python -m workshop.benchmarks.first_light $(OPTIONS)
 
 scale-out: .venv/.workshop
 	$(BIN)/python -m workshop.benchmarks.scale_out

@@ -11,21 +11,25 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import cv2
 import numpy as np
+import torch
 import typer
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import INPUT, OUTPUT, RECTIFIER
 from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import load_networks
+from orchestrator.pipeline import recognize
 from orchestrator.plates import Plate, Plates
 from orchestrator.supervisor.local_server import on_free_ports, prepare
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.triton_start import run_server
 from orchestrator.triton.placement import VARIABLE, Placement, parse
-from workshop.benchmarks.pictures import Picture, read, render
+from workshop.benchmarks.pictures import Picture, encode, read, render
 from workshop.benchmarks.processes import set_variables
 from workshop.reporting.tables import format_table
 
@@ -91,42 +95,102 @@ def draw_large() -> Picture:
     return Picture("large", jpeg.tobytes(), np.asarray(bgr, np.uint8))
 
 
+def draw_turned() -> Picture:
+    """Return a picture whose plates are tilted, so that they are cut again along their edges."""
+    turn = cv2.getRotationMatrix2D((640, 480), 20, 1)
+    bgr = cv2.warpAffine(render(4).bgr, turn, (1280, 960), borderMode=cv2.BORDER_REFLECT)
+    return encode("turned", np.asarray(bgr, np.uint8))
+
+
+def draw_tall() -> Picture:
+    """Return a picture that one plate fills, so high that its crop has thousands of rows."""
+    bgr = render(1).bgr
+    (plate,) = recognize(torch.from_numpy(bgr), load_networks(threads=1))
+    x0, y0, x1, y1 = map(int, plate.xyxy)
+    cut = bgr[max(y0 - 20, 0) : y1 + 20, max(x0 - 20, 0) : x1 + 20]
+    return encode("tall", np.asarray(cv2.resize(cut, (1600, 2600)), np.uint8))
+
+
 def recognize_on(device: str, pictures: Sequence[Picture]) -> tuple[list[Plates], list[Placement]]:
-    """Return a server's answers to at most ten pictures, and the devices of its tensors."""
+    """Return a server's answers to pictures, and the devices of its tensors.
+
+    All are sent at once as pixels, so that networks get batches, and the last one to `plate_reader`
+    as a crop. Then each is sent as a file.
+    """
     options = on_free_ports(prepare(ServerOptions(device=device, engine=Engine.TORCHSCRIPT)))
     with (
         set_variables({VARIABLE: "1"}),
         run_server(options) as server,
         PlateClient(options.http_url) as client,
     ):
-        server.log.clear()  # drop the lines of the warm-up
-        answers = [client.recognize(picture.encoded) for picture in pictures]
+        many = client.recognize_many([picture.bgr for picture in pictures])
+        answers = [one.plates for one in many]
+        answers.append(Plates(tuple(client.read_crops([pictures[-1].encoded]))))
+        server.log.clear()  # it keeps its last lines alone
+        answers += [client.recognize(picture.encoded) for picture in pictures]
     return answers, parse([*server.log])
 
 
-def check(device: str = "gpu") -> bool:
-    """Compare a server on the device with one on the CPU and print the results."""
-    pictures = [*map(render, PLATES), *read([STREET]), draw_large()]
+@dataclass(frozen=True)
+class CheckResult:
+    """The result of a check.
+
+    Attributes:
+        different: The differences from a CPU's answers.
+        places: The place of each tensor, each once.
+        astray: The tensors that had to be on the GPU but were not.
+    """
+
+    different: tuple[str, ...]
+    places: tuple[Placement, ...]
+    astray: tuple[str, ...]
+
+    @property
+    def wrong(self) -> tuple[str, ...]:
+        """All that is wrong on a GPU."""
+        return (*self.different, *self.astray)
+
+
+def check_server(device: str = "gpu", pictures: Sequence[Picture] | None = None) -> CheckResult:
+    """Compare a server on the device with one on the CPU.
+
+    Args:
+        device: The device.
+        pictures: The pictures; a set that needs every part of the pipeline when None.
+    """
+    pictures = pictures or draw_all()
     answers, placements = recognize_on(device, pictures)
     wanted, _ = recognize_on("cpu", pictures)
-    wrong: list[str] = []
-    for picture, ours, theirs in zip(pictures, answers, wanted, strict=True):
-        found = differ(theirs, ours)
-        typer.echo(f"{picture.name}: {len(theirs)} plates, {len(found)} differences from the CPU")
-        wrong += [f"{picture.name}: {one}" for one in found]
-    places = list(dict.fromkeys(placements))
-    typer.echo(f"\n{format_table(('hop', 'seen by', 'tensor', 'where'), places)}\n")
+    names = [one.name for one in pictures]
+    names = [*(f"{name}, pixels" for name in names), "crop", *names]
+    different = [
+        f"{name}: {one}"
+        for name, ours, theirs in zip(names, answers, wanted, strict=True)
+        for one in differ(theirs, ours)
+    ]
+    different += [] if placements else ["placement: wanted a line for each tensor, got none"]
     lost = dict.fromkeys(find_astray(placements))
-    wrong += [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
-    wrong += [] if placements else ["placement: wanted a line for each tensor, got none"]
-    typer.echo("\n".join(wrong) or "every answer is the CPU's, every tensor stayed on the GPU")
-    return not wrong
+    astray = [f"{o.model}: wanted {o.tensor} on the GPU, {o.seen_by} saw {o.device}" for o in lost]
+    return CheckResult(tuple(different), tuple(dict.fromkeys(placements)), tuple(astray))
+
+
+def draw_all() -> list[Picture]:
+    """Return pictures that together need every part of the pipeline."""
+    drawn = (draw_large(), draw_turned(), draw_tall())
+    return [*map(render, PLATES), *read([STREET]), *drawn]
+
+
+def check(device: str = "gpu") -> bool:
+    """Check a server on the device, and print the results."""
+    found = check_server(device)
+    typer.echo(format_table(("hop", "seen by", "tensor", "where"), found.places))
+    answer = "every answer is the CPU's, every tensor stayed on the GPU"
+    typer.echo("\n" + ("\n".join(found.wrong) or answer))
+    return not found.wrong
 
 
 def main() -> int:
     """Run all checks; return the exit code."""
-    import torch
-
     if not torch.cuda.is_available():
         typer.echo("gpu-check: wanted an NVIDIA GPU, got none", err=True)
         return 2

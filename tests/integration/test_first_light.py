@@ -1,0 +1,32 @@
+"""The rehearsal of a GPU's first half hour, on a CPU; all steps run, each in its own process."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+
+from workshop.benchmarks.first_light.__main__ import STEPS
+from workshop.benchmarks.first_light.steps import StepResult
+from workshop.reporting.files import read_report
+
+
+def rehearse(out: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "workshop.benchmarks.first_light", "--rehearse", "--out", out]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_step_has_a_result_and_a_second_run_goes_on(tmp_path: Path) -> None:
+    done = rehearse(tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    found = {name: read_report(StepResult, tmp_path / "out" / f"{name}.json") for name in STEPS}
+    assert all(step.rows and not step.wrong for step in found.values())
+    assert {row[3] for row in found["tensors"].rows} == {"cpu"}
+    assert found["answers"].figures["different, share"] == 0
+    assert min(found["settings"].figures.values()) > 0
+    page = (tmp_path / "out" / "page.md").read_text()
+    assert all(f"## {step.title}" in page for step in found.values())
+    assert cv2.imread(str(tmp_path / "out" / "throughput.png")) is not None
+    (tmp_path / "out" / "machine.json").unlink()
+    again = rehearse(tmp_path / "out")
+    assert (again.returncode, again.stderr) == (0, "machine ...\n")

@@ -1,0 +1,71 @@
+"""Steps that fail or find something wrong, and the page that tells of them."""
+
+from pathlib import Path
+from subprocess import CompletedProcess, TimeoutExpired
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from workshop.benchmarks.first_light import __main__ as first_light
+from workshop.benchmarks.first_light import networks_step
+from workshop.benchmarks.first_light.networks_step import measure_networks
+from workshop.benchmarks.first_light.page import write_page
+from workshop.benchmarks.first_light.steps import REHEARSAL, StepResult
+
+RIGHT = StepResult("The machine", ("what", "value"), (("GPU", "none"),))
+
+
+def test_a_page_tells_of_what_is_wrong_and_of_steps_that_failed(tmp_path: Path) -> None:
+    wrong = StepResult("Answers", ("what",), (), ("wanted 0 differences, got 3",))
+    assert not write_page({"machine": RIGHT, "answers": wrong}, ["networks"], tmp_path)
+    page = (tmp_path / "page.md").read_text()
+    assert "- answers: wanted 0 differences, got 3" in page
+    assert "- networks: the step failed" in page
+    assert write_page({"machine": RIGHT}, [], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        pytest.param(CompletedProcess([], -11), id="crash"),
+        pytest.param(TimeoutExpired("python", 1), id="too long"),
+    ],
+)
+def test_a_step_that_ends_early_has_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outcome: object
+) -> None:
+    def run(*_: object, **__: object) -> object:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(first_light, "subprocess", SimpleNamespace(
+        run=run, TimeoutExpired=TimeoutExpired
+    ))  # fmt: skip
+    assert not first_light._run_step("machine", tmp_path, rehearse=True, again=False)
+    (tmp_path / "machine.json").touch()
+    assert first_light._run_step("machine", tmp_path, rehearse=True, again=False)
+    assert not first_light._run_step("machine", tmp_path, rehearse=True, again=True)
+
+
+def test_a_form_that_fails_is_a_row_and_the_others_are_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(name: str, device: str) -> networks_step.Run:
+        raise RuntimeError("no such kernel\non this GPU")
+
+    def copy(name: str, device: str) -> networks_step.Run:
+        return torch.clone
+
+    monkeypatch.setattr(networks_step, "FORMS", {"TorchScript": copy, "16 bits": fail,
+                                                 "CUDA graph": fail})  # fmt: skip
+    found = measure_networks(REHEARSAL)
+    assert {(row[0], row[5]) for row in found.rows} == {
+        ("TorchScript", ""),
+        ("16 bits", "RuntimeError: no such kernel"),
+        ("CUDA graph", "RuntimeError: no such kernel"),
+    }
+    assert not found.wrong
+    monkeypatch.setattr(networks_step, "FORMS", dict.fromkeys(networks_step.FORMS, fail))
+    assert measure_networks(REHEARSAL).wrong

@@ -1,0 +1,82 @@
+"""`make gpu-first-light`: every step in a process of its own, then one page of all results.
+
+`python -m workshop.benchmarks.first_light --rehearse` does the same on a CPU, in a small way.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from orchestrator.errors import PlateError
+from workshop.benchmarks.first_light.answers_step import compare_answers
+from workshop.benchmarks.first_light.machine_step import look_at_machine
+from workshop.benchmarks.first_light.networks_step import measure_networks
+from workshop.benchmarks.first_light.page import write_page
+from workshop.benchmarks.first_light.server_steps import check_tensors, measure_settings
+from workshop.benchmarks.first_light.steps import REHEARSAL, WHOLE, Scope, StepResult
+from workshop.reporting.files import prepare_folder, read_report, write_report
+
+STEPS: Mapping[str, Callable[[Scope], StepResult]] = {
+    "machine": look_at_machine,
+    "answers": compare_answers,
+    "networks": measure_networks,
+    "tensors": check_tensors,
+    "settings": measure_settings,
+}
+MOST_S = 590
+"""The time limit of a step in seconds; a machine is often lent for ten minutes at a time."""
+OUT = Path("reports/gpu-first-light")
+
+
+def main(
+    step: Annotated[str, typer.Option(help="Run this step alone, in this process.")] = "",
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = OUT,
+    *,
+    rehearse: Annotated[bool, typer.Option("--rehearse", help="Small, on a CPU.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Repeat the steps done before.")] = False,
+) -> None:
+    """Look at a GPU from all sides; go on where an earlier run ended."""
+    scope = REHEARSAL if rehearse else WHOLE
+    try:
+        prepare_folder(out)
+        if step:
+            write_report(STEPS[step](scope), out / f"{step}.json")
+            return
+        done = [name for name in STEPS if _run_step(name, out, rehearse=rehearse, again=again)]
+        failed = [name for name in STEPS if name not in done]
+        found = {name: read_report(StepResult, out / f"{name}.json") for name in done}
+        is_right = write_page(found, failed, out)
+    except PlateError as error:
+        typer.echo(f"first light: {error}", err=True)
+        raise typer.Exit(2) from error
+    raise typer.Exit(0 if is_right else 1)
+
+
+def _run_step(name: str, out: Path, *, rehearse: bool, again: bool) -> bool:
+    """Run a step in a process of its own, unless it was done; return whether its file is there."""
+    file = out / f"{name}.json"
+    if again:
+        file.unlink(missing_ok=True)
+    if file.exists():
+        return True
+    typer.echo(f"{name} ...", err=True)
+    line = [sys.executable, "-m", __package__, f"--step={name}", f"--out={out}"]
+    line += ["--rehearse"] if rehearse else []
+    try:
+        done = subprocess.run(line, timeout=MOST_S, check=False)
+    except subprocess.TimeoutExpired:
+        typer.echo(f"{name}: took more than {MOST_S} s", err=True)
+        return False
+    if done.returncode:
+        typer.echo(f"{name}: ended with exit status {done.returncode}", err=True)
+    return file.exists()
+
+
+if __name__ == "__main__":
+    typer.run(main)

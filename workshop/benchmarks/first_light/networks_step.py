@@ -1,0 +1,156 @@
+"""The third step: forms of each network on the device, by shape and batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from orchestrator.contract import DETECTOR
+from orchestrator.networks.export import load, script
+from orchestrator.networks.registry import NETWORKS
+from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
+
+CROP_SHAPE = (3, 24, 94)
+WARM_UP = 2
+Run = Callable[[Tensor], Any]
+Form = Callable[[str, str], Run]
+"""Makes a runnable network of its name and a device."""
+
+
+def measure_networks(scope: Scope) -> StepResult:
+    """Measure every form of every network; a form that fails is a row, too."""
+    rows: list[Row] = []
+    figures: dict[str, float] = {}
+    for form in scope.forms or FORMS:
+        make = FORMS[form]
+        for name in NETWORKS:
+            for shape in _list_shapes(name, scope):
+                what = f"{name} {'x'.join(map(str, shape))}, {form}"
+                try:
+                    first_ms, ms = _measure(make(name, scope.torch_device), name, shape, scope)
+                except Exception as error:  # every form is an experiment; the others are measured
+                    rows.append((form, name, str(list(shape)), "-", "-", _first_line(error)))
+                    continue
+                rows.append((form, name, str(list(shape)), f"{first_ms:.0f}", f"{ms:.2f}", ""))
+                figures[f"{what}, ms"] = ms
+    header = ("form", "network", "input", "first, ms", "ms", "failed")
+    wrong = () if figures else ("wanted a form that runs, got none",)
+    return StepResult("Networks, one after another", header, tuple(rows), wrong, figures)
+
+
+def _list_shapes(name: str, scope: Scope) -> Iterator[tuple[int, ...]]:
+    if name == DETECTOR:
+        yield from ((1, *hw, 3) for hw in scope.shapes)
+        yield from ((batch, *scope.shapes[0], 3) for batch in scope.batches if batch > 1)
+    else:
+        yield from ((batch, *CROP_SHAPE) for batch in scope.batches)
+
+
+@torch.inference_mode()
+def _measure(run: Run, name: str, shape: tuple[int, ...], scope: Scope) -> tuple[float, float]:
+    """Return the milliseconds of the first inference and of the median later one."""
+    if NETWORKS[name].dtype == "uint8":
+        given = torch.randint(256, shape, dtype=torch.uint8, device=scope.torch_device)
+    else:
+        given = torch.rand(shape, device=scope.torch_device)
+    times = []
+    for _ in range(WARM_UP + scope.runs):
+        began = time.perf_counter()
+        run(given)
+        _wait(scope)
+        times.append(1e3 * (time.perf_counter() - began))
+    return times[0], sorted(times[WARM_UP:])[scope.runs // 2]
+
+
+def _wait(scope: Scope) -> None:
+    if scope.device == "gpu":
+        torch.cuda.synchronize()
+
+
+def _torchscript(name: str, device: str) -> Run:
+    """As the server runs it."""
+    module = script(load(name)).to(device)
+
+    def run(given: Tensor) -> Any:
+        with torch.jit.optimized_execution(False):  # type: ignore[attr-defined]
+            return module(given)
+
+    return run
+
+
+def _optimized(name: str, device: str) -> Run:
+    module: Run = script(load(name)).to(device)
+    return module
+
+
+def _half(name: str, device: str) -> Run:
+    """Sixteen bits, by what PyTorch chooses for each operator."""
+    module: nn.Module = load(name).to(device)
+    kind = torch.float16 if device == "cuda" else torch.bfloat16
+
+    def run(given: Tensor) -> Any:
+        with torch.autocast(device, dtype=kind):
+            return module(given)
+
+    return run
+
+
+def _channels_last(name: str, device: str) -> Run:
+    module: Any = load(name).to(device)
+    run: Run = module.to(memory_format=torch.channels_last)
+    return run
+
+
+def _compiled(name: str, device: str) -> Run:
+    module: Run = torch.compile(load(name).to(device))
+    return module
+
+
+def _graph(name: str, device: str) -> Run:
+    """A CUDA graph of each shape: its kernels are launched at once."""
+    if device != "cuda":
+        raise RuntimeError("CUDA graphs need a GPU")
+    module = load(name).to(device)
+    graphs: dict[tuple[int, ...], tuple[Any, Tensor, Any]] = {}
+
+    def run(given: Tensor) -> Any:
+        if given.shape not in graphs:
+            graphs[tuple(given.shape)] = _capture(module, given.clone())
+        graph, held, answer = graphs[tuple(given.shape)]
+        held.copy_(given)
+        graph.replay()
+        return answer
+
+    return run
+
+
+def _capture(module: nn.Module, held: Tensor) -> tuple[Any, Tensor, Any]:
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UP):
+            module(held)
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        answer = module(held)
+    return graph, held, answer
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:120] if lines else ''}"
+
+
+FORMS: Mapping[str, Form] = {
+    "TorchScript": _torchscript,
+    "TorchScript, optimized": _optimized,
+    "16 bits": _half,
+    "channels last": _channels_last,
+    "CUDA graph": _graph,
+    "torch.compile": _compiled,
+}

@@ -1,0 +1,52 @@
+"""Writes the results of all steps on one page, `page.md`, with a diagram of the throughput."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from workshop.benchmarks.first_light.steps import StepResult
+from workshop.reporting.files import explain_write_errors
+from workshop.reporting.plots import Diagram, Line, plot
+from workshop.reporting.tables import format_markdown
+
+SETTINGS = "settings"
+COLOURS = ("#1f4e79", "#c0504d", "#4f8f4f", "#8064a2")
+
+
+def write_page(found: Mapping[str, StepResult], failed: Sequence[str], out: Path) -> bool:
+    """Write the page, and return whether every step was done and found nothing wrong."""
+    wrong = [f"{name}: {one}" for name, step in found.items() for one in step.wrong]
+    wrong += [f"{name}: the step failed" for name in failed]
+    text = "\n\n".join(_write(found, wrong)) + "\n"
+    with explain_write_errors(out):
+        (out / "page.md").write_text(text, encoding="utf-8")
+    if SETTINGS in found and found[SETTINGS].rows:
+        plot([[draw_throughput(found[SETTINGS])]], out / "throughput.png")
+    typer.echo(text)
+    return not wrong
+
+
+def _write(found: Mapping[str, StepResult], wrong: Sequence[str]) -> Iterator[str]:
+    yield "# First light of a GPU"
+    yield "\n".join(f"- {one}" for one in wrong) or "Nothing is wrong."
+    for name, step in found.items():
+        yield f"## {step.title}"
+        yield format_markdown(step.header, step.rows)
+        if name == SETTINGS:
+            yield "![Throughput by calls at once](throughput.png)"
+
+
+def draw_throughput(settings: StepResult) -> Diagram:
+    """Draw a line for each number of pictures at once: pictures a second by calls at once."""
+    by_workers: dict[str, list[tuple[float, float]]] = {}
+    for workers, calls, throughput, *_ in settings.rows:
+        point = (float(calls), float(throughput))
+        by_workers.setdefault(workers, []).append(point)
+    lines = [
+        Line([x for x, _ in points], [y for _, y in points], f"{workers} at once", colour, "o-")
+        for (workers, points), colour in zip(by_workers.items(), COLOURS, strict=False)
+    ]
+    return Diagram("Throughput", "calls at once", "pictures a second", tuple(lines))

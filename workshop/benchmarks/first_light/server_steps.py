@@ -1,0 +1,72 @@
+"""The steps with a server: answers and places of tensors, then speed by settings and memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from orchestrator.errors import ServerError
+from workshop.benchmarks.first_light.steps import Row, Scope, StepResult
+from workshop.benchmarks.gpu_check import check_server
+from workshop.benchmarks.pictures import render
+from workshop.benchmarks.pooling import CellFigures
+from workshop.benchmarks.report import BenchReport
+from workshop.reporting.files import read_report
+from workshop.reporting.tables import format_figure
+
+PLATES = Path(sys.executable).with_name("plates")
+TRANSPORT = "http-encoded"
+
+
+def check_tensors(scope: Scope) -> StepResult:
+    """Compare a server's answers with a CPU's, and look where the tensors lie."""
+    found = check_server(scope.device, None if scope.is_whole else [render(1)])
+    rows = tuple((one.model, one.seen_by, one.tensor, one.device) for one in found.places)
+    wrong = found.wrong if scope.device == "gpu" else found.different
+    return StepResult("A server", ("hop", "seen by", "tensor", "where"), rows, wrong)
+
+
+def measure_settings(scope: Scope) -> StepResult:
+    """Measure a server for each number of pictures at once."""
+    rows: list[Row] = []
+    figures: dict[str, float] = {}
+    for workers in scope.workers:
+        for row in _measure(scope, workers):
+            rows.append(row)
+            figures[f"{workers} pictures, {row[1]} calls, pictures/s"] = float(row[2])
+    header = ("pictures at once", "calls", "pictures/s", "p50, ms", "p99, ms", "CPU ms", "MB")
+    return StepResult("Settings of a server", header, tuple(rows), (), figures)
+
+
+def _measure(scope: Scope, workers: int) -> Iterator[Row]:
+    """Run `plates bench` on a server that processes so many pictures at once."""
+    with TemporaryDirectory() as folder:
+        line = [
+            str(PLATES), "bench", f"--device={scope.device}", "--engine=torchscript",
+            f"--pictures={workers}", f"--concurrency={','.join(map(str, scope.calls))}",
+            f"--seconds={scope.seconds}", "--rounds=1", "--plates=4",
+            f"--transport={TRANSPORT}", f"--out={folder}/bench",
+        ]  # fmt: skip
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise ServerError(f"bench: {done.stderr.strip()[-300:]}")
+        report = read_report(BenchReport, Path(folder, "bench", "report.json"))
+    for cell in report.cells:
+        if cell.key.transport == TRANSPORT:
+            yield _row(workers, cell)
+
+
+def _row(workers: int, cell: CellFigures) -> Row:
+    load, memory = cell.load, cell.peaks.memory_bytes
+    return (
+        f"{workers}",
+        f"{cell.key.concurrency}",
+        f"{load.throughput:.1f}",
+        format_figure(load.p50_ms),
+        format_figure(load.p99_ms),
+        format_figure(load.cpu_ms.server),
+        f"{(memory or 0) / 1e6:.0f}",
+    )

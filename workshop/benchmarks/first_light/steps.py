@@ -1,0 +1,85 @@
+"""What the steps have in common: their results, and the size of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """The result of one step: a table, and what is wrong.
+
+    Attributes:
+        title: The heading on the page.
+        header: The names of the columns.
+        rows: The rows of the table.
+        wrong: What was wanted and did not come; empty when all is right.
+        figures: Numbers for machines, by name.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[Row, ...]
+    wrong: tuple[str, ...] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The size of a run.
+
+    Attributes:
+        device: `gpu`, or `cpu` in a rehearsal.
+        pictures: The number of pictures whose answers are compared.
+        runs: The number of inferences that are timed for each shape and batch.
+        batches: The sizes of batches.
+        shapes: Heights and widths of the detector's inputs.
+        workers: The numbers of pictures that a server processes at once.
+        calls: The numbers of calls at once.
+        forms: The forms of the networks that are tried; all when None.
+        is_whole: A server gets pictures that need every part of the pipeline, and not one alone.
+        seconds: The duration of each measurement of a server.
+    """
+
+    device: str
+    pictures: int
+    runs: int
+    batches: Sequence[int]
+    shapes: Sequence[tuple[int, int]]
+    workers: Sequence[int]
+    calls: Sequence[int]
+    seconds: float
+    forms: Sequence[str] | None = None
+    is_whole: bool = True
+
+    @property
+    def torch_device(self) -> str:
+        """The name of the device in PyTorch."""
+        return "cuda" if self.device == "gpu" else "cpu"
+
+
+WHOLE = Scope(
+    device="gpu",
+    pictures=300,
+    runs=30,
+    batches=(1, 2, 4, 8, 16),
+    shapes=((544, 960), (736, 960), (960, 736), (96, 128)),
+    workers=(2, 4, 8),
+    calls=(1, 4, 16, 64),
+    seconds=10.0,
+)
+REHEARSAL = Scope(
+    device="cpu",
+    pictures=4,
+    runs=1,
+    batches=(1,),
+    shapes=((96, 128),),
+    workers=(1,),
+    calls=(1,),
+    seconds=0.3,
+    forms=("TorchScript", "CUDA graph"),
+    is_whole=False,
+)
