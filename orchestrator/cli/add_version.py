@@ -20,14 +20,17 @@ from orchestrator.system.optional_dependencies import check_packages
 
 
 def add(
-    network: Annotated[str, typer.Argument(help="yolo, stn or lprnet.")],
+    network: Annotated[str, typer.Argument(metavar="NETWORK")],
     *,
     to: Annotated[Path, typer.Option(help="Repository that `plates export --out` wrote.")],
     weights: WeightsOption = None,
     engine: EngineOption = Engine.AUTO,
     verbose: VerboseOption = False,
 ) -> None:
-    """Export a network as the next version beside the one that is served."""
+    """Export a network as the next version beside the one that is served.
+
+    NETWORK: yolo, stn or lprnet.
+    """
     with show_errors(verbose=verbose):
         check_packages("torch")
         from orchestrator.networks.weights import WEIGHTS

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from orchestrator.cli import workshop
+from orchestrator.cli.suggestions import SuggestingGroup
 
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
@@ -24,7 +24,7 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
+class Commands(SuggestingGroup):
     """The commands by name. Only the one that runs is imported, as some imports are slow."""
 
     def list_commands(self, ctx: Any) -> list[str]:

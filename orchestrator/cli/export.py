@@ -35,7 +35,7 @@ def export(
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
-    force: Annotated[bool, typer.Option(help="Export what is up to date, too.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Export what is up to date, too.")] = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Write the models that the server loads, from the weights."""

@@ -30,6 +30,8 @@ PLATES_PANEL, NETWORKS_PANEL = (
     "Which plates",
     "Networks and machine, of a server that is started here",
 )
+ADDRESSES_PANEL, CALLERS_PANEL, TRITON_PANEL = "Addresses", "Callers", "Triton"
+"""Groups of the options of `plates serve`."""
 RepositoryOption = Annotated[
     Path | None,
     typer.Option(
@@ -61,8 +63,9 @@ DeviceOption = Annotated[
 EngineOption = Annotated[
     Engine,
     typer.Option(
+        metavar="ENGINE",
         rich_help_panel=NETWORKS_PANEL,
-        help="Engine of the networks; auto: the fastest on this machine.",
+        help="auto: the fastest on this machine; torchscript, openvino or openvino-int8.",
     ),
 ]
 ThreadsOption = Annotated[
@@ -75,9 +78,19 @@ ThreadsOption = Annotated[
 ]
 PicturesOption = Annotated[
     int,
-    typer.Option(min=0, max=64, help="Pictures processed at once; 0: as many as fit the machine."),
+    typer.Option(
+        min=0,
+        max=64,
+        rich_help_panel=NETWORKS_PANEL,
+        help="Pictures processed at once; 0: as many as fit the machine.",
+    ),
 ]
-PortOption = Annotated[int, typer.Option(min=0, max=65535, help="0: any free port.")]
+PortOption = Annotated[
+    int,
+    typer.Option(
+        min=0, max=65535, metavar="PORT", rich_help_panel=ADDRESSES_PANEL, help="0: any free port."
+    ),
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 DetectionThresholdOption = Annotated[
     float | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from orchestrator.cli.flags import ADDRESSES_PANEL, CALLERS_PANEL, TRITON_PANEL
 from orchestrator.errors import SettingsError
 from orchestrator.gateway.options import Address, GatewayOptions, Limits
 from orchestrator.gateway.policy.api_keys import read_keys
@@ -27,13 +28,21 @@ HTTP_PORT, GRPC_PORT, METRICS_PORT = 8000, 8001, 8002
 
 MetricsHostOption = Annotated[
     str,
-    typer.Option(help="Address for metrics and probes, which need no key and have no TLS."),
+    typer.Option(
+        rich_help_panel=ADDRESSES_PANEL,
+        help="Address for metrics and probes, which need no key and have no TLS.",
+    ),
 ]
-NoGrpcOption = Annotated[bool, typer.Option("--no-grpc", help="Serve HTTP without gRPC.")]
+NoGrpcOption = Annotated[
+    bool,
+    typer.Option("--no-grpc", rich_help_panel=ADDRESSES_PANEL, help="Serve HTTP without gRPC."),
+]
 NoGatewayOption = Annotated[
     bool,
     typer.Option(
-        "--no-gateway", help="Serve bare Triton on these ports, for benchmarks and debugging."
+        "--no-gateway",
+        rich_help_panel=TRITON_PANEL,
+        help="Serve bare Triton on these ports, for benchmarks and debugging.",
     ),
 ]
 ModelOption = Annotated[
@@ -41,6 +50,7 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="NAME",
+        rich_help_panel=CALLERS_PANEL,
         help="A model of your own that callers may reach, over KServe v2; repeatable.",
     ),
 ]
@@ -49,6 +59,7 @@ AllowedHostOption = Annotated[
     typer.Option(
         "--allowed-host",
         metavar="NAME",
+        rich_help_panel=CALLERS_PANEL,
         help="A name of this service in the Host header of requests; repeatable.",
     ),
 ]
@@ -57,34 +68,72 @@ CorsOriginOption = Annotated[
     typer.Option(
         "--cors-origin",
         metavar="ORIGIN",
+        rich_help_panel=CALLERS_PANEL,
         help="A site whose pages may call this service: https://shop.example; repeatable.",
     ),
 ]
 KeysOption = Annotated[
     Path | None,
     typer.Option(
-        "--keys", envvar="PLATES_KEYS", help="File of API keys; each request needs one of them."
+        "--keys",
+        envvar="PLATES_KEYS",
+        metavar="FILE",
+        rich_help_panel=CALLERS_PANEL,
+        help="File of API keys; each request needs one of them.",
     ),
 ]
 NoKeysOption = Annotated[
-    bool, typer.Option("--no-keys", help="Serve clients on other machines without a key.")
+    bool,
+    typer.Option(
+        "--no-keys",
+        rich_help_panel=CALLERS_PANEL,
+        help="Serve clients on other machines without a key.",
+    ),
 ]
 CertificateOption = Annotated[
-    Path | None, typer.Option("--certificate", help="TLS certificate and its chain, PEM.")
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        rich_help_panel=CALLERS_PANEL,
+        help="TLS certificate and its chain, PEM.",
+    ),
 ]
 PrivateKeyOption = Annotated[
-    Path | None, typer.Option("--private-key", help="The certificate's key, PEM.")
+    Path | None,
+    typer.Option(
+        "--private-key",
+        metavar="FILE",
+        rich_help_panel=CALLERS_PANEL,
+        help="The certificate's key, PEM.",
+    ),
 ]
 AuditOption = Annotated[
-    Path | None, typer.Option("--audit", help="File of the audit log; without it, standard output.")
+    Path | None,
+    typer.Option(
+        "--audit",
+        metavar="FILE",
+        rich_help_panel=CALLERS_PANEL,
+        help="File of the audit log; without it, standard output.",
+    ),
 ]
 ProcessesOption = Annotated[
-    int, typer.Option("--gateway-processes", min=1, max=64, help="Number of gateway processes.")
+    int,
+    typer.Option(
+        "--gateway-processes",
+        min=1,
+        max=64,
+        rich_help_panel=CALLERS_PANEL,
+        help="Number of gateway processes.",
+    ),
 ]
 LimitOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--limit", metavar="NAME=VALUE", help="Limit of requests; repeatable: docs/gateway.md."
+        "--limit",
+        metavar="NAME=VALUE",
+        rich_help_panel=CALLERS_PANEL,
+        help="Limit of requests; repeatable: docs/gateway.md.",
     ),
 ]
 

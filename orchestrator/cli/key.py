@@ -24,7 +24,7 @@ KEY_BYTES = 32
 
 
 def key(
-    name: Annotated[str, typer.Argument(help="Of the key: who is to have it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME")],
     *,
     keys: Annotated[Path, typer.Option(help="File of the gateway's keys.")],
     priority: Annotated[str, typer.Option(help="gate, usual or archive.")] = "usual",
@@ -35,7 +35,10 @@ def key(
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Take the key out.")] = False,
 ) -> None:
-    """Make an API key for the gateway, which keeps its hash alone, or take one out."""
+    """Make an API key for the gateway, which keeps its hash alone, or take one out.
+
+    NAME: who is to have the key.
+    """
     with show_errors(verbose=False):
         if remove:
             remove_key(keys, name)

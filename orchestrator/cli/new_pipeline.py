@@ -19,11 +19,14 @@ WANTED = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 def new_pipeline(
-    name: Annotated[str, typer.Argument(help="Of the folder and of the model in it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME")],
     *,
     out: Annotated[Path, typer.Option(help="Folder that the new one is written into.")] = Path(),
 ) -> None:
-    """Write a folder with a pipeline of your own: a BLS model, its client and its test."""
+    """Write a folder with a pipeline of your own: a BLS model, its client and its test.
+
+    NAME: of the folder, and of the model in it.
+    """
     with show_errors(verbose=False):
         for file in write_pipeline(name, out):
             typer.echo(file)

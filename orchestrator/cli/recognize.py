@@ -58,7 +58,7 @@ Examples:
 
   plates recognize - < car.jpg
 
-  plates recognize gate/ --url localhost:8000 --watchlist wanted.txt --distance 1
+  plates recognize gate/ --url localhost:8000 --watchlist wanted.txt
 
 Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 stopped by Ctrl-C.
 """

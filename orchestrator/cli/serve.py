@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from orchestrator.cli.flags import (
+    ADDRESSES_PANEL,
+    TRITON_PANEL,
     Device,
     DeviceOption,
     EngineOption,
@@ -53,7 +55,9 @@ UNKNOWN_KEY = (
 
 def serve(
     *,
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = GatewayFlags.host,
+    host: Annotated[
+        str, typer.Option(rich_help_panel=ADDRESSES_PANEL, help="Address to listen on.")
+    ] = GatewayFlags.host,
     http_port: PortOption = HTTP_PORT,
     grpc_port: PortOption = GRPC_PORT,
     metrics_host: MetricsHostOption = GatewayFlags.metrics_host,
@@ -73,7 +77,9 @@ def serve(
     trust_network: Annotated[
         bool,
         typer.Option(
-            help="With --no-gateway: every host on this network may call Triton without a key."
+            "--trust-network",
+            rich_help_panel=TRITON_PANEL,
+            help="With --no-gateway: every host on this network may call Triton without a key.",
         ),
     ] = False,
     device: DeviceOption = Device.AUTO,
@@ -83,21 +89,27 @@ def serve(
     model_repository: RepositoryOption = None,
     beside: Annotated[
         list[Path] | None,
-        typer.Option(help="A further repository whose models are served, too; repeatable."),
+        typer.Option(
+            rich_help_panel=TRITON_PANEL,
+            help="A further repository whose models are served, too; repeatable.",
+        ),
     ] = None,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
     explicit: Annotated[
         bool,
         typer.Option(
+            "--explicit",
+            rich_help_panel=TRITON_PANEL,
             help="Serve the repository as it lies, one that `plates export --out` wrote or any "
-            "other; models are loaded and unloaded over Triton's repository API."
+            "other; models are loaded and unloaded over Triton's repository API.",
         ),
     ] = False,
     admin_key: Annotated[
         str | None,
         typer.Option(
             envvar="PLATES_ADMIN_KEY",
+            rich_help_panel=TRITON_PANEL,
             help="Key of Triton's administrators: docs/operations.md. The variable hides it from "
             "other users, who can read command lines.",
         ),
@@ -107,19 +119,34 @@ def serve(
         typer.Option(
             min=0,
             max=65535,
+            metavar="PORT",
+            rich_help_panel=TRITON_PANEL,
             help="Loopback port where administrators reach Triton over HTTP. 0: any free port.",
         ),
     ] = 0,
     tritonserver: Annotated[
         Path | None,
-        typer.Option(help="Program of an installed Triton; without it, the embedded one runs."),
+        typer.Option(
+            rich_help_panel=TRITON_PANEL,
+            help="Program of an installed Triton; without it, the embedded one runs.",
+        ),
     ] = None,
     traces: Annotated[
         str,
-        typer.Option(help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces."),
+        typer.Option(
+            metavar="URL",
+            rich_help_panel=TRITON_PANEL,
+            help="OpenTelemetry collector to send traces to: http://host:4318/v1/traces.",
+        ),
     ] = "",
     trace_rate: Annotated[
-        int, typer.Option(min=1, help="One of this many requests is traced.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="COUNT",
+            rich_help_panel=TRITON_PANEL,
+            help="One of this many requests is traced.",
+        ),
     ] = 1,
     verbose: VerboseOption = False,
 ) -> None:
