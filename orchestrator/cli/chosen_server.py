@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from click.core import ParameterSource
 
 from orchestrator.errors import ExtraError, ModelError, Overloaded, ServerError, SettingsError
 from orchestrator.system.optional_dependencies import check_packages, needs_told
@@ -59,11 +60,12 @@ RetriesOption = Annotated[
 
 
 @contextmanager
-def reach_server(url: str | None, **options: Any) -> Iterator[str]:
+def reach_server(url: str | None, *, is_quiet: bool = False, **options: Any) -> Iterator[str]:
     """Give the URL of a server for the length of a `with` block.
 
     Args:
         url: URL of a running server; None starts one of our own.
+        is_quiet: The start is not reported.
         options: `ServerOptions` of our own server; None means the default.
 
     Raises:
@@ -81,9 +83,36 @@ def reach_server(url: str | None, **options: Any) -> Iterator[str]:
             check_packages("torch")
     except ExtraError as error:
         raise ExtraError(f"without --url host:port a server is started: {error}") from error
-    typer.echo("starting a server, which takes some seconds ...", err=True)
+    if not is_quiet:
+        typer.echo("starting a server, which takes some seconds ...", err=True)
     with own_server(ServerOptions.given(**options)) as served:
         yield served.http_url
+
+
+def check_unused(context: typer.Context, url: str | None, names: Collection[str]) -> None:
+    """Check that a command line with `--url` has no option of a server that is started here.
+
+    Variables of the environment are not refused: they are for many commands.
+
+    Args:
+        context: The command, with its options.
+        url: The URL of a running server; None means that a server is started.
+        names: The parameters of the command that only a server of its own uses.
+
+    Raises:
+        SettingsError: It has.
+    """
+    given = [
+        one.opts[0]
+        for one in context.command.params
+        if one.name in names
+        and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+    ]
+    if url is not None and given:
+        raise SettingsError(
+            f"{', '.join(given)}: wanted without --url, got both; the server at {url} was started "
+            "with options of its own"
+        )
 
 
 def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:

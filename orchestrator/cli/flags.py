@@ -91,6 +91,12 @@ PortOption = Annotated[
         min=0, max=65535, metavar="PORT", rich_help_panel=ADDRESSES_PANEL, help="0: any free port."
     ),
 ]
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet", "-q", help="Print only results and errors; no table beside files of results."
+    ),
+]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Show the server's log.")]
 DetectionThresholdOption = Annotated[
     float | None,
@@ -132,13 +138,14 @@ MaxPlatesOption = Annotated[
 
 
 @contextmanager
-def show_errors(*, verbose: bool) -> Iterator[None]:
+def show_errors(*, verbose: bool, quiet: bool = False) -> Iterator[None]:
     """Show our errors as one sentence, set up logging, and treat other stop signals as Ctrl-C."""
+    usual = logging.ERROR if quiet else logging.WARNING
     logging.basicConfig(
-        level=logging.DEBUG if verbose else logging.WARNING, format="%(message)s", stream=sys.stderr
+        level=logging.DEBUG if verbose else usual, format="%(message)s", stream=sys.stderr
     )
-    # An export takes long, so its messages are shown, although others of this level are not.
-    logging.getLogger("orchestrator.supervisor.export_cache").setLevel(logging.INFO)
+    if not quiet:  # an export takes long, so it is reported, although others of this level are not
+        logging.getLogger("orchestrator.supervisor.export_cache").setLevel(logging.INFO)
     # A shell starts background jobs without SIGINT; closing a terminal sends SIGHUP.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)

@@ -23,6 +23,7 @@ from orchestrator.cli.flags import (
     EngineOption,
     FormatsOption,
     MaxPlatesOption,
+    QuietOption,
     RepositoryOption,
     RoiOption,
     SideOption,
@@ -37,6 +38,8 @@ from orchestrator.networks.engines import Engine
 # Heavy modules are imported when the command runs, so that --help is quick. The text above the
 # options explains SOURCE: with Click 8.5 Typer shows no help of arguments.
 
+OF_OWN_SERVER = {"device", "engine", "threads", "model_repository", "weights"}
+"""Parameters that only a server uses that the command starts."""
 SOURCES, RESULTS, MADE = "Where from", "Results", "Pictures to look at"
 EXAMPLES = """
 Recognise the number plates of pictures.
@@ -65,6 +68,7 @@ Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 sto
 
 
 def recognize(
+    context: typer.Context,
     sources: Annotated[
         list[str] | None,
         typer.Argument(metavar="[SOURCE]...", show_default=False),
@@ -95,7 +99,15 @@ def recognize(
         typer.Option(
             "--json",
             rich_help_panel=RESULTS,
-            help="Print a JSON object for each picture, one a line, instead of tables.",
+            help="Print a JSON object for each picture, one a line, instead of a table.",
+        ),
+    ] = False,
+    show_all: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            rich_help_panel=RESULTS,
+            help="Show plates that cannot be read, too, in the table and in drawings.",
         ),
     ] = False,
     jsonl: Annotated[
@@ -201,9 +213,10 @@ def recognize(
     model_repository: RepositoryOption = None,
     weights: WeightsOption = None,
     formats: FormatsOption = None,
+    quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    with show_errors(verbose=verbose):
+    with show_errors(verbose=verbose, quiet=quiet):
         from orchestrator.cli import chosen_server
         from orchestrator.cli.recognition.job import Input, Output, ServerAccess, recognize_all
         from orchestrator.cli.recognition.output_pictures import OutputPictures
@@ -213,6 +226,8 @@ def recognize(
         if annotate or crops:
             import orchestrator.imaging.drawing  # noqa: F401 - what it lacks is told before the first call
 
+        unused = OF_OWN_SERVER if watchlist else OF_OWN_SERVER | {"formats"}
+        chosen_server.check_unused(context, url, unused)
         given = Input(sources or [], from_file, recursive, private_addresses)
         served = {
             "pictures": 1 if given.is_one_picture else 0,
@@ -232,7 +247,7 @@ def recognize(
         }
         shown_key = key if url else None  # our own server gets no key
         access = ServerAccess(
-            reach=partial(chosen_server.reach_server, url, **served),
+            reach=partial(chosen_server.reach_server, url, is_quiet=quiet, **served),
             connect=partial(PlateClient, key=shown_key, timeout_s=timeout, retries=retries),
             fit=lambda address: (
                 in_flight or chosen_server.fitting_calls(address, shown_key, timeout)
@@ -243,11 +258,11 @@ def recognize(
             is_cyrillic=cyrillic,
             formats=formats or (weights / FORMATS_FILE if weights and not url else None),
         )
-        maker = OutputPictures(annotate, crops, ".png" if png else ".jpg")
+        maker = OutputPictures(annotate, crops, ".png" if png else ".jpg", show_all)
         status = recognize_all(
             given,
             access,
-            Output(as_json, jsonl, csv, parquet, resume, maker),
+            Output(as_json, jsonl, csv, parquet, resume, maker, show_all, quiet),
         )
     raise typer.Exit(status)
 

@@ -17,7 +17,7 @@ from orchestrator.cli.app import COMMANDS, app
 from orchestrator.errors import RequestError, ServerError
 from orchestrator.plates import Plate, PlateRegion, Plates
 from tests.cli.no_server import NoServer
-from tests.samples import STREET
+from tests.samples import PROJECT, STREET
 
 PLATE = Plate(
     xyxy=(10.4, 20.6, 110.0, 45.0),
@@ -29,6 +29,7 @@ PLATE = Plate(
     region=PlateRegion("77", "Moscow"),
 )
 UNREAD = Plate((500.0, 300.0, 600.0, 345.0), 0.6, "", 0.4, "M456OP199", (), (("M456OP19", 0.4),))
+NOISE = (UNREAD, Plate((1, 2, 3, 4)))
 JUNK, AWAY = b"junk", b"away"
 
 
@@ -94,22 +95,56 @@ class TestTable:
     def test_each_plate_is_a_row(self, run) -> None:
         done = run(STREET)
         assert done.exit_code == 0
-        assert done.stdout.splitlines()[0] == f"{STREET}: 1 plate"
-        assert re.search(r"^  A001AA77 +0\.98  ru_car +10 +21 +110 +45$", done.stdout, re.M)
+        head, row = done.stdout.splitlines()
+        assert head.split() == [
+            "plate",
+            "score",
+            "kind",
+            "left",
+            "top",
+            "right",
+            "bottom",
+            "picture",
+        ]
+        assert row.split() == [
+            "A001AA77",
+            "0.98",
+            "ru_car",
+            *["10", "21", "110", "45"],
+            str(STREET),
+        ]
 
-    def test_a_text_that_is_not_shown_is_explained_where_it_is_missing(self, run, monkeypatch):
-        monkeypatch.setattr(FakeClient, "plates", (UNREAD, Plate((1, 2, 3, 4))))
-        rows = run(STREET).stdout.splitlines()
-        assert re.match(r"  \? +0\.40 .* 345  not sure enough to say, maybe M456OP19$", rows[2])
-        assert re.match(r"  \? +0\.00 .* 4  cannot be read: too small, blurred or cov", rows[3])
+    def test_many_pictures_are_one_table(self, run, photos) -> None:
+        head, *rows = run(photos).stdout.splitlines()
+        assert head.startswith("plate ")
+        assert [row.split()[-1] for row in rows] == [f"{photos}/{n}.jpg" for n in (0, 1, 3, 4)]
 
-    def test_a_picture_without_plates_has_a_line(self, run, monkeypatch) -> None:
+    def test_plates_that_cannot_be_read_are_counted(self, run, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
+        *_, last = run(STREET).stdout.splitlines()
+        assert re.fullmatch(rf"and 2 that cannot be read +{STREET}", last)
+        monkeypatch.setattr(FakeClient, "plates", NOISE)
+        _, row = run(STREET).stdout.splitlines()
+        assert re.fullmatch(rf"2 plates that cannot be read +{STREET}", row)
+
+    def test_all_of_them_are_shown_with_the_reason(self, run, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
+        rows = run(STREET, "--all").stdout.splitlines()
+        assert re.match(r"\? +0\.40 .*  not sure enough to say, maybe M456OP19$", rows[2])
+        assert re.match(r"\? +0\.00 .*  cannot be read: too small, blurred or covered$", rows[3])
+
+    def test_json_has_them_anyway(self, run, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, *NOISE))
+        assert len(json.loads(run(STREET, "--json").stdout)["plates"]) == 3
+
+    def test_a_picture_without_plates_has_a_row(self, run, monkeypatch) -> None:
         monkeypatch.setattr(FakeClient, "plates", ())
-        assert run(STREET).stdout.strip() == f"{STREET}: no plates"
+        _, row = run(STREET).stdout.splitlines()
+        assert re.fullmatch(rf"no plates +{STREET}", row)
 
     def test_the_name_of_a_file_gives_a_terminal_no_orders(self, run, tmp_path) -> None:
         (tmp_path / "a\x1b[31m.jpg").write_bytes(b"a picture")
-        assert run("a\x1b[31m.jpg").stdout.startswith("a?[31m.jpg: 1 plate\n")
+        assert run("a\x1b[31m.jpg").stdout.endswith("  a?[31m.jpg\n")
 
     def test_the_last_line_sums_up(self, run, photos) -> None:
         done = run(photos)
@@ -214,12 +249,34 @@ def names(stdout: str) -> list[str]:
 
 class TestPictures:
     def test_drawings_are_jpeg_files_and_take_no_files_place(self, run, tmp_path) -> None:
-        assert "drawn in new/street.jpg" in run(STREET, "--annotate", "new").stdout
-        assert "drawn in new/street-2.jpg" in run(STREET, "--annotate", "new").stdout
+        assert "1 picture drawn in new/street.jpg\n" in run(STREET, "--annotate", "new").stderr
+        assert "1 picture drawn in new/street-2.jpg\n" in run(STREET, "--annotate", "new").stderr
         drawn = cv2.imread(str(tmp_path / "new" / "street.jpg"))
         street = cv2.imread(str(STREET))
         assert drawn.shape == street.shape
         assert np.abs(drawn[20:46, 8:113].astype(int) - street[20:46, 8:113]).max() > 60
+
+    def test_many_are_counted_with_their_folder(self, run, photos) -> None:
+        lines = run("photos", "--annotate", "drawn", "--crops", "cut").stderr.splitlines()
+        assert lines[-3:-1] == ["4 pictures drawn in drawn", "4 plates cut out to cut"]
+
+    def test_plates_that_cannot_be_read_are_drawn_where_all_are_wanted(
+        self, run, tmp_path, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (UNREAD,))
+        run(STREET, "--annotate", "read", "--png")
+        run(STREET, "--annotate", "all", "--png", "--all")
+        read, everything = (
+            cv2.imread(str(tmp_path / one / "street.png")) for one in ("read", "all")
+        )
+        assert np.array_equal(read, cv2.imread(str(STREET)))
+        assert not np.array_equal(everything, read)
+
+    def test_crops_are_of_all_plates(self, run, tmp_path, monkeypatch) -> None:
+        monkeypatch.setattr(FakeClient, "plates", (PLATE, UNREAD))
+        run(STREET, "--crops", "cut")
+        names = sorted(path.name for path in (tmp_path / "cut").iterdir())
+        assert names == ["street-1-A001AA77.jpg", "street-2.jpg"]
 
     def test_drawings_and_crops_are_no_pictures_of_a_folder(self, run, tmp_path) -> None:
         run(STREET, "--annotate", "made", "--crops", "made")
@@ -336,7 +393,8 @@ class TestResume:
 class TestWhich:
     def test_unsure_plates_can_be_left_out(self, run, monkeypatch) -> None:
         monkeypatch.setattr(FakeClient, "plates", (PLATE, UNREAD))
-        assert f"{STREET}: 1 plate\n" in run(STREET, "--min-score", "0.5").stdout
+        _, row = run(STREET, "--min-score", "0.5").stdout.splitlines()
+        assert row.endswith(f"  {STREET}")
 
     def test_plates_of_a_list_are_flagged(self, run, tmp_path) -> None:
         (tmp_path / "list.txt").write_text("A001AA78 stolen 2026\n")
@@ -348,6 +406,15 @@ class TestWhich:
         (plate,) = json.loads(told)["plates"]
         assert plate["watchlist"] == {"plate": "A001AA78", "note": "stolen 2026", "distance": 1}
 
+    def test_a_plate_of_a_list_is_shown_though_it_is_not_sure(
+        self, run, tmp_path, monkeypatch
+    ) -> None:
+        (tmp_path / "list.txt").write_text("M456OP19\n")
+        monkeypatch.setattr(FakeClient, "plates", NOISE)
+        _, row, rest = run(STREET, "--watchlist", "list.txt").stdout.splitlines()
+        assert row.endswith("  not sure enough to say, maybe M456OP19; ON THE WATCHLIST: M456OP19")
+        assert rest.startswith("and 1 that cannot be read ")
+
     def test_parameters_go_along(self, run) -> None:
         run(STREET, "--roi", "0,0,300,200", "--max-plates", "3")
         assert FakeClient.asked == [{"roi": "0,0,300,200", "max_plates": 3}]
@@ -357,6 +424,63 @@ class TestWhich:
         assert done.exit_code == 2
         assert done.stderr == "plates: roi: wanted \"x0,y0,x1,y1\" in pixels, got '1,2,3'\n"
         assert FakeClient.asked == []
+
+
+class TestQuiet:
+    def test_only_the_table_and_errors_are_printed(self, run, photos) -> None:
+        (photos / "a.gif").touch()
+        done = run("photos", "--quiet")
+        assert done.exit_code == 1
+        assert len(done.stdout.splitlines()) == 5
+        assert done.stderr == "photos/2.jpg: wanted a picture, got junk\n"
+
+    @pytest.mark.parametrize("option", ["--csv", "--jsonl", "--annotate", "--crops"])
+    def test_there_is_no_table_beside_files(self, run, tmp_path, option: str) -> None:
+        done = run(STREET, "--quiet", option, "out")
+        assert (done.exit_code, done.output) == (0, "")
+        assert (tmp_path / "out").exists()
+
+    def test_json_that_was_asked_for_is_printed(self, run) -> None:
+        done = run(STREET, "--quiet", "--json", "--csv", "out.csv")
+        assert json.loads(done.stdout)["picture"] == str(STREET)
+        assert done.stderr == ""
+
+
+class TestOwnServer:
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--device", "cpu"),
+            ("--engine", "openvino"),
+            ("--threads", "2"),
+            ("--weights", "here"),
+            ("--formats", "here.toml"),
+            ("--model-repository", "here"),
+        ],
+    )
+    def test_its_options_are_refused_with_a_url(self, run, option: str, value: str) -> None:
+        done = run(STREET, option, value)
+        assert done.exit_code == 2
+        assert done.stderr == (
+            f"plates: {option}: wanted without --url, got both; the server at somewhere:1 was "
+            "started with options of its own\n"
+        )
+        assert FakeClient.asked == []
+
+    def test_several_are_named_together(self, run) -> None:
+        done = run(STREET, "--threads", "2", "--device", "cpu")
+        assert done.stderr.startswith("plates: --device, --threads: wanted without --url")
+
+    def test_a_variable_is_not_refused(self, run, monkeypatch) -> None:
+        monkeypatch.setenv("PLATE_FORMATS", "here.toml")
+        assert run(STREET).exit_code == 0
+
+    def test_formats_are_for_a_watchlist(self, run, tmp_path) -> None:
+        (tmp_path / "list.txt").write_text("A001AA77\n")
+        formats = PROJECT / "weights" / "formats.toml"
+        done = run(STREET, "--watchlist", "list.txt", "--formats", formats)
+        assert done.exit_code == 0
+        assert "ON THE WATCHLIST: A001AA77" in done.stdout
 
 
 def test_missing_weights_are_one_sentence(tmp_path) -> None:

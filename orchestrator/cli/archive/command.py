@@ -11,6 +11,7 @@ from orchestrator.cli.chosen_server import (
     KeyOption,
     RetriesOption,
     TimeoutOption,
+    check_unused,
     fitting_calls,
 )
 from orchestrator.cli.flags import (
@@ -36,6 +37,8 @@ SPREAD_PANEL = "How the work is spread"
 IN_FLIGHT_HERE = 2
 """Pictures that an actor with its own networks processes at once. One is unpacked or read while the
 other is in the detector."""
+OF_OWN_NETWORKS = {"device", "engine", "weights", "formats"}
+"""Parameters that only actors with their own networks use."""
 EXAMPLES = """
 Recognise the number plates of a whole archive, to Parquet files.
 
@@ -60,6 +63,7 @@ Exit codes: 0 all done, 1 some pictures failed, 2 nothing could be done, 130 sto
 
 
 def archive(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="SOURCE", show_default=False)],
     *,
     out: Annotated[
@@ -147,6 +151,7 @@ def archive(
         from orchestrator.cli.archive.storage import StorageFolder
         from orchestrator.settings import Settings, check_parameters
 
+        check_unused(context, url, OF_OWN_NETWORKS)
         check_packages()
         given = {
             "detection_threshold": detection_threshold,

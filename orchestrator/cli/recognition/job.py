@@ -14,7 +14,9 @@ from orchestrator.cli.recognition.output_pictures import OutputPictures
 from orchestrator.cli.recognition.parquet import Parquet, load_packages
 from orchestrator.cli.recognition.picture_handler import Recognizer
 from orchestrator.cli.recognition.picture_source import Source
+from orchestrator.cli.recognition.plate_table import PlateTable, to_printable
 from orchestrator.cli.recognition.progress import ProgressOutput
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import (
     Csv,
     JsonLines,
@@ -108,12 +110,14 @@ class Output:
     """The files and streams for results.
 
     Attributes:
-        is_json: JSON on standard output instead of tables.
+        is_json: JSON on standard output instead of a table.
         jsonl: File of JSON lines.
         csv: File of rows.
         parquet: Parquet file.
         is_resumed: The files are continued.
         maker: Makes drawings and crops.
+        is_all: The table has plates without a text, too.
+        is_quiet: No progress and no summary; no table if there are files to write.
     """
 
     is_json: bool = False
@@ -122,6 +126,17 @@ class Output:
     parquet: Path | None = None
     is_resumed: bool = False
     maker: OutputPictures = field(default_factory=OutputPictures)
+    is_all: bool = False
+    is_quiet: bool = False
+
+    def choose_printer(self) -> Callable[[Entry], Iterable[str]]:
+        """Return a function that gives the lines of a result for standard output."""
+        files = (self.jsonl, self.csv, self.parquet, self.maker.drawings, self.maker.crops)
+        if self.is_json:
+            return lambda entry: (entry.to_line(),)
+        if self.is_quiet and any(files):
+            return lambda entry: ()
+        return PlateTable(is_all=self.is_all).to_lines
 
     @property
     def texts(self) -> list[tuple[Path, Layout]]:
@@ -207,7 +222,7 @@ def recognize_all(given: Input, access: ServerAccess, output: Output) -> int:
     """
     given.check()
     check_parameters(access.parameters)
-    screen = ProgressOutput()
+    screen = ProgressOutput(is_quiet=output.is_quiet)
     watchlist = access.read_watchlist(screen.report)
     done = output.find_done()
     finder = given.make_finder(screen.report)
@@ -218,11 +233,11 @@ def recognize_all(given: Input, access: ServerAccess, output: Output) -> int:
             client, access.parameters, output.maker, watchlist, access.min_score, access.is_cyrillic
         )
         in_flight = access.fit(address) if is_any_there else 1
-        run = Run(screen, output.open(stack), output.is_json, Totals(before=len(done)))
+        run = Run(screen, output.choose_printer(), output.open(stack), Totals(before=len(done)))
         begin = partial(run.run, sources, recognizer, in_flight)
         status, why = _run(run, begin, partial(_count, given, done))
         for line in (*finder.skipped.report(), *run.totals.report(has_watchlist=bool(watchlist))):
-            screen.report(line)
+            screen.inform(to_printable(line))
         if why:
             screen.report(f"{why} {output.how_to_go_on()}")
     return status if is_any_there or done or why else NOTHING_DONE

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.errors import PictureError
 from orchestrator.imaging.files import CROP, DRAWING, unpack
 from orchestrator.imaging.headers import check_file
@@ -39,38 +40,41 @@ class OutputPictures:
         drawings: Folder for drawings of plates on their pictures; None for no drawings.
         crops: Folder for the plates, cut out and straightened; None for no crops.
         suffix: `.jpg`, or `.png` for lossless files.
+        is_all: Plates without a text are drawn, too.
     """
 
     drawings: Path | None = None
     crops: Path | None = None
     suffix: str = ".jpg"
+    is_all: bool = False
 
-    def make(self, encoded: bytes, plates: Plates, below: Path) -> tuple[OutputFile, ...]:
+    def make(self, encoded: bytes, entry: Entry, below: Path) -> tuple[OutputFile, ...]:
         """Return the files to write.
 
         Args:
             encoded: The picture's file.
-            plates: Plates in its pixels.
+            entry: Its result, in its pixels. Drawings have the plates that people are shown.
             below: Path below the two folders; the name of each crop also contains the plate's text.
 
         Raises:
             PictureError: The picture cannot be unpacked on this machine.
         """
-        if not self.drawings and not (self.crops and plates):
+        if not self.drawings and not (self.crops and entry.plates):
             return ()
-        return tuple(self._make(encoded, plates, below))
+        return tuple(self._make(encoded, entry, below))
 
-    def _make(self, encoded: bytes, plates: Plates, below: Path) -> Iterator[OutputFile]:
+    def _make(self, encoded: bytes, entry: Entry, below: Path) -> Iterator[OutputFile]:
         from orchestrator.imaging.drawing import annotate, straighten, to_jpeg, to_png
 
         encode = to_png if self.suffix == ".png" else to_jpeg
         check_file(encoded, MOST_PIXELS)
         picture = unpack(encoded)
         if self.drawings:
-            drawn = encode(annotate(picture, plates), DRAWING)
+            shown = tuple(plate for plate, _ in entry.choose_shown(is_all=self.is_all))
+            drawn = encode(annotate(picture, Plates(shown)), DRAWING)
             yield OutputFile(self.drawings / below.with_suffix(self.suffix), drawn)
         if self.crops:
-            for number, plate in enumerate(plates, 1):
+            for number, plate in enumerate(entry.plates, 1):
                 text = f"-{plate.text}" if plate.text.isalnum() else ""
                 name = f"{below.stem}-{number}{text}{self.suffix}"
                 crop = encode(straighten(picture, plate), CROP)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from orchestrator.cli.recognition.output_pictures import OutputFile, OutputPictures
@@ -70,10 +70,10 @@ class Recognizer:
             entry = Entry(source.name, error=_plain(error))
             return FinishedPicture(entry, is_away=isinstance(error, WORTH_ANOTHER_TRY))
         hits = tuple(map(self.watchlist.find, plates)) if self.watchlist else None
-        told = in_cyrillic(plates) if self.is_cyrillic else plates
-        entry = Entry(source.name, told, hits=hits)
+        latin = Entry(source.name, plates, hits=hits)
+        entry = replace(latin, plates=in_cyrillic(plates)) if self.is_cyrillic else latin
         try:
-            return FinishedPicture(entry, self.maker.make(encoded, plates, source.below))
+            return FinishedPicture(entry, self.maker.make(encoded, latin, source.below))
         except PictureError as error:  # the server can read it, but OpenCV here cannot
             return FinishedPicture(entry, unmade=_plain(error))
 

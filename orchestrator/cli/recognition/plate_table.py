@@ -1,30 +1,48 @@
-"""The plates of a picture as a table for people, in plain words."""
+"""The plates of all pictures as one table for people, in plain words."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.watchlist import Hit
 from orchestrator.plates import Plate
 
-UNREAD = "?"
-LINE = "  {:<10} {:>5}  {:<16} {:>6} {:>6} {:>6} {:>6}  {}".format
-HEAD = LINE("plate", "score", "kind", "left", "top", "right", "bottom", "").rstrip()
+NO_KIND, UNREAD = "-", "?"
+LINE = "{:<10} {:>5}  {:<16} {:>5} {:>5} {:>5} {:>6}  {}".format
+SPANNING = "{:<59}  {}".format
+HEAD = LINE("plate", "score", "kind", "left", "top", "right", "bottom", "picture")
 SHORT = 3
 """Texts with fewer characters do not count as readings."""
 
 
-def to_table(entry: Entry) -> str:
-    """Return the name of a picture and a row for each of its plates, best detection first.
+class PlateTable:
+    """A table with a row for each plate, picture after picture, best detection first.
 
     The score is the probability of the text, from 0 to 1; the sides of the box are in pixels.
+    Plates without a text are only counted, but those on the watchlist are shown.
+
+    Args:
+        is_all: Plates without a text have rows, too, with the reason.
     """
-    name = to_printable(entry.picture)
-    if not entry.plates:
-        return f"{name}: no plates"
-    count = "1 plate" if len(entry.plates) == 1 else f"{len(entry.plates)} plates"
-    hits = entry.hits or (None,) * len(entry.plates)
-    rows = [_to_row(plate, hit) for plate, hit in zip(entry.plates, hits, strict=True)]
-    return "\n".join([f"{name}: {count}", HEAD, *rows])
+
+    def __init__(self, *, is_all: bool) -> None:
+        self._is_all = is_all
+        self._has_head = False
+
+    def to_lines(self, entry: Entry) -> Iterator[str]:
+        """Yield the rows of a picture, and the head before the first; a failed one has none."""
+        if entry.error:
+            return
+        if not self._has_head:
+            self._has_head = True
+            yield HEAD
+        shown = entry.choose_shown(is_all=self._is_all)
+        name = to_printable(entry.picture)
+        for plate, hit in shown:
+            yield _to_row(plate, hit, name)
+        if rest := _count_rest(entry, len(shown)):
+            yield SPANNING(rest, name)
 
 
 def to_printable(text: str) -> str:
@@ -32,11 +50,24 @@ def to_printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else UNREAD for letter in text)
 
 
-def _to_row(plate: Plate, hit: Hit | None) -> str:
+def _count_rest(entry: Entry, shown: int) -> str:
+    """Return the number of a picture's plates that have no row, in words; empty if all have one."""
+    if not entry.plates:
+        return "no plates"
+    count = len(entry.plates) - shown
+    if not count:
+        return ""
+    if shown:
+        return f"and {count} that cannot be read"
+    return "1 plate that cannot be read" if count == 1 else f"{count} plates that cannot be read"
+
+
+def _to_row(plate: Plate, hit: Hit | None, name: str) -> str:
     box = (round(side) for side in plate.xyxy)
     score = f"{plate.text_score:.2f}"
+    row = LINE(plate.text or UNREAD, score, plate.format or NO_KIND, *box, name)
     notes = [*([] if plate.text else [why_unread(plate)]), *([_to_note(hit)] if hit else [])]
-    return LINE(plate.text or UNREAD, score, plate.format or "-", *box, "; ".join(notes)).rstrip()
+    return "  ".join([row, *(["; ".join(notes)] if notes else [])])
 
 
 def why_unread(plate: Plate) -> str:

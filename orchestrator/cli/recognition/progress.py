@@ -25,9 +25,14 @@ REFRESHES = 4
 
 
 class ProgressOutput:
-    """Standard output and standard error; with a progress bar if both are terminals."""
+    """Standard output and standard error; with a progress bar if both are terminals.
 
-    def __init__(self) -> None:
+    Args:
+        is_quiet: No bar and no information, only results and errors.
+    """
+
+    def __init__(self, *, is_quiet: bool = False) -> None:
+        self._is_quiet = is_quiet
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -39,24 +44,29 @@ class ProgressOutput:
             typer.echo(text)
 
     def report(self, text: str) -> None:
-        """Print a message on standard error."""
+        """Print an error, or a message that a user needs, on standard error."""
         if self._bar:
             self._print_above(self._bar, text)
         else:
             typer.echo(text, err=True)
 
+    def inform(self, text: str) -> None:
+        """Print information on standard error, unless it is quiet."""
+        if not self._is_quiet:
+            self.report(text)
+
     @contextmanager
     def progress(self, count: Callable[[], int | None]) -> Iterator[None]:
         """Show a progress bar for the length of a `with` block.
 
-        There is no bar if standard error is no terminal.
+        There is no bar if standard error is no terminal, or if it is quiet.
 
         Args:
             count: Returns the number of pictures, or None if it is unknown. It may take long, and
                 is called in a thread.
         """
         console = Console(stderr=True)
-        if not console.is_interactive:
+        if self._is_quiet or not console.is_interactive:
             yield
             return
         bar = Progress(

@@ -35,6 +35,18 @@ class Entry:
     error: str = ""
     hits: tuple[Hit | None, ...] | None = None
 
+    def choose_shown(self, *, is_all: bool) -> list[tuple[Plate, Hit | None]]:
+        """Return the plates to show to people, each with its entry of the watchlist.
+
+        They are those with a text or on the watchlist: noise has neither.
+
+        Args:
+            is_all: All plates.
+        """
+        hits = self.hits or (None,) * len(self.plates)
+        paired = zip(self.plates, hits, strict=True)
+        return [(plate, hit) for plate, hit in paired if is_all or plate.text or hit]
+
     def to_line(self) -> str:
         """Return a JSON object in one line: `picture` and `plates`, or `picture` and `error`."""
         line = json.dumps(self._to_dict(), ensure_ascii=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator.cli.recognition.output_pictures import NewFiles, OutputFile
 from orchestrator.cli.recognition.picture_handler import FinishedPicture, Recognizer
 from orchestrator.cli.recognition.picture_source import Source
-from orchestrator.cli.recognition.plate_table import to_printable, to_table
+from orchestrator.cli.recognition.plate_table import to_printable
 from orchestrator.cli.recognition.progress import ProgressOutput
 from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.cli.recognition.result_files import Results
@@ -28,14 +28,14 @@ class Run:
 
     Attributes:
         screen: Shows the results.
+        to_lines: Returns the lines of a result that the screen shows.
         results: Files that accept the results.
-        is_json: The screen shows JSON instead of tables.
         totals: The counts of the results.
     """
 
     screen: ProgressOutput
+    to_lines: Callable[[Entry], Iterable[str]]
     results: Sequence[Results] = ()
-    is_json: bool = False
     totals: Totals = field(default_factory=Totals)
     _new_files: NewFiles = field(default_factory=NewFiles)
     _away: int = 0
@@ -56,10 +56,8 @@ class Run:
         paths = [self._make(entry, one) for one in done.made]
         for results in self.results:
             results.write(entry)
-        if self.is_json:
-            self.screen.show(entry.to_line())
-        elif not entry.error:
-            self.screen.show("\n".join([to_table(entry), *_report_made(done.made, paths)]))
+        for line in self.to_lines(entry):
+            self.screen.show(line)
         if done.unmade:
             self.screen.report(to_printable(f"{entry.picture}: cannot be drawn: {done.unmade}"))
         self.totals.add(entry, is_made=None not in paths and not done.unmade)
@@ -73,17 +71,9 @@ class Run:
     def _make(self, entry: Entry, made: OutputFile) -> Path | None:
         """Write a drawing or crop; return its path, or None if it cannot be written."""
         try:
-            return self._new_files.write(made)
+            path = self._new_files.write(made)
         except PictureError as error:
             self.screen.report(to_printable(f"{entry.picture}: {error}"))
             return None
-
-
-def _report_made(made: Sequence[OutputFile], paths: Sequence[Path | None]) -> Iterator[str]:
-    """Yield the place of the drawing, and of the crops, which may be many."""
-    written = [(one, path) for one, path in zip(made, paths, strict=True) if path]
-    for path in (path for one, path in written if not one.is_crop):
-        yield f"  drawn in {to_printable(str(path))}"
-    if crops := [path for one, path in written if one.is_crop]:
-        count = "1 plate" if len(crops) == 1 else f"{len(crops)} plates"
-        yield f"  {count} cut out to {to_printable(str(crops[0].parent))}"
+        (self.totals.crops if made.is_crop else self.totals.drawings).add(path)
+        return path

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from orchestrator.cli.recognition.result_entry import Entry
+
+
+@dataclass
+class MadeFiles:
+    """Counts files, and keeps a place for all of them.
+
+    Attributes:
+        count: How many they are.
+        place: The path of a single file, else the folder that has all of them.
+    """
+
+    count: int = 0
+    place: str = ""
+
+    def add(self, path: Path) -> None:
+        """Count a file."""
+        self.place = os.path.commonpath([self.place, path]) if self.count else str(path)
+        self.count += 1
 
 
 @dataclass
@@ -20,6 +40,8 @@ class Totals:
         read: Plates with a text.
         flagged: Plates on the watchlist.
         failed: Pictures that have no answer, or whose drawing could not be written.
+        drawings: Drawings that were written.
+        crops: Crops that were written.
         began: Time of the start.
     """
 
@@ -29,6 +51,8 @@ class Totals:
     read: int = 0
     flagged: int = 0
     failed: int = 0
+    drawings: MadeFiles = field(default_factory=MadeFiles)
+    crops: MadeFiles = field(default_factory=MadeFiles)
     began: float = field(default_factory=time.monotonic)
 
     def add(self, entry: Entry, *, is_made: bool) -> None:
@@ -47,6 +71,10 @@ class Totals:
     def report(self, *, has_watchlist: bool) -> Iterator[str]:
         """Yield the sentences of the summary."""
         seconds = time.monotonic() - self.began
+        if self.drawings.count:
+            yield f"{_count(self.drawings.count, 'picture')} drawn in {self.drawings.place}"
+        if self.crops.count:
+            yield f"{_count(self.crops.count, 'plate')} cut out to {self.crops.place}"
         if self.before:
             yield f"{_count(self.before, 'picture')} were done before"
         rate = f", {self.pictures / seconds:.1f} a second" if self.pictures > 1 else ""

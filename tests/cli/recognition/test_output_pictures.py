@@ -7,12 +7,12 @@ import pytest
 from PIL import Image
 
 from orchestrator.cli.recognition.output_pictures import OutputPictures
+from orchestrator.cli.recognition.result_entry import Entry
 from orchestrator.errors import PictureError
-from orchestrator.plates import Plates
 
 
 def test_other_formats_that_opencv_knows_are_not_unpacked(tmp_path: Path) -> None:
     file = io.BytesIO()
     Image.new("RGB", (31, 17)).save(file, "TIFF")
     with pytest.raises(PictureError, match="wanted a JPEG, PNG, WebP or BMP file"):
-        OutputPictures(drawings=tmp_path).make(file.getvalue(), Plates(), Path("car.tiff"))
+        OutputPictures(drawings=tmp_path).make(file.getvalue(), Entry("car.tiff"), Path("car.tiff"))
