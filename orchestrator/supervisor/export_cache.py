@@ -164,7 +164,9 @@ def _find(file: Path, spare: Path | None) -> Path | None:
 
 def _choose_place(file: Path, spare: Path | None) -> Path:
     """Return a writable path for a file; check that before the work of making the file."""
-    if spare and not os.access(file.parent, os.W_OK):
+    # A new checkout has no folder of the version yet: it is made in the model's folder.
+    folder = file.parent if file.parent.exists() else file.parents[1]
+    if spare and not os.access(folder, os.W_OK):
         return spare / file.name
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

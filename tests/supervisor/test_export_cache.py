@@ -153,6 +153,13 @@ def test_a_spare_folder_takes_what_the_repository_cannot(source, tmp_path, monke
     assert export_networks(source, spare=spare) == []
 
 
+def test_a_new_checkout_gets_its_exports_itself(source, tmp_path) -> None:
+    for name in EXPORTED:
+        shutil.rmtree(source.repository / name / "1", ignore_errors=True)
+    written = export_networks(source, spare=tmp_path / "spare")
+    assert written == [source.exported_file(name) for name in EXPORTED]
+
+
 def test_weights_that_do_not_say_what_they_read_are_refused(source, other) -> None:
     (other.weights / "formats.toml").unlink()
     with pytest.raises(WeightsError, match=r"weights: wanted formats\.toml, the plates that its"):
