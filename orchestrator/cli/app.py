@@ -17,6 +17,7 @@ COMMANDS = {
     "archive": "orchestrator.cli.archive.command:archive",
     "read-crop": "orchestrator.cli.read_crop:read_crop",
     "serve": "orchestrator.cli.serve:serve",
+    "doctor": "orchestrator.cli.doctor.command:doctor",
     "key": "orchestrator.cli.key:key",
     "export": "orchestrator.cli.export:export",
     "add-version": "orchestrator.cli.add_version:add",

@@ -12,6 +12,14 @@ VNNI = {"avx512_vnni", "avx_vnni"}
 """CPU flags of x86's 8-bit dot products; without them INT8 overflows and is hardly faster."""
 BFLOAT16 = {"avx512_bf16", "amx_bf16"}
 """CPU flags of x86's dot products in bfloat16; without them it is slower than float32."""
+INSTRUCTION_FLAGS = {
+    "AVX2": {"avx2"},
+    "AVX-512": {"avx512f"},
+    "VNNI": VNNI,
+    "bfloat16": BFLOAT16,
+    "AMX": {"amx_tile"},
+}
+"""The instructions that make networks fast, and the CPU flags that tell of each; one is enough."""
 
 logger = logging.getLogger(__name__)
 

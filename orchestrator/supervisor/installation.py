@@ -77,7 +77,8 @@ def _find_embedded(root: Path) -> Installation:
     if not stub.is_file():
         known = ", ".join(sorted(folder.name for folder in stubs.iterdir()))
         raise ServerError(f"tritonserver: wanted a Python of {known}, got {_version()}")
-    return Installation(root, stub, (_libpython_folder(), root.parents[1] / "nvidia_pytriton.libs"))
+    libraries = (find_libpython().parent, root.parents[1] / "nvidia_pytriton.libs")
+    return Installation(root, stub, libraries)
 
 
 def _find_installed(tritonserver: Path) -> Installation:
@@ -98,7 +99,12 @@ def _version() -> str:
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _libpython_folder() -> Path:
+def find_libpython() -> Path:
+    """Return the shared library of this Python.
+
+    Raises:
+        ServerError: It has none.
+    """
     name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
     if ".so" not in name:
         name = f"libpython{_version()}.so.1.0"
@@ -106,7 +112,7 @@ def _libpython_folder() -> Path:
     built_for = Path(sysconfig.get_config_var("LIBDIR") or "")
     for folder in (built_for, Path(sys.base_prefix, "lib")):
         if (folder / name).is_file():
-            return folder
+            return folder / name
     raise ServerError(
         f"tritonserver: wanted a Python with a shared libpython, got {sys.executable} without "
         f"{built_for / name}; on Debian and Ubuntu install the package {name.split('.so')[0]}, "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from orchestrator.contract import DETECTOR
 from orchestrator.networks import openvino_ir
-from orchestrator.networks.engines import BFLOAT16, VNNI, Choice, Engine, explain, read_flags
+from orchestrator.networks.engines import INSTRUCTION_FLAGS, Choice, Engine, explain, read_flags
 from orchestrator.networks.export import load_networks, represent
 from orchestrator.networks.registry import NETWORKS
 from orchestrator.supervisor.command import UNLESS_SET
@@ -52,29 +52,30 @@ class Instructions:
 
     Attributes:
         name: Its usual name.
-        flags: The flags of CPUs that have it, as Linux names them; one is enough.
         runs: Tells whether a kernel runs on it, if the CPU has it.
     """
 
     name: str
-    flags: frozenset[str]
     runs: Callable[[Parts], bool]
+
+    @property
+    def flags(self) -> set[str]:
+        """The flags of CPUs that have it, as Linux names them; one is enough."""
+        return INSTRUCTION_FLAGS[self.name]
 
 
 INSTRUCTIONS = (
-    Instructions("AVX2", frozenset({"avx2"}), lambda parts: "avx2" in parts),
-    Instructions("AVX-512", frozenset({"avx512f"}), lambda parts: "avx512" in parts),
+    Instructions("AVX2", lambda parts: "avx2" in parts),
+    Instructions("AVX-512", lambda parts: "avx512" in parts),
     Instructions(
         "VNNI",
-        frozenset(VNNI),
         lambda parts: parts[-1] in {"i8", "u8"} and {"avx2", "avx512"} & {*parts} != set(),
     ),
     Instructions(
         "bfloat16",
-        frozenset(BFLOAT16),
         lambda parts: parts[-1] == "bf16" and {"avx512", "amx"} & {*parts} != set(),
     ),
-    Instructions("AMX", frozenset({"amx_tile"}), lambda parts: "amx" in parts),
+    Instructions("AMX", lambda parts: "amx" in parts),
 )
 
 

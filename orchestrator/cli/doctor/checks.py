@@ -1,0 +1,195 @@
+"""What hinders the start of a server on this machine, found without starting one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from orchestrator.cli.doctor.machine import Machine
+from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
+from orchestrator.networks.engines import Engine
+from orchestrator.supervisor.export_cache import plan_export
+from orchestrator.supervisor.installation import (
+    Installation,
+    find_installation,
+    lay_out_backends,
+)
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.preflight import (
+    check_localhost,
+    check_memory,
+    check_shared_memory,
+)
+from orchestrator.supervisor.server_folder import writing
+from orchestrator.system.optional_dependencies import EXTRA
+
+TRITON = "nvidia-pytriton"
+OPENCV = "opencv-python-headless"
+LAST_PYTHON = (3, 12)
+"""The last Python that Triton's wheel is for."""
+RUN_S = 10.0
+"""Longest run of tritonserver to print its help, which takes 0.05 s."""
+NOT_LOADED = 127
+"""Exit code of the dynamic linker where it does not find a library."""
+DRIVER = "libcuda.so.1"
+READ = "docs/troubleshooting.md says what to do"
+RESTORE = "git restore weights model_repository brings back what a checkout has there"
+
+
+def find_missing() -> list[str]:
+    """Return the packages that serving needs and that are not installed."""
+    lines = metadata.requires("orchestrator") or ()
+    needed = (line for line in lines if re.search(r"extra == .server", line))
+    wanted = [re.split(r"[^\w.-]", line)[0] for line in needed]
+    return [name for name in wanted if not _is_installed(name)]
+
+
+def _is_installed(name: str) -> bool:
+    if name == OPENCV:  # or any other build of it
+        return find_spec("cv2") is not None
+    try:
+        metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def find_hindrances(options: ServerOptions, machine: Machine) -> Iterator[str]:
+    """Yield what hinders a start, each as a sentence that says what to do.
+
+    Args:
+        options: Options of the server, whose device is no GPU where packages are missing.
+        machine: The machine.
+    """
+    missing = find_missing()
+    if missing:
+        yield from _report(lambda: _refuse(missing))
+    if TRITON not in missing or sys.version_info[:2] > LAST_PYTHON:
+        yield from _report(lambda: check_triton(options, is_complete=not missing))
+    yield from _report(lambda: check_localhost(options))
+    yield from (port.problem for port in machine.ports if port.problem)
+    yield from _report(lambda: check_memory(options, machine.usable_bytes))
+    yield from _report(lambda: check_shared_memory(options))
+    if not missing:
+        yield from _report(lambda: check_driver(options))
+        yield from _report(lambda: find_exports(options), RESTORE)
+
+
+def find_notes(options: ServerOptions, machine: Machine) -> Iterator[str]:
+    """Yield what hinders no start, and is good to know. All packages must be installed."""
+    try:
+        exports = find_exports(options)
+    except PlateError:  # a hindrance
+        exports = []
+    if exports:
+        yield f"the first start exports {', '.join(exports)}, which takes up to a minute"
+    if machine.gpus and not options.on_gpu():
+        yield (
+            f"the CPU is used, not the GPU: torch {metadata.version('torch')} has no CUDA; "
+            "python3 scripts/install.py --torch cuda in the checkout brings the build that has"
+        )
+
+
+def _report(check: Callable[[], object], advice: str = READ) -> Iterator[str]:
+    """Yield the error of a check, with an advice if it has none of its own."""
+    try:
+        check()
+    except PlateError as error:
+        yield str(error) if ";" in str(error) else f"{error}; {advice}"
+
+
+def _refuse(missing: list[str]) -> None:
+    raise ExtraError(
+        f"packages: wanted {', '.join(missing)} for serving, got none; {EXTRA} in the checkout "
+        "brings them"
+    )
+
+
+def check_triton(options: ServerOptions, *, is_complete: bool) -> None:
+    """Check that tritonserver is there and runs, and that its backends can be laid out.
+
+    Args:
+        options: Options of the server.
+        is_complete: All packages are installed.
+
+    Raises:
+        ServerError: It is not, does not, or they cannot.
+    """
+    installation = find_installation()
+    check_program(installation)
+    with writing(), tempfile.TemporaryDirectory() as folder:
+        engine = options.choose_engine() if is_complete else Engine.OPENVINO
+        lay_out_backends(installation, Path(folder), engine)
+
+
+def check_program(installation: Installation) -> None:
+    """Check that the program of an installation can be run.
+
+    Raises:
+        ServerError: It cannot; slim images leave out libraries that it needs.
+    """
+    before = os.environ.get("LD_LIBRARY_PATH", "")
+    searched = [*map(str, installation.libraries), *filter(None, [before])]
+    try:
+        done = subprocess.run(
+            [installation.program, "--help"],
+            env={**os.environ, "LD_LIBRARY_PATH": os.pathsep.join(searched)},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=RUN_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = getattr(error, "strerror", None) or f"no end within {RUN_S:.0f} s"
+        raise ServerError(f"tritonserver: cannot be run: {reason}") from error
+    if done.returncode == NOT_LOADED:
+        reason = done.stderr.strip().removeprefix(f"{installation.program}: ")
+        raise ServerError(
+            f"tritonserver: {reason}; on Debian and Ubuntu apt-file search NAME finds its package"
+        )
+    if done.returncode < 0:
+        raise ServerError(
+            f"tritonserver: wanted its help, got signal {-done.returncode}: this CPU or kernel is "
+            "not one that Triton's wheel is built for"
+        )
+
+
+def check_driver(options: ServerOptions) -> None:
+    """Check that the driver of a GPU that would be used can be loaded.
+
+    Raises:
+        ServerError: It cannot.
+    """
+    if not options.on_gpu():
+        return
+    try:
+        ctypes.CDLL(DRIVER)
+    except OSError as error:
+        raise ServerError(
+            f"device: wanted NVIDIA's driver for the GPU, got no {DRIVER}; install it, give the "
+            "container the GPU (--gpus=all), or start with --device cpu"
+        ) from error
+
+
+def find_exports(options: ServerOptions) -> list[str]:
+    """Return the networks that the next start exports first.
+
+    Raises:
+        SettingsError: The models are missing, or exports cannot be written.
+        WeightsError: The weights cannot be used.
+    """
+    if not options.repository.is_dir():
+        raise SettingsError(
+            f"model repository: wanted that of a checkout, got no {options.repository}; start in a "
+            "checkout of the project, or name a repository with --model-repository"
+        )
+    return [*plan_export(options.source(), spare=Path(tempfile.gettempdir()))]

@@ -1,0 +1,85 @@
+"""The diagnosis of a machine: its facts, what a server would use, and what hinders a start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from orchestrator.cli.doctor.checks import find_hindrances, find_missing, find_notes
+from orchestrator.cli.doctor.machine import Machine, describe_machine, find_versions
+from orchestrator.networks.engines import explain
+from orchestrator.supervisor.options import ServerOptions
+from orchestrator.supervisor.plate_models import count_ours
+
+
+@dataclass(frozen=True)
+class ServerPlan:
+    """What a server on this machine would use.
+
+    Attributes:
+        device: `cpu` or `gpu`.
+        engine: The engine of the networks.
+        reason: The reason why it is chosen.
+        workers: Worker processes; None on a GPU, where config.pbtxt sets them.
+        pictures: Pictures processed at once; None likewise.
+        threads: CPU threads of one inference; None likewise.
+    """
+
+    device: str
+    engine: str
+    reason: str
+    workers: int | None
+    pictures: int | None
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The diagnosis of a machine.
+
+    Attributes:
+        machine: The facts about it.
+        versions: The versions of packages; None for one that is not installed.
+        server: What a server would use; None where packages are missing.
+        hindrances: What hinders a start, each as a sentence with what to do.
+        notes: What is good to know and hinders nothing.
+    """
+
+    machine: Machine
+    versions: Mapping[str, str | None]
+    server: ServerPlan | None
+    hindrances: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def is_healthy(self) -> bool:
+        """A server would start."""
+        return not self.hindrances
+
+
+def diagnose() -> Diagnosis:
+    """Diagnose this machine; no server is started, and PyTorch is not imported."""
+    is_complete = not find_missing()
+    options = ServerOptions() if is_complete else ServerOptions(device="cpu")
+    machine = describe_machine(options.listening)
+    return Diagnosis(
+        machine=machine,
+        versions=find_versions(),
+        server=plan_server(options) if is_complete else None,
+        hindrances=tuple(find_hindrances(options, machine)),
+        notes=tuple(find_notes(options, machine)) if is_complete else (),
+    )
+
+
+def plan_server(options: ServerOptions) -> ServerPlan:
+    """Return what a server with these options would use."""
+    on_gpu, capacity = options.on_gpu(), options.capacity()
+    choice = explain(options.engine, on_gpu=on_gpu)
+    return ServerPlan(
+        device="gpu" if on_gpu else "cpu",
+        engine=choice.engine.value,
+        reason=choice.reason,
+        workers=count_ours(capacity) if capacity else None,
+        pictures=capacity.pictures if capacity else None,
+        threads=capacity.threads if capacity else None,
+    )
