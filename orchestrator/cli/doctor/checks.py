@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import re
 import subprocess
@@ -17,6 +16,7 @@ from orchestrator.cli.doctor.machine import Machine
 from orchestrator.errors import ExtraError, PlateError, ServerError, SettingsError
 from orchestrator.networks.engines import Engine
 from orchestrator.supervisor.export_cache import plan_export
+from orchestrator.supervisor.gpu import explain_no_gpu
 from orchestrator.supervisor.installation import (
     Installation,
     find_installation,
@@ -39,7 +39,6 @@ RUN_S = 10.0
 """Longest run of tritonserver to print its help, which takes 0.05 s."""
 NOT_LOADED = 127
 """Exit code of the dynamic linker where it does not find a library."""
-DRIVER = "libcuda.so.1"
 READ = "docs/troubleshooting.md says what to do"
 RESTORE = "git restore weights model_repository brings back what a checkout has there"
 
@@ -79,7 +78,6 @@ def find_hindrances(options: ServerOptions, machine: Machine) -> Iterator[str]:
     yield from _report(lambda: check_memory(options, machine.usable_bytes))
     yield from _report(lambda: check_shared_memory(options))
     if not missing:
-        yield from _report(lambda: check_driver(options))
         yield from _report(lambda: find_exports(options), RESTORE)
 
 
@@ -92,10 +90,7 @@ def find_notes(options: ServerOptions, machine: Machine) -> Iterator[str]:
     if exports:
         yield f"the first start exports {', '.join(exports)}, which takes up to a minute"
     if machine.gpus and not options.on_gpu():
-        yield (
-            f"the CPU is used, not the GPU: torch {metadata.version('torch')} has no CUDA; "
-            "python3 scripts/install.py --torch cuda in the checkout brings the build that has"
-        )
+        yield f"the CPU is used, not the GPU: {explain_cpu()}"
 
 
 def _report(check: Callable[[], object], advice: str = READ) -> Iterator[str]:
@@ -163,21 +158,15 @@ def check_program(installation: Installation) -> None:
         )
 
 
-def check_driver(options: ServerOptions) -> None:
-    """Check that the driver of a GPU that would be used can be loaded.
-
-    Raises:
-        ServerError: It cannot.
-    """
-    if not options.on_gpu():
-        return
-    try:
-        ctypes.CDLL(DRIVER)
-    except OSError as error:
-        raise ServerError(
-            f"device: wanted NVIDIA's driver for the GPU, got no {DRIVER}; install it, give the "
-            "container the GPU (--gpus=all), or start with --device cpu"
-        ) from error
+def explain_cpu() -> str:
+    """Return why a GPU that is there is not used."""
+    build = metadata.version("torch")
+    if build.endswith("+cpu"):
+        return (
+            f"torch {build} has no CUDA; python3 scripts/install.py --torch cuda in the checkout "
+            "brings the build that has"
+        )
+    return explain_no_gpu() or "CUDA_VISIBLE_DEVICES hides it"
 
 
 def find_exports(options: ServerOptions) -> list[str]:

@@ -20,17 +20,17 @@ class ServerPlan:
         device: `cpu` or `gpu`.
         engine: The engine of the networks.
         reason: The reason why it is chosen.
-        workers: Worker processes; None on a GPU, where config.pbtxt sets them.
-        pictures: Pictures processed at once; None likewise.
-        threads: CPU threads of one inference; None likewise.
+        workers: Worker processes.
+        pictures: Pictures processed at once.
+        threads: CPU threads of one inference.
     """
 
     device: str
     engine: str
     reason: str
-    workers: int | None
-    pictures: int | None
-    threads: int | None
+    workers: int
+    pictures: int
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Diagnosis:
 
 
 def diagnose() -> Diagnosis:
-    """Diagnose this machine; no server is started, and PyTorch is not imported."""
+    """Diagnose this machine; no server is started, and PyTorch is imported only to try a GPU."""
     is_complete = not find_missing()
     options = ServerOptions() if is_complete else ServerOptions(device="cpu")
     machine = describe_machine(options.listening)
@@ -79,7 +79,7 @@ def plan_server(options: ServerOptions) -> ServerPlan:
         device="gpu" if on_gpu else "cpu",
         engine=choice.engine.value,
         reason=choice.reason,
-        workers=count_ours(capacity) if capacity else None,
-        pictures=capacity.pictures if capacity else None,
-        threads=capacity.threads if capacity else None,
+        workers=count_ours(capacity),
+        pictures=capacity.pictures,
+        threads=capacity.threads,
     )

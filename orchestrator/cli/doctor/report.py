@@ -62,9 +62,6 @@ def _describe_machine(machine: Machine) -> Iterator[str]:
 def _describe_server(server: ServerPlan) -> Iterator[str]:
     yield LINE("device", server.device)
     yield LINE("engine", f"{server.engine}: {server.reason}")
-    if server.workers is None:
-        yield LINE("workers", "as config.pbtxt of each model says")
-        return
     yield LINE("workers", f"{server.workers}, for {server.pictures} pictures at once")
     yield LINE("threads", f"{server.threads} of one inference")
 

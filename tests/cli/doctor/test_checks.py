@@ -1,5 +1,6 @@
 """What hinders a start, with fakes of programs and drivers."""
 
+import re
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli.doctor import checks
-from orchestrator.cli.doctor.diagnosis import ServerPlan, plan_server
+from orchestrator.cli.doctor.diagnosis import plan_server
 from orchestrator.cli.doctor.machine import check_port, describe_machine, find_gpus
 from orchestrator.errors import ServerError, SettingsError
+from orchestrator.supervisor.capacity import PICTURES_ON_A_GPU
 from orchestrator.supervisor.installation import Installation
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import ListenAddress, free_ports
@@ -114,17 +116,26 @@ class TestProgram:
 
 
 class TestGpu:
-    def test_its_driver_must_be_there(self, monkeypatch) -> None:
-        monkeypatch.setattr("orchestrator.supervisor.options.has_gpu", lambda: True)
-        monkeypatch.setattr(checks, "DRIVER", "libnowhere.so.1")
-        with pytest.raises(ServerError, match=r"got no libnowhere\.so\.1; install it, "):
-            checks.check_driver(ServerOptions())
-        checks.check_driver(ServerOptions(device="cpu"))
+    @pytest.mark.parametrize(
+        ("build", "reason", "told"),
+        [
+            pytest.param("2.13.0+cpu", "", r"torch 2.13.0\+cpu has no CUDA", id="CPU build"),
+            pytest.param("2.13.0+cu130", "driver too old", "driver too old", id="old driver"),
+            pytest.param("2.13.0+cu130", "", "CUDA_VISIBLE_DEVICES hides it", id="hidden"),
+        ],
+    )
+    def test_why_it_is_not_used_is_told(
+        self, monkeypatch, build: str, reason: str, told: str
+    ) -> None:
+        monkeypatch.setattr(checks.metadata, "version", lambda _: build)
+        monkeypatch.setattr(checks, "explain_no_gpu", lambda: reason)
+        assert re.search(told, checks.explain_cpu())
 
     def test_it_is_what_a_server_would_use(self, monkeypatch) -> None:
         monkeypatch.setattr("orchestrator.supervisor.options.has_gpu", lambda: True)
-        wanted = ServerPlan("gpu", "torchscript", "there is a GPU", None, None, None)
-        assert plan_server(ServerOptions()) == wanted
+        plan = plan_server(ServerOptions())
+        assert (plan.device, plan.engine, plan.reason) == ("gpu", "torchscript", "there is a GPU")
+        assert plan.pictures == PICTURES_ON_A_GPU
 
     def test_names_and_drivers_come_from_its_program(self, write, monkeypatch) -> None:
         program = write("nvidia-smi", "echo 'NVIDIA H100, 80GB, 550.54'; echo 'NVIDIA T4, 550.54'")

@@ -61,13 +61,6 @@ def test_a_sick_one_tells_what_hinders() -> None:
     assert "A server would" not in text
 
 
-def test_a_gpu_has_what_its_config_says() -> None:
-    server = ServerPlan("gpu", "torchscript", "there is a GPU", None, None, None)
-    text = to_text(replace(HEALTHY, server=server, machine=replace(MACHINE, gpus=("A GPU",))))
-    assert "as config.pbtxt of each model says" in text
-    assert "threads" not in text
-
-
 def test_json_has_the_same() -> None:
     told = json.loads(to_json(replace(HEALTHY, hindrances=("one",))))
     assert told["would_start"] is False
