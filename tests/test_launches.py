@@ -1,0 +1,61 @@
+"""The pipeline's own operators for a picture, each of which is a launch on a GPU, stay few."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from orchestrator import load_networks
+from orchestrator.networks.engines import Engine
+from orchestrator.networks.export import Networks
+from orchestrator.pipeline import Tensors, recognize
+from workshop.benchmarks.gpu_check import draw_large, draw_turned
+from workshop.benchmarks.pictures import Picture, render
+
+
+class Launches(TorchDispatchMode):
+    """Counts operators."""
+
+    count = 0
+
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        self.count += 1
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture(scope="module")
+def networks() -> Networks:
+    return load_networks(engine=Engine.OPENVINO_INT8, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("draw", "launches", "calls"),
+    # Counted: 195, 270, 421, 850 and 563.
+    [
+        pytest.param(lambda: render(0), 215, {"yolo": 2}, id="no plate"),
+        pytest.param(lambda: render(1), 300, {"yolo": 1, "stn": 1, "lprnet": 1}, id="1 plate"),
+        pytest.param(lambda: render(20), 465, {"yolo": 1, "stn": 1, "lprnet": 1}, id="20 plates"),
+        pytest.param(draw_turned, 935, {"yolo": 1, "stn": 2, "lprnet": 2}, id="second pass"),
+        pytest.param(draw_large, 620, {"yolo": 3, "stn": 1, "lprnet": 1}, id="two tiles"),
+    ],
+)
+def test_a_picture_costs_few_launches_and_calls_of_networks(
+    networks: Networks, draw: Callable[[], Picture], launches: int, calls: dict[str, int]
+) -> None:
+    called: Counter[str] = Counter()
+
+    def infer(name: str, tensors: Tensors) -> Tensors:
+        called[name] += 1
+        with _disable_current_modes():  # the operators of the networks are not the pipeline's
+            return networks(name, tensors)
+
+    picture = torch.from_numpy(draw().bgr)
+    with torch.inference_mode(), Launches() as counted:
+        recognize(picture, infer)
+    assert called == calls
+    assert 0 < counted.count <= launches
