@@ -1,4 +1,4 @@
-"""One real server and one browser for the tests of a module, closed behind it.
+"""One real server and one browser for the tests of this folder, closed behind them.
 
 Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 import shutil
 import urllib.request
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import cv2
 import pytest
 
 from orchestrator.gateway.launcher import start
@@ -19,6 +21,7 @@ from orchestrator.supervisor.local_server import own_server
 from orchestrator.supervisor.options import ServerOptions
 from orchestrator.supervisor.ports import free_ports
 from tests.waiting import until
+from workshop.rendering.scenery import Scene, scene
 
 CHROMIUM = "chromium"
 FLAGS = [
@@ -30,7 +33,7 @@ FLAGS = [
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, with a camera that shows a test picture."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -43,7 +46,7 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a gateway in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
@@ -105,3 +108,22 @@ def open_page(browser: Any, url: str) -> Iterator[Open]:
 @pytest.fixture
 def page(open_page: Open) -> Any:
     return open_page()
+
+
+@pytest.fixture(scope="package")
+def one_car(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Path]:
+    """A street with one car, and its file."""
+    drawn, file = (
+        scene(["A123BC77"], (960, 720), seed=4),
+        tmp_path_factory.mktemp("car") / "car.png",
+    )
+    cv2.imwrite(str(file), drawn.picture)
+    return drawn, file
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A file that only says it is a picture."""
+    file = tmp_path / "<b>broken.jpg"
+    file.write_bytes(b"no picture")
+    return file

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from orchestrator.imaging.files import Bgr
 
-DONE = ".card .summary:has-text('answered in'), .card .summary:has-text('ответ за')"
+DONE = ".card[data-state=done]"
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 2, "is_mobile": True}
+LAPTOP = {"viewport": {"width": 1280, "height": 900}}
 HAND_OVER = """([event, name, kind, base64]) => {
   const bytes = Uint8Array.from(atob(base64), (one) => one.charCodeAt(0));
   const file = new File([bytes], name, { type: kind });
@@ -45,6 +47,53 @@ def hand_over(page: Any, event: str, file: Path) -> None:
 def texts(page: Any) -> list[str]:
     """Return what the page says that plates say, sorted."""
     return sorted(page.locator(".plate .text").all_inner_texts())
+
+
+def blank_texts(page: Any, *numbers: int) -> None:
+    """Let the service answer as if it could not read the plates of these numbers, from 0 on."""
+
+    def answer(route: Any) -> None:
+        reply = route.fetch()
+        content = reply.json()
+        for number in numbers:
+            content["pictures"][0]["plates"][number] |= {"text": "", "format": "", "region": None}
+        route.fulfill(response=reply, json=content)
+
+    page.route("**/v1/recognize", answer)
+
+
+def lower_limit(page: Any, pixels: int) -> None:
+    """Let the page think that the service takes no larger pictures."""
+    page.evaluate(
+        "async (pixels) => { (await import('/page/words.js')).words.limits.pixels = pixels; }",
+        pixels,
+    )
+
+
+def keep_sent(page: Any) -> None:
+    """Let the page keep the files that it sends."""
+    page.evaluate(
+        """() => {
+          const send = window.fetch;
+          window.sent = [];
+          window.fetch = (url, options) => {
+            window.sent.push(options.body);
+            return send(url, options);
+          };
+        }"""
+    )
+
+
+def sent_files(page: Any) -> list[bytes]:
+    """Return the files that the page has sent since it keeps them."""
+    encoded = page.evaluate(
+        """() => Promise.all(window.sent.map((file) => new Promise((resolve) => {
+          const reader = new FileReader();
+          reader.onload = () => resolve(reader.result.split(",")[1]);
+          reader.readAsDataURL(file);
+        })))"""
+    )
+    return [base64.b64decode(one) for one in encoded]
 
 
 def see(locator: Any) -> Bgr:

@@ -6,6 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from orchestrator.gateway.http.page.texts import Texts
 from orchestrator.gateway.options import GatewayOptions, Limits
@@ -15,6 +16,24 @@ CSP = (
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 """The page's Content-Security-Policy. It allows the page's own files and the reader's pictures."""
+
+SCRIPTS = (
+    "page.js",
+    "batch.js",
+    "calls.js",
+    "camera.js",
+    "cards.js",
+    "copies.js",
+    "drawing.js",
+    "glyphs.js",
+    "intake.js",
+    "looks.js",
+    "plates.js",
+    "stage.js",
+    "table.js",
+    "words.js",
+)
+"""The page's modules, which a browser loads at once."""
 
 
 def render(texts: Texts, options: GatewayOptions) -> str:
@@ -34,15 +53,32 @@ def render(texts: Texts, options: GatewayOptions) -> str:
     filled["key_hint"] = filled["key_needed" if options.wants_keys else "key_optional"]
     if options.wants_keys:
         filled["without_script"] = filled["without_script_key"]
-    tables = {"problems": dict(texts.problems), "stages": dict(texts.stages)}
-    words = {**texts.script, **tables, "language": texts.language}
-    filled |= {"language": texts.language, "words": json.dumps(words, ensure_ascii=False)}
+    words = json.dumps(_words(texts, options.limits), ensure_ascii=False)
+    filled |= {"language": texts.language, "words": words}
     escaped = {name: escape(text) for name, text in filled.items()}
     return template.substitute(
         escaped,
+        preloads="\n".join(map(_preload, SCRIPTS)),
         key_hidden="" if has_keys else " hidden",
         send_hidden=" hidden" if options.wants_keys else "",
     )
+
+
+def _preload(name: str) -> str:
+    return f'<link rel="modulepreload" href="page/{name}">'
+
+
+def _words(texts: Texts, limits: Limits) -> dict[str, Any]:
+    """Return what the script says and knows."""
+    return {
+        **texts.script,
+        "problems": dict(texts.problems),
+        "stages": dict(texts.stages),
+        "formats": dict(texts.formats),
+        "regions": dict(texts.regions),
+        "language": texts.language,
+        "limits": {"bytes": limits.body_mb * 2**20, "pixels": limits.pixels},
+    }
 
 
 def _limits(text: str, limits: Limits) -> str:

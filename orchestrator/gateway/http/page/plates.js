@@ -1,81 +1,101 @@
-// One plate: its outline over the picture, and everything that the server says of it.
+// One plate: how it looks, what it says, and behind "Details" everything that the server says of it.
 
-import { element, pair, percent, say } from "./words.js";
+import { copyButton } from "./copies.js";
+import { drawPlate } from "./drawing.js";
+import { straighten } from "./stage.js";
+import { clone, element, formatOf, pair, percent, regionOf, say, spellingsOf, textOf } from "./words.js";
 
-const CYRILLIC = { A: "А", B: "В", E: "Е", K: "К", M: "М", H: "Н", O: "О", P: "Р", C: "С", T: "Т", Y: "У", X: "Х" };
-const SURE = 0.9; // characters less sure than this are marked; their percentage tells the rest
+const CERTAIN = 0.995; // scores from here on read 100 %
+const LEAST = 0.01; // candidates below are noise
 
-export function mark(stage, plate, number, id) {
-  const picture = stage.querySelector("img");
-  const outline = document.createElementNS("http://www.w3.org/2000/svg", "polygon");
-  outline.setAttribute("points", plate.corners.map((corner) => corner.join()).join(" "));
-  outline.classList.toggle("unread", !plate.text);
-  stage.querySelector("svg").append(outline);
-  const label = element("a", String(number), "label");
-  label.classList.toggle("unread", !plate.text);
-  label.append(element("span", ` ${plate.text || "?"}`));
-  label.href = `#${id}`;
-  label.style.left = `${(100 * (plate.xyxy[0] + plate.xyxy[2])) / 2 / picture.naturalWidth}%`;
-  label.style.top = `${(100 * plate.xyxy[1]) / picture.naturalHeight}%`;
-  stage.append(label);
-}
-
+// Returns a plate that was read; `picture` is false where the browser cannot draw it.
 export function describe(plate, number, id, picture) {
-  const item = document.getElementById("plate").content.firstElementChild.cloneNode(true);
+  const item = clone("plate");
   const put = (where, text) => (item.querySelector(where).textContent = text);
   item.id = id;
-  item.tabIndex = -1; // the label on the picture leads here
   put("h4", say("plate", { number }));
-  put(".text", plate.text || say("unread"));
-  item.querySelector(".text").classList.toggle("unread", !plate.text);
-  if (plate.format.startsWith("ru_")) {
-    item.querySelector(".native").hidden = false;
-    put(".native span", `${say("cyrillic")}:`);
-    put(".native b", [...plate.text].map((letter) => CYRILLIC[letter] ?? letter).join(""));
-  }
-  const canvas = item.querySelector("canvas");
+  item.querySelector(".hero").append(drawPlate(plate.text, plate.format, textOf(plate)), copyButton(textOf(plate)));
+  showSpellings(item.querySelector(".spellings"), spellingsOf(plate));
+  item.querySelector(".about").append(...aboutOf(plate));
+  put(".more summary", say("details"));
+  drawCrop(item.querySelector("canvas"), plate, number, picture);
+  showFacts(item.querySelector(".facts"), plate);
+  showCharacters(item, plate);
+  showCandidates(item, plate);
+  return item;
+}
+
+// Returns a plate that was found and not read.
+export function describeUnread(plate, number, id, picture) {
+  const item = clone("unread-plate");
+  item.id = id;
+  drawCrop(item.querySelector("canvas"), plate, number, picture);
+  item.querySelector(".told").textContent = say("unread");
+  item.querySelector(".position").textContent = positionOf(plate);
+  const guess = item.querySelector(".guess");
+  guess.hidden = !plate.raw_text || plate.text_score < LEAST;
+  guess.textContent = say("guess", { text: plate.raw_text, percent: percent(plate.text_score) });
+  return item;
+}
+
+function showSpellings(box, [first, second]) {
+  box.append(spelling(first, "text"));
+  if (second) box.append(spelling(second, "native"));
+}
+
+function spelling({ text, lang, name }, kind) {
+  const line = element("p", "", "spelling");
+  const told = element("b", text, kind);
+  told.lang = lang;
+  line.append(element("span", name, "faint"), " ", told);
+  if (kind === "native") line.append(" ", copyButton(text, "quiet"));
+  return line;
+}
+
+function aboutOf(plate) {
+  const told = [regionOf(plate), formatOf(plate), say("sure", { percent: percent(plate.text_score) })];
+  return told.filter(Boolean).map((text) => element("li", text));
+}
+
+function positionOf({ xyxy: [x0, y0, x1, y1] }) {
+  const [x, y, width, height] = [x0, y0, x1 - x0, y1 - y0].map(Math.round);
+  return say("position", { x, y, width, height });
+}
+
+function drawCrop(canvas, plate, number, picture) {
   if (picture) straighten(canvas, picture, plate.corners);
   else canvas.remove();
   canvas.ariaLabel = say("crop", { number });
-  showFacts(item.querySelector(".facts"), plate);
-  put(".characters-heading", say("characters"));
-  item.querySelector(".characters").append(...[...plate.raw_text].map((letter, index) => character(letter, plate.character_scores[index])));
-  put(".candidates-heading", say("candidates"));
-  item.querySelector(".candidates").append(...plate.candidates.map((one) => scored(one.text, one.score)));
-  item.querySelector(".others").hidden = plate.candidates.length === 0;
-  return item;
 }
 
 function showFacts(list, plate) {
   const facts = [
-    [say("region"), plate.region && `${plate.region.name} (${plate.region.code})`],
+    [say("region"), plate.region && `${regionOf(plate)} (${plate.region.code})`],
     [say("format"), plate.format],
     [say("sureness"), percent(plate.text_score)],
     [say("detection"), percent(plate.detection_score)],
+    [say("place"), positionOf(plate)],
   ];
   list.append(...facts.filter(([, value]) => value).map(([name, value]) => pair(name, value)));
 }
 
-function character(letter, score) {
-  const item = scored(letter, score);
-  item.classList.toggle("unsure", score < SURE);
-  return item;
+function showCharacters(item, plate) {
+  const characters = [...plate.raw_text].map((letter, index) => [letter, plate.character_scores[index]]);
+  const unsure = characters.filter(([, score]) => score < CERTAIN);
+  item.querySelector(".characters-heading").textContent = say("characters");
+  item.querySelector(".characters").append(...unsure.map(([letter, score]) => scored(letter, score)));
+  item.querySelector(".others-certain").textContent = say(unsure.length ? "others_certain" : "all_certain");
+}
+
+function showCandidates(item, plate) {
+  const others = plate.candidates.filter((one) => one.score >= LEAST && one.text !== plate.text);
+  item.querySelector(".candidates-heading").textContent = say("candidates");
+  item.querySelector(".candidates").append(...others.map((one) => scored(one.text, one.score)));
+  item.querySelector(".others").hidden = others.length === 0;
 }
 
 function scored(text, score) {
   const item = element("li");
   item.append(element("b", text), " ", element("span", percent(score)));
   return item;
-}
-
-// A plate's corners are a parallelogram, so three of them say where each pixel of the crop lies.
-function straighten(canvas, picture, [[x0, y0], [x1, y1], , [x3, y3]]) {
-  const across = Math.hypot(x1 - x0, y1 - y0);
-  const down = Math.hypot(x3 - x0, y3 - y0);
-  const width = (canvas.width = 480);
-  const height = (canvas.height = Math.max(1, Math.round((width * down) / Math.max(across, 1))));
-  const toPicture = new DOMMatrix([(x1 - x0) / width, (y1 - y0) / width, (x3 - x0) / height, (y3 - y0) / height, x0, y0]);
-  const context = canvas.getContext("2d");
-  context.setTransform(toPicture.inverse());
-  context.drawImage(picture, 0, 0);
 }

@@ -12,17 +12,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from orchestrator.gateway.http.page.html import CSP, render
+from orchestrator.gateway.http.page.html import CSP, SCRIPTS, render
 from orchestrator.gateway.http.page.texts import choose_language, read_texts
 from orchestrator.gateway.options import GatewayOptions
 
+SAMPLES = ("sample-street.jpg", "sample-kinds.jpg", "sample-car.jpg")
+"""The sample pictures, which `workshop.rendering.page_samples` draws."""
 FILES = {
     "page.css": "text/css",
-    "page.js": "text/javascript",
-    "plates.js": "text/javascript",
-    "words.js": "text/javascript",
+    "results.css": "text/css",
+    **dict.fromkeys(SCRIPTS, "text/javascript"),
     "icon.svg": "image/svg+xml",
-    "sample.jpg": "image/jpeg",
+    **dict.fromkeys(SAMPLES, "image/jpeg"),
 }
 """Content types by file name."""
 GUARDED = {

@@ -24,6 +24,8 @@ class Texts:
         script: Texts of the script. The script replaces each `{name}` in them.
         problems: Texts about failed calls, by the reason of the problem.
         stages: Names of the stages of processing.
+        formats: What has such a plate, by the name of the format.
+        regions: Names of regions, by their English names. Others keep those.
     """
 
     language: str
@@ -31,6 +33,8 @@ class Texts:
     script: Mapping[str, str]
     problems: Mapping[str, str]
     stages: Mapping[str, str]
+    formats: Mapping[str, str]
+    regions: Mapping[str, str]
 
 
 def read_texts() -> dict[str, Texts]:

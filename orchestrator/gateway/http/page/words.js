@@ -3,6 +3,8 @@
 
 export const words = JSON.parse(document.body.dataset.words);
 
+const CYRILLIC = { A: "А", B: "В", E: "Е", K: "К", M: "М", H: "Н", O: "О", P: "Р", C: "С", T: "Т", Y: "У", X: "Х" };
+
 export function say(name, values = {}) {
   return words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
@@ -17,9 +19,42 @@ export function milliseconds(seconds) {
   return new Intl.NumberFormat(words.language, style).format(1000 * seconds);
 }
 
+export function secondsOf(milliseconds) {
+  return new Intl.NumberFormat(words.language, { maximumFractionDigits: 2 }).format(milliseconds / 1000);
+}
+
 export function countOf(plates) {
   const form = plates.length ? new Intl.PluralRules(words.language).select(plates.length) : "none";
   return say(form in words ? form : "few", { count: plates.length });
+}
+
+export function regionOf(plate) {
+  return plate.region ? (words.regions[plate.region.name] ?? plate.region.name) : "";
+}
+
+export function formatOf(plate) {
+  return words.formats[plate.format] ?? plate.format;
+}
+
+// Returns a plate's text in each alphabet, the reader's own first. Only Russian plates have two.
+export function spellingsOf(plate) {
+  const latin = { text: plate.text, lang: "en", name: say("latin") };
+  if (!plate.format.startsWith("ru_")) return [latin];
+  const text = [...plate.text].map((letter) => CYRILLIC[letter] ?? letter).join("");
+  const cyrillic = { text, lang: "ru", name: say("cyrillic") };
+  return words.language === "ru" ? [cyrillic, latin] : [latin, cyrillic];
+}
+
+export function textOf(plate) {
+  return plate.text ? spellingsOf(plate)[0].text : "";
+}
+
+// Elements
+
+export const find = (id) => document.getElementById(id);
+
+export function clone(template) {
+  return find(template).content.firstElementChild.cloneNode(true);
 }
 
 export function element(tag, text = "", name = "") {
@@ -33,4 +68,15 @@ export function pair(term, told) {
   const made = element("div");
   made.append(element("dt", term), element("dd", told));
   return made;
+}
+
+// Tells a screen reader; `notify` also shows it.
+export function announce(text) {
+  find("status").textContent = text;
+}
+
+export function notify(text) {
+  announce(text);
+  find("notice").textContent = text;
+  find("notice").hidden = !text;
 }

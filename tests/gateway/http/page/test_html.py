@@ -27,7 +27,7 @@ def test_the_page_says_its_language_and_names_the_other(language: str) -> None:
     reader = read(language)
     (other,) = {*LANGUAGES} - {language}
     assert reader.named("html") == [{"lang": language}]
-    links = [link for link in reader.named("a") if link.get("hreflang") == other]
+    links = [link for link in reader.named("a") if link.get("lang") == other]
     assert links[0]["href"] == f"?lang={other}"
 
 
@@ -37,6 +37,13 @@ def test_the_script_gets_its_words(language: str) -> None:
     words = json.loads(body["data-words"] or "")
     assert words["problems"] == TEXTS[language].problems
     assert words["plate"] == TEXTS[language].script["plate"]
+
+
+def test_the_script_gets_the_limits() -> None:
+    options = GatewayOptions(limits=Limits(body_mb=7, pixels=2_500_000))
+    (body,) = read(options=options).named("body")
+    limits = json.loads(body["data-words"] or "")["limits"]
+    assert limits == {"bytes": 7 * 1024 * 1024, "pixels": 2_500_000}
 
 
 def test_nothing_is_inline_or_loaded_from_elsewhere() -> None:

@@ -73,7 +73,13 @@ def test_files_have_their_types_and_stay_small(keyed: GatewayOptions) -> None:
     replies = {name: client_of(keyed).get(f"/page/{name}") for name in FILES}
     kinds = {name: reply.headers["content-type"] for name, reply in replies.items()}
     assert {name: kind.partition(";")[0] for name, kind in kinds.items()} == FILES
-    assert sum(len(reply.content) for reply in replies.values()) < 150_000
+    assert sum(len(reply.content) for reply in replies.values()) < 230_000
+
+
+def test_every_file_of_the_page_is_served() -> None:
+    folder = PROJECT / "orchestrator" / "gateway" / "http" / "page"
+    kinds = {".css", ".js", ".jpg", ".svg"}
+    assert {*FILES} == {file.name for file in folder.iterdir() if file.suffix in kinds}
 
 
 def test_a_wheel_holds_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

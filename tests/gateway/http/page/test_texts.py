@@ -2,11 +2,13 @@ import re
 
 import pytest
 
+from orchestrator.formats.plate_formats import COUNTRIES, read_formats
 from orchestrator.gateway.errors import LEAVING
 from orchestrator.gateway.http.page.texts import LANGUAGES, Texts, choose_language, read_texts
 from orchestrator.gateway.http.problem_details import KINDS
 
 ENGLISH, RUSSIAN = (read_texts()[language] for language in ("en", "ru"))
+FORMATS = [read_formats(file) for file in COUNTRIES.glob("*/formats.toml")]
 HOLE = re.compile(r"\{\w+\}|\$\w+")
 
 
@@ -53,3 +55,14 @@ def test_russian_is_in_cyrillic() -> None:
 def test_every_problem_has_the_page_s_words(reason: str) -> None:
     assert ENGLISH.problems[reason]
     assert RUSSIAN.problems[reason]
+
+
+def test_every_format_has_words() -> None:
+    names = {one.name for formats in FORMATS for one in formats.format}
+    assert {*ENGLISH.formats} == {*RUSSIAN.formats} == names
+
+
+def test_every_region_has_a_russian_name() -> None:
+    names = {one.name for formats in FORMATS for one in formats.region}
+    assert {*RUSSIAN.regions} == names
+    assert all(re.search(r"[\u0430-\u044f]", text) for text in RUSSIAN.regions.values())

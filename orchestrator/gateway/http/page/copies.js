@@ -1,0 +1,67 @@
+// Copies and files of the results.
+
+import { announce, clone, element, find, say } from "./words.js";
+
+const SHOWN_MS = 2000; // how long a button says that it has copied
+
+export function copyButton(text, kind = "") {
+  const button = clone("copy");
+  button.classList.add("copy", ...(kind ? [kind] : []));
+  button.ariaLabel = button.title = say("copy_text", { text });
+  const told = button.querySelector("span");
+  told.textContent = say("copy");
+  button.addEventListener("click", async () => {
+    if (!(await copy(text, text))) return;
+    button.classList.add("done");
+    told.textContent = say("copy_done");
+    setTimeout(() => {
+      button.classList.remove("done");
+      told.textContent = say("copy");
+    }, SHOWN_MS);
+  });
+  return button;
+}
+
+// Returns whether the browser let the page copy. Otherwise the text is there to be copied.
+export async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+    announce(say("copied", { what }));
+    return true;
+  } catch {
+    // plain HTTP, or the browser does not let us
+    find("copied").hidden = false;
+    find("copied-text").value = text;
+    find("copied-text").select();
+    announce(say("select"));
+    return false;
+  }
+}
+
+export function save(text, name, kind) {
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), SHOWN_MS);
+}
+
+export function toJson(answers) {
+  return JSON.stringify({ pictures: answers }, null, 2);
+}
+
+export function toCsv(answers) {
+  const head = ["picture", "text", "text_score", "detection_score", "x0", "y0", "x1", "y1", "format", "region_code", "region", "problem"];
+  const rows = answers.flatMap(({ name, plates, problem }) =>
+    problem
+      ? [[name, ...Array(10).fill(""), problem.reason ?? problem.status]]
+      : plates.map((one) => [name, one.text, one.text_score, one.detection_score, ...one.xyxy, one.format, one.region?.code ?? "", one.region?.name ?? "", ""]),
+  );
+  return [head, ...rows].map((row) => row.map(cell).join(",") + "\r\n").join("");
+}
+
+// RFC 4180; a spreadsheet would take a file's name that begins with = for a formula.
+function cell(value) {
+  const text = typeof value === "string" ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,263 @@
+"""What the page shows of plates, and what can be taken from there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from orchestrator.formats.plate_formats import COUNTRIES, flatten, lines_of, read_formats
+from tests.browser.conftest import Open
+from tests.browser.looking import LAPTOP, PHONE, blank_texts, choose
+from tests.samples import STREET, TEXTS
+from workshop.rendering.scenery import Scene
+
+VIEWS = [pytest.param(LAPTOP, id="laptop"), pytest.param(PHONE, id="phone")]
+CYRILLIC = "\u0422\u041e05577"
+EXAMPLES = str.maketrans("LDR", "A17")
+
+
+@pytest.fixture
+def tall(one_car: tuple[Scene, Path], tmp_path: Path) -> Path:
+    """A picture twice as high as wide, with one car at its bottom."""
+    street, file = one_car[0].picture, tmp_path / "tall.jpg"
+    sky = np.full((2 * street.shape[1] - street.shape[0], street.shape[1], 3), 200, np.uint8)
+    cv2.imwrite(str(file), np.vstack([sky, street]))
+    return file
+
+
+def is_covered(locator: Any) -> bool:
+    """Tell whether something lies over the upper edge of an element."""
+    return locator.evaluate(
+        """(element) => {
+          const { x, y, width } = element.getBoundingClientRect();
+          return !element.contains(document.elementFromPoint(x + width / 2, y + 3));
+        }"""
+    )
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("locale", ["en-GB", "ru-RU"])
+@pytest.mark.parametrize("shape", ["street", "tall"])
+def test_plates_are_in_view_after_an_upload(
+    open_page: Open, tall: Path, view: dict[str, Any], locale: str, shape: str
+) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    page = open_page(**view, locale=locale, reduced_motion="reduce")
+    choose(page, {"street": STREET, "tall": tall}[shape])
+    faces = page.locator(".plate .face").all()
+    assert len(faces) == {"street": 3, "tall": 1}[shape]
+    for face in faces:
+        playwright.expect(face).to_be_in_viewport(ratio=0.99)
+        assert not is_covered(face)
+
+
+def test_a_field_for_a_key_covers_no_plate(open_page: Open, tall: Path) -> None:
+    page = open_page(**PHONE, reduced_motion="reduce")
+    page.evaluate("document.querySelector('.key').hidden = false")
+    choose(page, tall, tall, tall)
+    page.locator("#table .to-plate").last.click()
+    assert not is_covered(page.locator(".plate .face").last)
+
+
+def test_the_page_stays_where_its_reader_is(open_page: Open, tall: Path) -> None:
+    page = open_page(**PHONE, reduced_motion="reduce")
+    held: list[Any] = []
+    page.route("**/v1/recognize", lambda route: held.append(route))
+    with page.expect_request("**/v1/recognize"):
+        page.set_input_files("#pictures", [str(tall), str(tall)])
+    page.evaluate("scrollTo(0, 0); document.dispatchEvent(new Event('touchmove'))")
+    with page.expect_request("**/v1/recognize"):
+        held[0].continue_()
+    assert page.evaluate("scrollY") == 0
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_form_shrinks_to_a_bar(open_page: Open, view: dict[str, Any]) -> None:
+    page = open_page(**view)
+    before = page.locator(".bar").bounding_box()["height"]
+    choose(page, STREET)
+    after = page.locator(".bar").bounding_box()["height"]
+    assert before > 200 > 72 > after
+    assert page.locator("label.button").inner_text().startswith("More")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_letters_of_plates_are_large(open_page: Open, view: dict[str, Any]) -> None:
+    page = open_page(**view)
+    choose(page, STREET)
+    face = page.locator(".plate .face").nth(1)
+    assert 76 / 112 * face.bounding_box()["height"] >= 40
+
+
+def test_wide_screens_have_the_picture_beside_the_plates(open_page: Open) -> None:
+    page = open_page(viewport={"width": 900, "height": 900}, reduced_motion="reduce")
+    choose(page, STREET)
+    stage, plate = (page.locator(one).first.bounding_box() for one in (".stage", ".plate"))
+    assert stage["x"] + stage["width"] < plate["x"]
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    page.locator(".plate").last.scroll_into_view_if_needed()
+    assert page.locator(".stage").bounding_box()["y"] > 0  # it stays
+
+
+def test_a_plate_is_told_in_both_alphabets(open_page: Open) -> None:
+    for locale, first, second in (("en-GB", "TO05577", CYRILLIC), ("ru-RU", CYRILLIC, "TO05577")):
+        page = open_page(locale=locale)
+        choose(page, STREET)
+        plate = page.locator(".plate").first
+        assert plate.locator(".spelling b").all_inner_texts() == [first, second]
+        assert plate.locator(".face").get_attribute("aria-label") == first
+
+
+def test_what_a_plate_is_is_told_in_words(open_page: Open) -> None:
+    page = open_page(locale="ru-RU")
+    choose(page, STREET)
+    told = page.locator(".plate .about").first.inner_text()
+    assert told.startswith("\u041c\u043e\u0441\u043a\u0432\u0430")  # Moscow
+    assert "ru_" not in told
+
+
+def test_details_are_closed_and_without_noise(page: Any) -> None:
+    choose(page, STREET)
+    assert not page.locator(".plate canvas").first.is_visible()
+    page.get_by_text("Details").first.click()
+    details = page.locator(".more").first
+    assert details.locator("canvas").is_visible()
+    assert "ru_taxi" in details.inner_text()
+    assert details.locator(".candidates li").count() == 0  # each is under 1 %
+    assert "Each character is 100% sure." in details.inner_text()
+
+
+def test_doubts_are_told(page: Any) -> None:
+    scores = [0.994, 1.0, 0.6, 1.0, 1.0, 1.0, 1.0]
+    others = [{"text": TEXTS[0], "score": 0.6}, {"text": "TO85577", "score": 0.3}]
+    noise = [{"text": "TO65577", "score": 0.009}]
+
+    def answer(route: Any) -> None:
+        reply = route.fetch()
+        content = reply.json()
+        doubtful = {"character_scores": scores, "candidates": others + noise, "text_score": 0.6}
+        content["pictures"][0]["plates"][0] |= doubtful
+        route.fulfill(response=reply, json=content)
+
+    page.route("**/v1/recognize", answer)
+    choose(page, STREET)
+    page.get_by_text("Details").first.click()
+    details = page.locator(".more").first
+    assert details.locator(".characters li").all_inner_texts() == ["T 99%", "0 60%"]
+    assert details.locator(".candidates li").all_inner_texts() == ["TO85577 30%"]
+
+
+def test_plates_that_could_not_be_read_are_one_line(page: Any) -> None:
+    blank_texts(page, 0, 2)
+    choose(page, STREET)
+    assert page.locator(".plate").count() == 1
+    line = page.get_by_text("and 2 more that could not be read")
+    assert not page.locator(".unread-plates").is_visible()
+    line.click()
+    told = page.locator(".unread-plates li").all_inner_texts()
+    assert len(told) == 2
+    assert all("Could not read this plate" in one and "pixels" in one for one in told)
+    assert page.locator(".unread-plates canvas").first.is_visible()
+
+
+def test_a_picture_of_unread_plates_says_so(page: Any) -> None:
+    blank_texts(page, 0, 1, 2)
+    choose(page, STREET)
+    assert page.locator(".nothing").inner_text().startswith("3 plates, but none could be read.")
+    assert page.locator(".outlines polygon.unread").count() == 3
+
+
+def test_a_label_leads_to_a_plate_that_was_not_read(page: Any) -> None:
+    blank_texts(page, 1)
+    choose(page, STREET)
+    page.locator(".label.unread").click()
+    assert page.locator("#plate-1-2").is_visible()
+
+
+def test_the_outline_of_the_plate_under_the_pointer_stands_out(page: Any) -> None:
+    choose(page, STREET)
+    page.locator(".plate").nth(1).hover()
+    assert page.locator(".outlines polygon").evaluate_all(
+        "(all) => all.map((one) => one.classList.contains('lit'))"
+    ) == [False, True, False]
+
+
+def test_every_format_is_cut_as_it_is_painted(page: Any) -> None:
+    countries = [read_formats(file) for file in sorted(COUNTRIES.glob("*/formats.toml"))]
+    plates = [
+        [flatten(layout).translate(EXAMPLES).upper(), one.name, lines_of(layout)]
+        for country in countries
+        for one in country.format
+        for layout in one.layouts
+    ]
+    looks = page.evaluate(
+        """async (plates) => {
+          const { lookOf } = await import("/page/looks.js");
+          return plates.map(([text, format]) => lookOf(text, format));
+        }""",
+        plates,
+    )
+    assert len(looks) == len(plates) > 30
+    for (text, name, lines), look in zip(plates, looks, strict=True):
+        assert "".join(look["lines"]) + look["code"] == text, name
+        assert len(look["lines"]) == lines, name
+
+
+def test_a_plate_is_copied(open_page: Open) -> None:
+    page = open_page(locale="ru-RU", permissions=["clipboard-read", "clipboard-write"])
+    choose(page, STREET)
+    copied = []
+    for button in page.locator(".plate").first.locator(".copy").all():
+        button.click()
+        page.locator(".copy.done").first.wait_for()
+        copied.append(page.evaluate("navigator.clipboard.readText()"))
+    assert copied == [CYRILLIC, "TO05577"]
+
+
+def test_copies_say_what_the_server_said(open_page: Open, broken: Path) -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    choose(page, STREET)
+    page.set_input_files("#pictures", str(broken))
+    page.locator(".problem:visible").wait_for()
+    page.get_by_role("button", name="Copy as JSON").click()
+    page.get_by_text("Copied: JSON").wait_for()
+    first, second = json.loads(page.evaluate("navigator.clipboard.readText()"))["pictures"]
+    assert [plate["text"] for plate in first["plates"]] == TEXTS
+    assert second["problem"]["reason"] == "picture"
+    page.get_by_role("button", name="Copy as CSV").click()
+    page.get_by_text("Copied: CSV").wait_for()
+    rows = [*csv.DictReader(io.StringIO(page.evaluate("navigator.clipboard.readText()")))]
+    assert [row["text"] for row in rows] == [*TEXTS, ""]
+    assert [float(row["x0"]) for row in rows[:3]] == [plate["xyxy"][0] for plate in first["plates"]]
+    assert (rows[3]["picture"], rows[3]["problem"]) == (broken.name, "picture")
+
+
+def test_without_a_clipboard_the_text_is_there_to_be_copied(page: Any) -> None:
+    choose(page, STREET)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(Error('no')); }")
+    page.get_by_role("button", name="Copy as CSV").click()
+    area = page.get_by_label("To copy: select this text")
+    area.wait_for()
+    assert area.input_value().startswith("picture,text,")
+
+
+def test_files_hold_what_the_server_said(page: Any, one_car: tuple[Scene, Path]) -> None:
+    choose(page, STREET, one_car[1])
+    with page.expect_download() as csv_file:
+        page.get_by_role("button", name="Download CSV").click()
+    with page.expect_download() as json_file:
+        page.get_by_role("button", name="Download JSON").click()
+    assert csv_file.value.suggested_filename == "plates.csv"
+    text = csv_file.value.path().read_text(encoding="utf-8-sig")
+    assert [row["text"] for row in csv.DictReader(io.StringIO(text))] == [*TEXTS, "A123BC77"]
+    pictures = json.loads(json_file.value.path().read_bytes())["pictures"]
+    assert [one["name"] for one in pictures] == ["street.jpg", "car.png"]
+    assert [plate["text"] for plate in pictures[0]["plates"]] == TEXTS
