@@ -198,17 +198,17 @@ def test_every_format_is_cut_as_it_is_painted(page: Any) -> None:
         for one in country.format
         for layout in one.layouts
     ]
-    looks = page.evaluate(
+    designs = page.evaluate(
         """async (plates) => {
-          const { lookOf } = await import("/page/looks.js");
-          return plates.map(([text, format]) => lookOf(text, format));
+          const { designOf } = await import("/page/designs.js");
+          return plates.map(([text, format]) => designOf(text, format));
         }""",
         plates,
     )
-    assert len(looks) == len(plates) > 30
-    for (text, name, lines), look in zip(plates, looks, strict=True):
-        assert "".join(look["lines"]) + look["code"] == text, name
-        assert len(look["lines"]) == lines, name
+    assert len(designs) == len(plates) > 30
+    for (text, name, lines), design in zip(plates, designs, strict=True):
+        assert "".join(design["lines"]) + design["code"] == text, name
+        assert len(design["lines"]) == lines, name
 
 
 def test_a_plate_is_copied(open_page: Open) -> None:

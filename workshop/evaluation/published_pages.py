@@ -30,7 +30,8 @@ from workshop.evaluation.summary import AT_PRECISION
 from workshop.reporting.pages import rewrite
 from workshop.reporting.tables import NOTHING, Cell, format_markdown, format_number, format_percent
 
-PAGES = (WEIGHTS.parent / "docs" / "accuracy.md", WEIGHTS / "README.md")
+PROJECT = WEIGHTS.parent
+PAGES = (PROJECT / "README.md", PROJECT / "docs" / "accuracy.md", WEIGHTS / "README.md")
 WIDTH = 140
 
 
@@ -68,12 +69,18 @@ def write_headline(published: Published) -> str:
         f"and {found.pictures} other photos for detection, {found.ignored} plates that nobody "
         "labelled set aside:"
     )
-    after = (
-        f"{_write_test(published)} A text is shown from a score of {run.text_threshold:g} on, that "
-        "is when it is rather right than wrong."
-    )
+    after = f"{_write_test(published)} A text is shown from a score of {run.text_threshold:g} on."
     header = ("", "ours", "the predecessor's STN and LPRNet behind our detector")
     return _paragraphs(before, format_markdown(header, rows), after)
+
+
+def write_readme(published: Published) -> str:
+    """Write the share of read plates in one line."""
+    std = _reading(published, OURS).std
+    return (
+        f"It reads {std.read} of {std.plates} plates ({format_percent(std.read / std.plates)}) on "
+        "[photos of Russian cars](docs/accuracy.md) that were never trained on."
+    )
 
 
 def _headline_rows(
@@ -268,6 +275,7 @@ def _wrap(text: str) -> str:
 
 
 PARTS = {
+    "readme": write_readme,
     "headline": write_headline,
     "files": write_files,
     "data": write_data,

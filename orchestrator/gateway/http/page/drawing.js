@@ -1,19 +1,19 @@
 // Draws a plate as SVG; all measures are millimetres (GOST R 50577-2018).
 
 import { glyphOf, isDigit } from "./glyphs.js";
-import { lookOf } from "./looks.js";
+import { designOf } from "./designs.js";
 
 const LETTER = 58 / 76; // height of a letter beside a digit
 const LONG = [520, 112];
 const SQUARE = [290, 170];
 
 export function drawPlate(text, format, label = text) {
-  const look = lookOf(text, format);
-  const isLong = look.lines.length === 1;
+  const design = designOf(text, format);
+  const isLong = design.lines.length === 1;
   const [width, height] = isLong ? LONG : SQUARE;
-  const face = svg("svg", { class: `face paper-${look.paper}${isLong ? "" : " square"}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  const face = svg("svg", { class: `face paper-${design.paper}${isLong ? "" : " square"}`, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   face.append(svg("rect", { class: "edge", width, height, rx: 13 }), svg("rect", { class: "field", x: 3, y: 3, width: width - 6, height: height - 6, rx: 10 }));
-  face.append(...(isLong ? drawLong(look) : drawSquare(look)));
+  face.append(...(isLong ? drawLong(design) : drawSquare(design)));
   face.append(svg("rect", { class: "line", x: 7, y: 7, width: width - 14, height: height - 14, rx: 8 }));
   return face;
 }

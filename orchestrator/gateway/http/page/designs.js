@@ -1,10 +1,10 @@
-// What plates of each format look like: how the text is cut, and the colours.
+// What plates of each format design like: how the text is cut, and the colours.
 
 // In `number`, each sign but "/" is a character before the region code; "/" breaks the line.
 const ru = (number, paper = "white", more = {}) => ({ number, paper, country: "RUS", ...more });
 const kz = (number, paper = "white", country = "KZ") => ({ number, paper, country });
 
-const LOOKS = {
+const DESIGNS = {
   ru_car: ru("LDDDLL", "white", { flag: true }),
   ru_car_square: ru("LDDD/LL", "white", { flag: true }),
   ru_trailer: ru("LLDDDD", "white", { flag: true }),
@@ -35,14 +35,14 @@ const LOOKS = {
 const UNKNOWN = { paper: "white", country: "" };
 
 // Returns the lines, the region code ("" for none) and the colours of a plate.
-export function lookOf(text, format) {
-  const look = LOOKS[format] ?? UNKNOWN;
+export function designOf(text, format) {
+  const design = DESIGNS[format] ?? UNKNOWN;
   const lines = [];
   let rest = text;
-  for (const line of look.number?.split("/") ?? []) {
+  for (const line of design.number?.split("/") ?? []) {
     lines.push(rest.slice(0, line.length));
     rest = rest.slice(line.length);
   }
-  const isCut = lines.length > 0 && lines.every(Boolean) && (!look.country || rest);
-  return isCut ? { ...look, lines, code: rest } : { ...UNKNOWN, paper: look.paper, lines: [text], code: "" };
+  const isCut = lines.length > 0 && lines.every(Boolean) && (!design.country || rest);
+  return isCut ? { ...design, lines, code: rest } : { ...UNKNOWN, paper: design.paper, lines: [text], code: "" };
 }
