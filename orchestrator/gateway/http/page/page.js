@@ -1,4 +1,4 @@
-// Everything is there: connects the controls of the page.
+// Connects the controls of the page.
 
 import { answersOf, clear, take } from "./batch.js";
 import * as camera from "./camera.js";
