@@ -41,7 +41,7 @@ class Settings:
     """
 
     detection_threshold: float = 0.35
-    text_threshold: float = 0.5
+    text_threshold: float = 0.6
     max_plates: int = 100
     roi: Roi | None = None
     iou_threshold: float = 0.45

@@ -136,7 +136,7 @@ def test_a_worker_may_take_longer_on_a_gpu(source, name: str) -> None:
 def test_the_last_step_gets_the_settings_of_readings_and_no_gpu(source) -> None:
     config = config_of(configure(source, DECODE))
     values = {name: value.string_value for name, value in config.parameters.items()}
-    assert values == {"text_threshold": "0.5", "hang_s": "2.5"}
+    assert values == {"text_threshold": "0.6", "hang_s": "2.5"}
     assert config.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
 
 
