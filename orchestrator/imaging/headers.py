@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from orchestrator.errors import PictureError
+from orchestrator.imaging.foreign_formats import foreign_format_of
 from orchestrator.imaging.segments import FRAMES, MOST_SCANS, SEQUENTIAL
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -96,11 +97,12 @@ def check_file(encoded: bytes, max_pixels: int) -> Header:
     header = _read(encoded)
     if header is None:
         raise PictureError(
-            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, "
-            f"got {len(encoded)} bytes that are none"
+            f"encoded_image: wanted a JPEG, PNG, WebP or BMP file, got {_describe(encoded)}"
         )
     if header.is_animated:
-        raise PictureError("encoded_image: wanted one picture, got an animation")
+        raise PictureError(
+            "encoded_image: wanted one picture, got an animation; export its first frame"
+        )
     check_pixels(header.width, header.height, max_pixels)
     return header
 
@@ -115,6 +117,14 @@ def check_pixels(width: int, height: int, max_pixels: int) -> None:
         raise PictureError(
             f"picture size: wanted 1 to {max_pixels} pixels, got {width}x{height} pixels"
         )
+
+
+def _describe(file: bytes) -> str:
+    """Return what the file is that cannot be read, and what to do about it."""
+    known = foreign_format_of(file)
+    if known is None:
+        return f"{len(file)} bytes that are none"
+    return f"{known.name} file; {known.advice}"
 
 
 def _read(file: bytes) -> Header | None:
