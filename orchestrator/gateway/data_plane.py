@@ -69,7 +69,7 @@ class AdmittedRequest:
         service: The service that admitted it.
         slot: Slot of the call.
         model: Name of the model; empty before the call is parsed.
-        id: Request id of the call.
+        id: Request id of the call. Pictures of one form have ids of their own, which begin with it.
         plates: Number of plates in the responses.
     """
 
@@ -97,7 +97,7 @@ class AdmittedRequest:
         Raises:
             PlateError: The request was rejected, or not answered.
         """
-        self.model, self.id = request.model, request.id
+        self.model, self.id = request.model, self.id or request.id
         response = await self.service.forward(request, self.slot)
         self.plates += count_plates(response)
         return response

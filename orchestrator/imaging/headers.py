@@ -119,6 +119,14 @@ def check_pixels(width: int, height: int, max_pixels: int) -> None:
         )
 
 
+def find_segment(jpeg: bytes, wanted: int) -> int:
+    """Return the position behind a JPEG's first marker of a kind, before its pixels; 0 for none."""
+    for marker, at in _segments(jpeg):
+        if marker in (wanted, START_OF_SCAN):
+            return at if marker == wanted else 0
+    return 0
+
+
 def _describe(file: bytes) -> str:
     """Return what the file is that cannot be read, and what to do about it."""
     known = foreign_format_of(file)

@@ -25,6 +25,7 @@ from orchestrator.gateway.policy.validation import check, check_served, take_tim
 from orchestrator.imaging.decoding import decode
 from orchestrator.imaging.files import from_base64
 from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.orientation import upright_wh
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.reading.crops import crop_plates
 from tests.gateway.http.rest_fakes import PLATE, answer_with
@@ -116,7 +117,7 @@ def open_picture(file: bytes) -> str:
     except PictureError as error:
         return check_refusal(str(error))
     height, width = picture.shape[:2]
-    if picture.dtype != torch.uint8 or {width, height} != {header.width, header.height}:
+    if picture.dtype != torch.uint8 or (width, height) != upright_wh(file, header):
         raise Fault(f"picture: wanted uint8 of {header}, got {picture.dtype} {picture.shape}")
     box = letterbox(picture, 64)
     whole = torch.tensor([[0.0, 0, width, height]])

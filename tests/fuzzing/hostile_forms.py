@@ -26,6 +26,7 @@ DISPOSITIONS = {
     "an encoding": NAMED + "\r\nContent-Transfer-Encoding: base64", "nothing": "",
     "a path": NAMED + '; filename="../../etc/passwd\x01"', "quotes": "\"" * 999,
 }  # fmt: skip
+LABEL = 'form-data; name="camera_id"'
 CONTENTS = {
     "nothing": b"", "delimiters": b"\r\n--the-boundar" * 200_000,
     "line breaks": b"\r\n" * 1_000_000,
@@ -36,6 +37,8 @@ QUERIES = (
     "roi=" + "1," * 4000, "roi=nan,nan,nan,nan", "roi=0,0,1e400,1e400", "roi=0,0,5,5", "%00=1",
     "%ff=%ff", "=", "&" * 9000, "a" * 30_000, "detector_side_px=64.0", "detection_threshold=-0.0",
     "text_threshold=1e-400", "max_plates=%D9%A3", "+=+", "a=1;b=2",
+    "camera_id=" + "%00" * 9000, "camera_id=%ed%a0%80", "timestamp=", "timestamp=" + "0" * 30_000,
+    "timestamp=2026-02-30T00:00:00Z", "timestamp=2026-05-17T09:30:00%0A",
 )  # fmt: skip
 
 
@@ -48,6 +51,12 @@ def bodies() -> dict[str, bytes]:
         "no end": picture, "no headers": form(BEGIN + b"\r\nx\r\n"),
         "no colon": form(BEGIN + b"abc\r\n\r\nx\r\n"),
         "line feeds alone": form(picture).replace(b"\r\n", b"\n"),
+        "labels alone": form(*[part(b"", LABEL)] * 4),
+        "a label of bytes": form(part(b"\xff", LABEL)),
+        "a label of a picture": form(picture, part(JPEG, LABEL)),
+        "a label of 1 MB": form(picture, part(b"0" * 1_000_000, LABEL)),
+        "a label of NUL": form(picture, part(b"\0\x1b\r\n" * 9, LABEL)),
+        "fields of two names": form(picture, part(JPEG, NAMED.replace("picture", "file"))),
         "a bomb": form(picture, part(png_bombs()["PNG of 10^8 pixels"], NAMED)),
     }  # fmt: skip
     own |= {name: form(part(JPEG, disposition)) for name, disposition in DISPOSITIONS.items()}

@@ -15,6 +15,7 @@ from tritonclient.utils import InferenceServerException
 
 from orchestrator.client import PlateClient
 from orchestrator.contract import MODEL, OUTPUTS
+from orchestrator.formats.transliteration import to_latin
 from orchestrator.supervisor.triton_server import Server
 from tests.integration.conftest import GREY, InFront, Wire
 from tests.samples import STREET
@@ -159,6 +160,8 @@ def test_rest_reads_a_picture(gateway: InFront) -> None:
     (picture,) = reply.content["pictures"]
     assert (reply.status, reply.type) == (200, "application/json")
     assert sorted(plate["text"] for plate in picture["plates"]) == TEXTS
+    natives = sorted(to_latin(plate["text_native"]) for plate in picture["plates"])
+    assert (natives, picture["width"], picture["height"]) == (TEXTS, 1280, 960)
 
 
 def test_rest_reads_several_pictures(gateway: InFront) -> None:

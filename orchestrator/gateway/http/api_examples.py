@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.gateway.errors import FAILED, Outcome
+from orchestrator.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
 from orchestrator.gateway.http.problem_details import problem
 
 Json = dict[str, Any]
@@ -41,6 +43,21 @@ PARAMETERS: Mapping[str, tuple[str, Json, str]] = {
 }
 """Description, schema and an example of each request parameter; Settings judges their values."""
 
+LABELS: Mapping[str, tuple[str, Json, str]] = {
+    "camera_id": (
+        "Names the camera; the answer repeats it. A form's field goes before the query",
+        {"type": "string", "maxLength": LONGEST_CAMERA_ID},
+        "gate-7",
+    ),
+    "timestamp": (
+        "When the picture was taken, an ISO 8601 time; the answer repeats it. The day must exist. "
+        "In a query, `+` is written `%2B`",
+        {"type": "string", "pattern": TIMESTAMP},
+        "2026-05-17T09:30:00+03:00",
+    ),
+}
+"""The same of the caller's labels, which may be in the query or the form; the form's go first."""
+
 PROBLEMS: Mapping[str, tuple[Outcome, ...]] = {
     "400": (
         Outcome(400, "INVALID_ARGUMENT", "picture", "encoded_image: damaged picture"),
@@ -72,6 +89,7 @@ TRIED_LATER = ("429", "503")
 
 READING = {
     "text": "A123BC77",
+    "text_native": to_cyrillic("A123BC77"),
     "text_score": 0.97,
     "raw_text": "A123BC77",
     "character_scores": [0.99, 1.0, 1.0, 0.98, 1.0, 0.99, 1.0, 1.0],
@@ -93,10 +111,16 @@ SECONDS = {
     "lprnet": 0.006,
     "texts": 0.001,
 }
-RECOGNIZED = {"name": "", "plates": [PLATE], "seconds": SECONDS}
+SIZE = {"width": 1280, "height": 720}
+RECOGNIZED = {"name": "", **SIZE, "plates": [PLATE], "seconds": SECONDS}
 EMPTY = {
     "name": "",
+    **SIZE,
     "plates": [],
     "seconds": SECONDS | {"stn": 0.0, "lprnet": 0.0, "texts": 0.0},
 }
+READ = {"name": "", "width": 160, "height": 48, "plate": READING}
+CALL = {"request_id": "gate-7-000123", "time": "2026-05-17T06:30:00.412+00:00"}
+LABELLED = CALL | {name: example for name, (_, _, example) in LABELS.items()}
+"""What an answer says of its call, without the caller's labels and with them."""
 FAILED_PICTURE = {"name": "notes.txt", "problem": problem(PROBLEMS["400"][0])}

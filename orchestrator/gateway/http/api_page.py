@@ -132,7 +132,9 @@ def _parameters(document: Json, parameters: Iterable[Json]) -> str:
 def _body(body: Json) -> str:
     rows = []
     for kind, content in body["content"].items():
-        fields = content["schema"].get("properties", {})
+        fields: Json = {}
+        for schema in content["schema"].get("oneOf", []):
+            fields |= schema["properties"]
         parts = [
             f"field <code>{escape(name)}</code>: {_type_of(field)}. {_inline(field['description'])}"
             for name, field in fields.items()

@@ -1,7 +1,8 @@
-"""Parser for pictures in a `multipart/form-data` body. Pictures are private: never on disk."""
+"""Parser for forms with pictures, `multipart/form-data`. Pictures are private: never on disk."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,11 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
 from orchestrator.errors import RequestError
+from orchestrator.gateway.http.labels import LABELS
 
-FIELD = "picture"
+FIELDS = ("picture", "upload", "image", "file")
+"""Names of a picture's field: ours, and those of other services for plates."""
+FIELDS_TEXT = f"{', '.join(FIELDS[:-1])} or {FIELDS[-1]}"
 LONGEST_NAME = 100  # characters of a file's name in the answer
 LONGEST_BOUNDARY = 70  # RFC 2046, section 5.1.1
 MOST_HEADERS = 8  # in each part; browsers and curl send two
@@ -26,7 +30,7 @@ class FormError(RequestError):
 
 @dataclass(frozen=True)
 class Part:
-    """One field of a form.
+    """One picture of a form.
 
     Attributes:
         filename: The sender's name of the file, safe to show; empty for none.
@@ -37,20 +41,34 @@ class Part:
     content: bytes = field(repr=False)
 
 
-def parse(body: bytes, content_type: str, most: int) -> list[Part]:
-    """Return the pictures of a form, in its order.
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form.
+
+    Attributes:
+        pictures: In the form's order.
+        labels: Texts of the caller's labels, by their names.
+    """
+
+    pictures: tuple[Part, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse(body: bytes, content_type: str, most: int) -> Form:
+    """Return the pictures and labels of a form.
 
     Args:
         body: The whole body.
         content_type: The header Content-Type, which names the boundary.
-        most: Most parts that the form may have.
+        most: Most pictures that the form may have.
 
     Raises:
-        FormError: The form is damaged, or has no part, too many, or a part that is no picture.
+        FormError: The form is damaged, or has no picture, too many, pictures in fields of several
+            names, or an unknown field.
     """
     boundary = _boundary_of(content_type)
     _check_delimiters(body, b"--" + boundary, most)
-    reader = _Reader()
+    reader = _Reader(most)
     parser = MultipartParser(
         boundary,
         reader.callbacks(),
@@ -63,9 +81,9 @@ def parse(body: bytes, content_type: str, most: int) -> list[Part]:
         raise FormError(f"form: wanted multipart/form-data, got a damaged one: {error}") from error
     if not reader.is_whole:
         raise FormError("form: wanted its closing boundary at the end, got none")
-    if not reader.parts:
-        raise FormError(f"form: wanted 1 to {most} fields named {FIELD}, got none")
-    return reader.parts
+    if not reader.pictures:
+        raise FormError(f"form: wanted 1 to {most} fields named {FIELDS[0]}, got none")
+    return Form(tuple(reader.pictures), reader.labels)
 
 
 def _boundary_of(content_type: str) -> bytes:
@@ -91,8 +109,8 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
     while start >= 0:
         count += 1
         end = start + len(delimiter)
-        if count > most + 1:
-            raise FormError(f"form: wanted 1 to {most} fields, got more")
+        if count > most + len(LABELS) + 1:
+            raise FormError(f"form: wanted 1 to {most} pictures, got more")
         if body.startswith((b" ", b"\t"), end):
             raise FormError("form: wanted a line break behind each boundary, got a blank")
         start = body.find(delimiter, end)
@@ -101,9 +119,12 @@ def _check_delimiters(body: bytes, delimiter: bytes, most: int) -> None:
 class _Reader:
     """Collects the parts that the parser finds."""
 
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
+    def __init__(self, most: int) -> None:
+        self.pictures: list[Part] = []
+        self.labels: dict[str, str] = {}
         self.is_whole = False
+        self._most = most
+        self._pictures_name = ""
 
     def callbacks(self) -> Any:
         return {
@@ -132,24 +153,48 @@ class _Reader:
 
     def _check_field(self) -> None:
         disposition, options = parse_options_header(self._disposition)
-        name = options.get(b"name", b"").decode(errors="replace")
-        if disposition != b"form-data" or name != FIELD:
-            raise FormError(f"form: wanted fields named {FIELD}, got {shown(name)!r}")
+        self._name = options.get(b"name", b"").decode(errors="replace")
+        if disposition != b"form-data" or self._name not in (*FIELDS, *LABELS):
+            raise FormError(f"form: wanted fields named {FIELDS_TEXT}, got {shown(self._name)!r}")
+        if self._name in self.labels:
+            raise FormError(f"form: wanted {self._name} once, got it again")
+        if self._name in FIELDS:
+            self._check_picture_field()
         self._filename = shown(options.get(b"filename", b"").decode(errors="replace"))
+
+    def _check_picture_field(self) -> None:
+        self._pictures_name = self._pictures_name or self._name
+        if self._name != self._pictures_name:
+            raise FormError(
+                "form: wanted all pictures in fields of one name, "
+                f"got {self._pictures_name} and {self._name}"
+            )
+        if len(self.pictures) == self._most:
+            raise FormError(f"form: wanted 1 to {self._most} pictures, got more")
 
     def _take_content(self, data: bytes, start: int, end: int) -> None:
         self._content += data[start:end]
 
     def _end(self) -> None:
-        self.parts.append(Part(self._filename, self._content))
+        if self._name in LABELS:
+            self.labels[self._name] = _text_of(self._name, self._content)
+        else:
+            self.pictures.append(Part(self._filename, self._content))
 
     def _finish(self) -> None:
         self.is_whole = True
 
 
+def _text_of(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FormError(f"form: wanted {name} as text in UTF-8, got other bytes") from error
+
+
 def _check_encoding(encoding: str) -> None:
     if encoding.strip().lower() not in ("binary", "8bit", "7bit"):
-        raise FormError(f"form: wanted pictures as they are, got them in {shown(encoding)!r}")
+        raise FormError(f"form: wanted fields as they are, got one in {shown(encoding)!r}")
 
 
 def shown(name: str) -> str:

@@ -9,22 +9,25 @@ from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
 from orchestrator.gateway.http import schemas
 from orchestrator.gateway.http.api_examples import (
+    CALL,
     EMPTY,
     FAILED_PICTURE,
+    LABELLED,
+    LABELS,
     PARAMETERS,
     PROBLEMS,
-    READING,
+    READ,
     RECOGNIZED,
     TRIED_LATER,
     Json,
 )
-from orchestrator.gateway.http.multipart import FIELD
+from orchestrator.gateway.http.multipart import FIELDS
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.rest import FILE, FORM, LONGEST_ID
 from orchestrator.gateway.options import Limits
 from orchestrator.settings import READER_PARAMETERS, REQUEST_PARAMETERS
 
-VERSION = "1.1.0"
+VERSION = "1.2.0"
 """Of the API, not of the program."""
 KSERVE = "https://github.com/kserve/open-inference-protocol"
 HOST = "http://localhost:8000"  # of the examples
@@ -87,9 +90,9 @@ def _recognize(limits: Limits) -> Json:
         "responses": {
             "200": _answer(
                 schemas.Recognition,
-                one={"pictures": [RECOGNIZED]},
-                none={"pictures": [EMPTY]},
-                several={"pictures": several},
+                one=LABELLED | {"pictures": [RECOGNIZED]},
+                none=CALL | {"pictures": [EMPTY]},
+                several=CALL | {"pictures": several},
             )
         }
         | _problems(PROBLEMS),
@@ -99,12 +102,13 @@ def _recognize(limits: Limits) -> Json:
                 "-H 'Content-Type: image/jpeg' --data-binary @car.jpg",
             ),
             _sample("/v1/recognize", "-F picture=@car.jpg -F picture=@street.png"),
+            _sample("/v1/recognize", "-F upload=@car.jpg -F camera_id=gate-7"),
         ],
     }
 
 
 def _read(limits: Limits) -> Json:
-    several = [{"name": "plate.png", "plate": READING}, FAILED_PICTURE]
+    several = [READ | {"name": "plate.png"}, FAILED_PICTURE]
     return {
         "operationId": "read",
         "tags": ["pictures"],
@@ -116,8 +120,8 @@ def _read(limits: Limits) -> Json:
         "responses": {
             "200": _answer(
                 schemas.Readings,
-                one={"pictures": [{"name": "", "plate": READING}]},
-                several={"pictures": several},
+                one=LABELLED | {"pictures": [READ]},
+                several=CALL | {"pictures": several},
             )
         }
         | _problems(PROBLEMS),
@@ -152,34 +156,42 @@ def _look(name: str, summary: str, answer: Json, *problems: str) -> Json:
 
 
 def _parameters(names: Iterable[str]) -> list[Json]:
+    described = {**{name: PARAMETERS[name] for name in names}, **LABELS}
     query = [
-        {
-            "name": name,
-            "in": "query",
-            "description": PARAMETERS[name][0],
-            "schema": PARAMETERS[name][1],
-            "example": PARAMETERS[name][2],
-        }
-        for name in names
+        {"name": name, "in": "query", "description": about, "schema": schema, "example": example}
+        for name, (about, schema, example) in described.items()
     ]
     return [*query, {"$ref": "#/components/parameters/request_id"}]
 
 
 def _body(limits: Limits, what: str) -> Json:
     file = {"type": "string", "format": "binary"}
-    files = {"type": "array", "items": file, "minItems": 1, "maxItems": limits.pictures}
-    form = {
-        "type": "object",
-        "properties": {FIELD: files | {"description": f"The {what}, each with its file's name"}},
-        "required": [FIELD],
-        "additionalProperties": False,
-    }
-    encoding = {FIELD: {"contentType": ", ".join(PICTURES)}}
     one = {kind: {"schema": file} for kind in PICTURES}
+    encoding = {name: {"contentType": ", ".join(PICTURES)} for name in FIELDS}
     return {
         "required": True,
-        "description": f"JPEG, PNG, WebP or BMP, judged by its bytes; or a form with {what}",
-        "content": one | {FORM: {"schema": form, "encoding": encoding}},
+        "description": f"JPEG, PNG, WebP or BMP, judged by its bytes; or a form with {what}, all "
+        "in fields of one name",
+        "content": one | {FORM: {"schema": _form(limits, what, file), "encoding": encoding}},
+    }
+
+
+def _form(limits: Limits, what: str, file: Json) -> Json:
+    """Return the schema of a form: its pictures have one of the names of their field."""
+    files = {"type": "array", "items": file, "minItems": 1, "maxItems": limits.pictures}
+    about = dict.fromkeys(FIELDS, f"Another name of `{FIELDS[0]}`")
+    about[FIELDS[0]] = f"The {what}, each with its file's name"
+    labels = {name: schema | {"description": told} for name, (told, schema, _) in LABELS.items()}
+    return {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {name: files | {"description": about[name]}} | labels,
+                "required": [name],
+                "additionalProperties": False,
+            }
+            for name in FIELDS
+        ]
     }
 
 

@@ -32,19 +32,20 @@ KINDS = {
         "The picture cannot be used",
         (400,),
         "The file is empty, damaged, an animation, larger than the service takes or no JPEG, PNG, "
-        "WebP or BMP. Send another one.",
+        "WebP or BMP. The detail names the format that it has, if it is a known one, and says how "
+        "to convert it.",
     ),
     "parameter": ProblemKind(
         "A parameter is wrong",
         (400,),
-        "A query parameter is unknown, comes twice or is out of its range. The detail names it "
-        "with what was wanted.",
+        "A parameter is unknown, comes twice or is out of its range. The detail names it with what "
+        "was wanted.",
     ),
     "form": ProblemKind(
         "The form cannot be read",
         (400,),
-        "The body is no multipart/form-data with pictures in fields named picture, or it holds "
-        "too many of them.",
+        "The body is no multipart/form-data with pictures in fields of one name, picture, upload, "
+        "image or file, or it holds too many of them, or other fields.",
     ),
     "key": ProblemKind(
         "No valid key",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 import anyio
@@ -37,18 +38,24 @@ from orchestrator.gateway.errors import (
     UnsupportedMedia,
     outcome_of,
 )
-from orchestrator.gateway.http.multipart import Part, parse, shown
+from orchestrator.gateway.http.labels import LABELS, Labels, labels_of
+from orchestrator.gateway.http.multipart import Form, Part, parse, shown
 from orchestrator.gateway.http.problem_details import problem
 from orchestrator.gateway.http.schemas import (
     FailedPicture,
     Model,
+    Plate,
     Problem,
+    Reading,
     Readings,
     ReadPicture,
     Recognition,
     RecognizedPicture,
 )
 from orchestrator.gateway.options import Limits
+from orchestrator.imaging.files import from_base64
+from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.orientation import upright_wh
 from orchestrator.protocol.arrays import to_array
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse, PictureFile
 
@@ -84,6 +91,28 @@ class RestRequest:
     trace: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Call:
+    """A request, taken apart.
+
+    Attributes:
+        id: Request id.
+        pictures: At least one.
+        parameters: Parameters of the model; the rest of the request is checked with them.
+        labels: The caller's labels.
+    """
+
+    id: str
+    pictures: Sequence[Part]
+    parameters: Mapping[str, str]
+    labels: Labels
+
+    def header(self) -> dict[str, str]:
+        """Return the fields of an answer that are about the call, with the time of now."""
+        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        return {"request_id": self.id, "time": now, **asdict(self.labels)}
+
+
 def request_id(given: str | None) -> str:
     """Return a caller's request id, or a new one. Callers may not use the id of health checks."""
     is_usable = given and given.isprintable() and len(given) <= LONGEST_ID and given != PROBE
@@ -98,18 +127,18 @@ async def recognize(sent: RestRequest, infer: Infer, limits: Limits) -> Recognit
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only picture has no answer.
     """
-    parameters, outputs = _parameters_of(sent.query), (*OUTPUTS, STAGE_SECONDS)
+    call, outputs = _take_apart(sent, limits), (*OUTPUTS, STAGE_SECONDS)
 
     async def answer(picture: Part, id: str) -> RecognizedPicture:
         inputs = (PictureFile(ENCODED, picture.content),)
-        request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
         arrays = _arrays_of(await infer(request))
-        plates, seconds = tuple(from_arrays(arrays)), stages_of(arrays)
-        return _validated(RecognizedPicture, name=picture.filename, plates=plates, seconds=seconds)
+        plates = tuple(map(Plate.fields_of, from_arrays(arrays)))
+        about = _describe(picture, limits.pixels)
+        return _validated(RecognizedPicture, **about, plates=plates, seconds=stages_of(arrays))
 
-    return Recognition(
-        pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
-    )
+    pictures = await _each(call, answer, limits.call_s)
+    return Recognition(**call.header(), pictures=pictures)
 
 
 async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
@@ -120,52 +149,70 @@ async def read(sent: RestRequest, infer: Infer, limits: Limits) -> Readings:
         GatewayError: The content type is not understood, or the service has no room.
         PlateError: The only crop has no answer.
     """
-    parameters, outputs = _parameters_of(sent.query), ("coordinates", *OF_A_READING)
+    call, outputs = _take_apart(sent, limits), ("coordinates", *OF_A_READING)
 
     async def answer(crop: Part, id: str) -> ReadPicture:
         inputs = (PictureFile(ENCODED_CROP, crop.content),)
-        request = InferenceRequest(MODEL, inputs, outputs, "", id, parameters, sent.trace)
+        request = InferenceRequest(MODEL, inputs, outputs, "", id, call.parameters, sent.trace)
         plates = from_arrays(_arrays_of(await infer(request)), outputs)
         if len(plates) != 1:
             raise ModelError(f"answer: wanted one reading of the crop, got {len(plates)}")
-        return _validated(ReadPicture, name=crop.filename, plate=plates[0])
+        about = _describe(crop, limits.crop_pixels)
+        return _validated(ReadPicture, **about, plate=Reading.fields_of(plates[0]))
 
-    return Readings(
-        pictures=await _each(_pictures_of(sent, limits.pictures), sent.id, answer, limits.call_s)
-    )
+    pictures = await _each(call, answer, limits.call_s)
+    return Readings(**call.header(), pictures=pictures)
 
 
-def _parameters_of(query: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the request parameters. Their values are checked with the rest of the request."""
+def _take_apart(sent: RestRequest, limits: Limits) -> Call:
+    """Return a request's pictures, parameters and labels. The labels are checked here.
+
+    Raises:
+        RequestError: The form is wrong, a parameter comes twice, or a label is wrong.
+        UnsupportedMedia: The content type is not understood.
+    """
+    query = _each_once(sent.query)
+    form = _form_of(sent, limits.pictures)
+    labels = labels_of(query, form.labels)
+    parameters = {name: value for name, value in query.items() if name not in LABELS}
+    return Call(sent.id, form.pictures, parameters, labels)
+
+
+def _each_once(query: Sequence[tuple[str, str]]) -> dict[str, str]:
     for name, count in Counter(name for name, _ in query).items():
         if count > 1:
             raise ParameterError(f"parameters: wanted each once, got {shown(name)} {count} times")
     return dict(query)
 
 
-def _pictures_of(sent: RestRequest, most: int) -> list[Part]:
+def _form_of(sent: RestRequest, most: int) -> Form:
+    """Return the body's form, or a form of one picture if the body is a picture."""
     kind = sent.content_type.partition(";")[0].strip().lower()
     if kind == FORM:
         return parse(sent.body, sent.content_type, most)
     if kind not in UNSAID and not kind.startswith("image/"):
         raise UnsupportedMedia(f"content type: wanted image/*, {FILE} or {FORM}, got {shown(kind)}")
-    return [Part("", sent.body)]
+    return Form((Part("", sent.body),))
+
+
+def _describe(picture: Part, most_pixels: int) -> dict[str, Any]:
+    """Return name and size of a picture that the service has read."""
+    file = from_base64(picture.content)
+    width, height = upright_wh(file, check_file(file, most_pixels))
+    return {"name": picture.filename, "width": width, "height": height}
 
 
 async def _each(
-    pictures: Sequence[Part],
-    id: str,
-    answer: Callable[[Part, str], Awaitable[A]],
-    within_s: float,
+    call: Call, answer: Callable[[Part, str], Awaitable[A]], within_s: float
 ) -> tuple[A | FailedPicture, ...]:
     """Answer pictures one by one. One of several may fail alone. All share one timeout."""
-    if len(pictures) == 1:
-        return (await answer(pictures[0], id),)
+    if len(call.pictures) == 1:
+        return (await answer(call.pictures[0], call.id),)
     answers: list[A | FailedPicture] = []
     deadline = anyio.current_time() + within_s
-    for number, picture in enumerate(pictures):
+    for number, picture in enumerate(call.pictures):
         try:
-            answers.append(await _by(deadline, answer(picture, f"{id}/{number}")))
+            answers.append(await _by(deadline, answer(picture, f"{call.id}/{number}")))
         except Cancelled:
             raise
         except PlateError as error:

@@ -64,11 +64,12 @@ def document_routes(service: DataPlane) -> list[Route]:
 
 async def _answer(handle: Handle, request: HttpRequest) -> Response:
     headers = request.http.headers
+    request.admitted.id = rest.request_id(headers.get(REQUEST_ID))
     sent = rest.RestRequest(
         body=await request.body(),
         content_type=headers.get("content-type", ""),
         query=request.http.query_params.multi_items(),
-        id=rest.request_id(headers.get(REQUEST_ID)),
+        id=request.admitted.id,
         trace=trace_of(headers),
     )
     answer = await handle(sent, request.admitted.infer, request.service.limits)

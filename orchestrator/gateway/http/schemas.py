@@ -5,22 +5,27 @@ A picture that failed among others has a `problem` where those have what was fou
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from orchestrator import plates
 from orchestrator.formats.plate_formats import MAX_LENGTH
+from orchestrator.formats.transliteration import native_text
+from orchestrator.gateway.http.labels import LONGEST_CAMERA_ID, TIMESTAMP
 
-Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]")]
-Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds")]
-Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels")]
+FINE, COARSE = AfterValidator(partial(round, ndigits=4)), AfterValidator(partial(round, ndigits=1))
+"""Rounding: to a tenth of a millisecond or a ten thousandth of a score; to a tenth of a pixel."""
+Score = Annotated[float, Field(ge=0, le=1, description="in [0, 1]"), FINE]
+Duration = Annotated[float, Field(ge=0, allow_inf_nan=False, description="seconds"), FINE]
+Pixels = Annotated[float, Field(allow_inf_nan=False, description="pixels"), COARSE]
 
 
 class Model(BaseModel):
     """Base of the answers: no value is converted, and no unknown field is accepted.
 
-    An object with the fields as attributes is accepted, too, for example one of our plates.
+    An object with the fields as attributes is accepted, too, for example a region of ours.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, from_attributes=True)
@@ -57,6 +62,11 @@ class Reading(Model):
         "known format",
         examples=["A123BC77"],
     )
+    text_native: str | None = Field(
+        description="`text` in the letters on the plate, where they are not Latin: Cyrillic; null "
+        "where `text` is empty, or the letters of its format are Latin",
+        examples=["\u0410123\u0412\u042177"],
+    )
     text_score: Score = Field(
         description="Probability of the best reading, shown or not, in [0, 1]", examples=[0.97]
     )
@@ -80,6 +90,12 @@ class Reading(Model):
         description="Whose code `text` bears; null where it bears none, or none that exists",
         examples=[{"code": "77", "name": "Moscow"}],
     )
+
+    @classmethod
+    def fields_of(cls, plate: plates.Plate) -> dict[str, Any]:
+        """Return the fields of one of our plates, not validated."""
+        known = vars(plate) | {"text_native": native_text(plate.text, plate.format)}
+        return {name: known[name] for name in cls.model_fields}
 
 
 class Plate(Reading):
@@ -123,6 +139,7 @@ class Problem(Model):
     )
 
 
+UPRIGHT = "{} of the picture that was sent, in pixels, after its EXIF orientation was applied"
 Name = Annotated[
     str,
     Field(
@@ -145,10 +162,15 @@ class Seconds(Model):
     texts: Duration = Field(description="Spelling the texts out", examples=[0.001])
 
 
+Side = Annotated[int, Field(ge=1)]
+
+
 class RecognizedPicture(Model):
     """A picture and the plates in it."""
 
     name: Name
+    width: Side = Field(description=UPRIGHT.format("Width"), examples=[1280])
+    height: Side = Field(description=UPRIGHT.format("Height"), examples=[720])
     plates: tuple[Plate, ...] = Field(description="Best detection first; empty where there is none")
     seconds: Seconds = Field(
         description="By stage, without the waits before and after; 0 where nothing was to do"
@@ -159,6 +181,8 @@ class ReadPicture(Model):
     """A crop of a plate and what it says."""
 
     name: Name
+    width: Side = Field(description=UPRIGHT.format("Width"), examples=[160])
+    height: Side = Field(description=UPRIGHT.format("Height"), examples=[48])
     plate: Reading = Field(description="What was read")
 
 
@@ -169,7 +193,34 @@ class FailedPicture(Model):
     problem: Problem = Field(description="Why not")
 
 
-class Recognition(Model):
+class Answer(Model):
+    """The answer to a call with pictures."""
+
+    request_id: str = Field(
+        description="Names the call: also the header `X-Request-Id` of the answer, and `id` in the "
+        "service's audit",
+        examples=["gate-7-000123"],
+    )
+    time: str = Field(
+        description="When the answer was made, by the service's clock, in UTC",
+        examples=["2026-05-17T06:30:00.412+00:00"],
+        json_schema_extra={"format": "date-time"},
+    )
+    camera_id: str = Field(
+        default="",
+        max_length=LONGEST_CAMERA_ID,
+        description="As it was sent; left out where none was",
+        examples=["gate-7"],
+    )
+    timestamp: str = Field(
+        default="",
+        pattern=f"{TIMESTAMP}|^$",
+        description="As it was sent; left out where none was",
+        examples=["2026-05-17T09:30:00+03:00"],
+    )
+
+
+class Recognition(Answer):
     """The answer of `/v1/recognize`."""
 
     pictures: tuple[RecognizedPicture | FailedPicture, ...] = Field(
@@ -177,7 +228,7 @@ class Recognition(Model):
     )
 
 
-class Readings(Model):
+class Readings(Answer):
     """The answer of `/v1/read`."""
 
     pictures: tuple[ReadPicture | FailedPicture, ...] = Field(

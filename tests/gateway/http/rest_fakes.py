@@ -16,6 +16,7 @@ from orchestrator.contract import (
     STAGE_SECONDS,
     to_arrays,
 )
+from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.gateway.http.rest import RestRequest, read, recognize
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.validation import check
@@ -39,6 +40,7 @@ PLATE = Plate(
 UNREAD = Plate(xyxy=(1.0, 2.0, 3.0, 4.0), corners=((1.0, 2.0), (3.0, 2.0), (3.0, 4.0), (1.0, 4.0)))
 PLATE_AS_JSON = {
     "text": "A123BC77",
+    "text_native": to_cyrillic("A123BC77"),
     "text_score": 0.875,
     "raw_text": "A123BC77",
     "character_scores": [1.0, 0.5, 0.25, 0.125, 1.0, 0.5, 0.25, 0.125],
@@ -49,7 +51,8 @@ PLATE_AS_JSON = {
     "detection_score": 0.75,
     "corners": [[10.0, 20.0], [110.0, 21.0], [110.5, 45.0], [11.0, 44.0]],
 }
-
+SIZE_AS_JSON = {"width": 20, "height": 10}
+"""Of a `picture_file`."""
 SECONDS_AS_JSON = {
     "picture": 0.5,
     "letterbox": 0.25,
@@ -97,7 +100,7 @@ class FakeInfer:
 READING_AS_JSON = {
     name: PLATE_AS_JSON[name]
     for name in (
-        *("text", "text_score", "raw_text", "character_scores"),
+        *("text", "text_native", "text_score", "raw_text", "character_scores"),
         *("candidates", "format", "region"),
     )
 }

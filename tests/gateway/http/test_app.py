@@ -57,6 +57,30 @@ def test_another_method_is_refused_and_noted(
     assert (line["what"], line["status"], line["reason"]) == (kind, 405, "not served")
 
 
+@pytest.mark.parametrize(
+    ("files", "status"),
+    [
+        pytest.param(2, 200, id="each has a problem"),
+        pytest.param(1, 400, id="the call has it"),
+        pytest.param(0, 400, id="no picture"),
+    ],
+)
+def test_the_audit_has_the_id_of_a_rest_call(
+    options: GatewayOptions, files: int, status: int
+) -> None:
+    form, headers = [("picture", ("a.jpg", b"none"))] * files, {"x-request-id": "gate-7"}
+    reply = client_of(options).post("/v1/recognize", files=form, headers=headers)
+    line = json.loads(options.audit.read_text())
+    assert (line["id"], line["status"], reply.status_code) == ("gate-7", status, status)
+
+
+def test_an_id_that_the_service_made_is_in_answer_header_and_audit(options: GatewayOptions) -> None:
+    files = [("picture", ("a.jpg", b"none"))] * 2
+    reply = client_of(options).post("/v1/read", files=files)
+    line = json.loads(options.audit.read_text())
+    assert reply.json()["request_id"] == reply.headers["x-request-id"] == line["id"] != ""
+
+
 @pytest.mark.parametrize("path", ["/healthz", "/metrics"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_a_route_of_get_answers_head_too(options: GatewayOptions, path: str, method: str) -> None:

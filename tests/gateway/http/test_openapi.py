@@ -7,7 +7,9 @@ import pytest
 
 from orchestrator.errors import ParameterError
 from orchestrator.gateway.http import schemas
-from orchestrator.gateway.http.api_examples import PARAMETERS, PROBLEMS
+from orchestrator.gateway.http.api_examples import LABELS, PARAMETERS, PROBLEMS
+from orchestrator.gateway.http.labels import Labels, labels_of
+from orchestrator.gateway.http.multipart import FIELDS
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.options import Limits
 from orchestrator.settings import REQUEST_PARAMETERS, Settings
@@ -124,16 +126,31 @@ def test_what_a_region_looks_like_is_described(text: str, is_described: bool) ->
     assert bool(re.search(pattern, text)) == is_described
 
 
-def test_the_reader_has_one_parameter() -> None:
+def test_the_reader_has_one_parameter_beside_the_labels() -> None:
     parameters = DOCUMENT["paths"]["/v1/read"]["post"]["parameters"]
-    assert [one["name"] for one in parameters if "name" in one] == ["text_threshold"]
+    names = [one["name"] for one in parameters if "name" in one]
+    assert names == ["text_threshold", "camera_id", "timestamp"]
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_a_form_has_pictures_under_one_name_and_labels(path: str) -> None:
+    form = DOCUMENT["paths"][path]["post"]["requestBody"]["content"]["multipart/form-data"]
+    assert [list(one["properties"]) for one in form["schema"]["oneOf"]] == [
+        [name, *LABELS] for name in FIELDS
+    ]
+    assert list(form["encoding"]) == list(FIELDS)
+
+
+def test_every_label_is_described_by_an_example_that_is_accepted() -> None:
+    examples = {name: example for name, (_, _, example) in LABELS.items()}
+    assert labels_of(examples, {}) == Labels("gate-7", "2026-05-17T09:30:00+03:00")
 
 
 def test_limits_are_said() -> None:
     form = DOCUMENT["paths"]["/v1/recognize"]["post"]["requestBody"]["content"][
         "multipart/form-data"
     ]
-    assert form["schema"]["properties"]["picture"]["maxItems"] == 5
+    assert form["schema"]["oneOf"][0]["properties"]["picture"]["maxItems"] == 5
     assert "up to 7 MiB and 5 pictures" in DOCUMENT["info"]["description"]
     assert "up to 12,345 pixels" in DOCUMENT["paths"]["/v1/read"]["post"]["description"]
 

@@ -1,7 +1,11 @@
 import asyncio
+import base64
+import io
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 
 import pytest
+from PIL import Image
 
 from orchestrator.contract import OF_A_READING, OUTPUTS
 from orchestrator.errors import (
@@ -23,6 +27,7 @@ from tests.gateway.http.rest_fakes import (
     PLATE_AS_JSON,
     READING_AS_JSON,
     SECONDS_AS_JSON,
+    SIZE_AS_JSON,
     UNREAD,
     FakeInfer,
     picture_file,
@@ -31,6 +36,14 @@ from tests.gateway.http.rest_fakes import (
 )
 
 FILE = picture_file()
+
+
+def lying_picture() -> bytes:
+    """Return a picture 20 pixels wide and 10 high, whose EXIF data turn it by 90 degrees."""
+    exif, file = Image.Exif(), io.BytesIO()
+    exif[0x112] = 6
+    Image.new("RGB", (20, 10)).save(file, "JPEG", exif=exif)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize("answer", [recognize, read])
@@ -42,16 +55,62 @@ def test_an_empty_body_is_no_picture(answer) -> None:
 
 
 def test_a_picture_without_plates_has_none() -> None:
-    assert recognized(RestRequest(FILE), FakeInfer([()])) == {
-        "pictures": [{"name": "", "plates": [], "seconds": SECONDS_AS_JSON}]
-    }
+    assert recognized(RestRequest(FILE), FakeInfer([()]))["pictures"] == [
+        {"name": "", **SIZE_AS_JSON, "plates": [], "seconds": SECONDS_AS_JSON}
+    ]
+
+
+@pytest.mark.parametrize("ask", [recognized, read_out])
+def test_an_answer_bears_the_id_of_its_call_and_the_time_of_now(ask) -> None:
+    begun = datetime.now(timezone.utc) - timedelta(milliseconds=1)  # cut off
+    told = ask(RestRequest(FILE, id="one"), FakeInfer())
+    assert (list(told), told["request_id"]) == (["request_id", "time", "pictures"], "one")
+    assert begun <= datetime.fromisoformat(told["time"]) <= datetime.now(timezone.utc)
+
+
+@pytest.mark.parametrize("ask", [recognized, read_out])
+def test_labels_come_back_and_do_not_reach_the_model(ask) -> None:
+    infer = FakeInfer()
+    labels = {"camera_id": "въезд 7", "timestamp": "2026-05-17T09:30:00+03:00"}
+    query = [*labels.items(), ("text_threshold", "0.5")]
+    told = ask(RestRequest(FILE, query=query), infer)
+    assert {name: told[name] for name in labels} == labels
+    assert infer.calls[0].parameters == {"text_threshold": "0.5"}
+
+
+@pytest.mark.parametrize("ask", [recognized, read_out])
+def test_a_wrong_label_ends_the_call_before_the_model(ask) -> None:
+    infer = FakeInfer()
+    with pytest.raises(ParameterError, match=r"timestamp: wanted an ISO 8601 time .* got 'now'"):
+        ask(RestRequest(FILE, query=[("timestamp", "now")]), infer)
+    assert infer.calls == []
+
+
+@pytest.mark.parametrize("ask", [recognized, read_out])
+def test_the_size_of_a_picture_is_that_of_the_upright_one(ask) -> None:
+    told = ask(RestRequest(lying_picture()), FakeInfer())["pictures"][0]
+    assert (told["width"], told["height"]) == (10, 20)
+
+
+def test_the_size_of_a_picture_in_base64_is_known() -> None:
+    told = recognized(RestRequest(base64.b64encode(FILE)), FakeInfer())["pictures"][0]
+    assert (told["width"], told["height"]) == (20, 10)
+
+
+def test_numbers_are_rounded() -> None:
+    plate = replace(PLATE, xyxy=(10.04, 20.06, 110.5, 45.0), text_score=0.87654321,
+                    candidates=(("A123BC77", 0.00004),))  # fmt: skip
+    (told,) = recognized(RestRequest(FILE), FakeInfer([(plate,)]))["pictures"][0]["plates"]
+    assert (told["xyxy"], told["text_score"]) == ([10.0, 20.1, 110.5, 45.0], 0.8765)
+    assert told["candidates"] == [{"text": "A123BC77", "score": 0.0}]
 
 
 def test_a_plate_has_everything_the_model_gives_and_no_text_if_it_was_not_read() -> None:
     (picture,) = recognized(RestRequest(FILE), FakeInfer([(PLATE, UNREAD)]))["pictures"]
     plate, unread = picture["plates"]
     assert plate == PLATE_AS_JSON
-    assert (unread["text"], unread["candidates"], unread["character_scores"]) == ("", [], [])
+    assert (unread["text"], unread["text_native"], unread["candidates"]) == ("", None, [])
+    assert unread["character_scores"] == []
 
 
 def test_the_model_is_called_with_the_file_as_it_came() -> None:
@@ -113,9 +172,9 @@ def test_an_answer_without_an_output_is_the_models_failure() -> None:
 
 
 def test_a_crop_is_read() -> None:
-    assert read_out(RestRequest(FILE), FakeInfer()) == {
-        "pictures": [{"name": "", "plate": READING_AS_JSON}]
-    }
+    assert read_out(RestRequest(FILE), FakeInfer())["pictures"] == [
+        {"name": "", **SIZE_AS_JSON, "plate": READING_AS_JSON}
+    ]
 
 
 def test_a_crop_is_sent_as_a_file_and_not_unpacked() -> None:

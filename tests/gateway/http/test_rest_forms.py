@@ -22,6 +22,7 @@ from tests.gateway.http.rest_fakes import (
     LIMITS,
     PLATE,
     READING_AS_JSON,
+    SIZE_AS_JSON,
     UNREAD,
     FakeInfer,
     picture_file,
@@ -49,7 +50,7 @@ def test_pictures_of_a_form_are_calls_one_after_the_other() -> None:
 @pytest.mark.parametrize("answer", [recognize, read])
 def test_a_form_of_too_many_pictures_is_refused(answer) -> None:
     body = form(*[part(FILE)] * 4)
-    with pytest.raises(FormError, match="wanted 1 to 3 fields"):
+    with pytest.raises(FormError, match="wanted 1 to 3 pictures"):
         asyncio.run(answer(RestRequest(body, CONTENT_TYPE), FakeInfer(), LIMITS))
 
 
@@ -133,7 +134,7 @@ def test_of_several_crops_one_that_is_no_picture_has_a_problem() -> None:
     told = read_out(RestRequest(body, CONTENT_TYPE, id="all"), infer)["pictures"]
 
     assert told[0]["problem"]["reason"] == "picture"
-    assert told[1]["plate"] == READING_AS_JSON
+    assert told[1] == {"name": "a.jpg", **SIZE_AS_JSON, "plate": READING_AS_JSON}
     assert [call.id for call in infer.calls] == ["all/1"]
 
 

@@ -15,7 +15,9 @@ from orchestrator.gateway.http.schemas import (
     RecognizedPicture,
     Seconds,
 )
-from tests.gateway.http.rest_fakes import PLATE, PLATE_AS_JSON, SECONDS_AS_JSON
+from tests.gateway.http.rest_fakes import PLATE, PLATE_AS_JSON, SECONDS_AS_JSON, SIZE_AS_JSON
+
+CALL = {"request_id": "one", "time": "2026-05-17T06:30:00.412+00:00"}
 
 PROBLEM = {
     "type": "about:blank",
@@ -27,20 +29,25 @@ PROBLEM = {
 
 
 def test_an_answer_without_pictures_is_one() -> None:
-    assert Recognition(pictures=()).to_json() == b'{"pictures":[]}'
+    assert json.loads(Recognition(**CALL, pictures=()).to_json()) == CALL | {"pictures": []}
 
 
 def test_fields_are_those_of_a_plate_and_of_the_model() -> None:
-    assert set(Plate.model_fields) == {field.name for field in dataclasses.fields(plates.Plate)}
+    of_a_plate = {field.name for field in dataclasses.fields(plates.Plate)}
+    assert set(Plate.model_fields) == of_a_plate | {"text_native"}
     missing = set(Plate.model_fields) - set(Reading.model_fields)
     assert missing == {"xyxy", "detection_score", "corners"}
     assert tuple(Seconds.model_fields) == STAGES
 
 
 def test_a_plate_as_json_is_what_it_was() -> None:
-    picture = RecognizedPicture(name="car.jpg", plates=(PLATE,), seconds=SECONDS_AS_JSON)
+    plate = Plate.fields_of(PLATE)
+    picture = RecognizedPicture(
+        name="car.jpg", **SIZE_AS_JSON, plates=(plate,), seconds=SECONDS_AS_JSON
+    )
     assert json.loads(picture.to_json()) == {
         "name": "car.jpg",
+        **SIZE_AS_JSON,
         "plates": [PLATE_AS_JSON],
         "seconds": SECONDS_AS_JSON,
     }
@@ -52,8 +59,8 @@ def test_a_problem_without_an_instance_has_no_such_field() -> None:
 
 def test_a_failed_picture_stands_among_the_others() -> None:
     failed = FailedPicture(name="b", problem=Problem(**PROBLEM))
-    empty = RecognizedPicture(name="a", plates=(), seconds=SECONDS_AS_JSON)
-    answer = Recognition(pictures=(empty, failed))
+    empty = RecognizedPicture(name="a", **SIZE_AS_JSON, plates=(), seconds=SECONDS_AS_JSON)
+    answer = Recognition(**CALL, pictures=(empty, failed))
     assert Recognition.model_validate_json(answer.to_json()) == answer
 
 
@@ -72,7 +79,7 @@ def test_a_failed_picture_stands_among_the_others() -> None:
     ],
 )
 def test_a_plate_takes_nothing_else(changes: dict) -> None:
-    values = Plate.model_validate(PLATE).model_dump()
+    values = Plate(**Plate.fields_of(PLATE)).model_dump()
     Plate(**values)
     with pytest.raises(ValidationError):
         Plate(**values | changes)

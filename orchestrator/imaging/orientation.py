@@ -1,0 +1,74 @@
+"""Reads from a file's EXIF data whether its picture lies on its side, as OpenCV does."""
+
+from __future__ import annotations
+
+import struct
+
+from orchestrator.imaging.headers import PNG, Header, find_segment
+from orchestrator.imaging.segments import JPEG
+
+APP1 = 0xE1
+EXIF_BYTES = 6
+"""Bytes of a JPEG's segment before its EXIF data: `Exif` and two zeros."""
+MOST_CHUNKS = 1000
+"""Most chunks of a PNG that are searched for EXIF data."""
+MOST_ENTRIES = 200
+"""Most entries of EXIF data that are searched for the orientation; a camera writes about 20."""
+ORIENTATION = 0x112
+ON_ITS_SIDE = range(5, 9)
+"""Orientations that exchange width and height: those with a turn by 90 or 270 degrees."""
+ORDERS = {b"II": "<", b"MM": ">"}
+
+
+def upright_wh(file: bytes, header: Header) -> tuple[int, int]:
+    """Return width and height of a picture as it is decoded: EXIF orientation applied.
+
+    OpenCV applies the orientation of JPEG and PNG files, not that of WebP files.
+
+    Args:
+        file: A JPEG, PNG, WebP or BMP file.
+        header: The file's header.
+    """
+    is_on_its_side = orientation_of(_exif_of(file)) in ON_ITS_SIDE
+    wh = (header.width, header.height)
+    return wh[::-1] if is_on_its_side else wh
+
+
+def orientation_of(exif: bytes) -> int:
+    """Return the orientation in EXIF data, 1 to 8; 1 when there is none.
+
+    Source: Exif 2.32, sections 4.5 and 4.6.4.
+    """
+    order = ORDERS.get(exif[:2])
+    if order is None or len(exif) < 8:
+        return 1
+    (first,) = struct.unpack_from(order + "I", exif, 4)
+    count = int.from_bytes(exif[first : first + 2], "little" if order == "<" else "big")
+    for at in range(first + 2, first + 2 + 12 * min(count, MOST_ENTRIES), 12):
+        if at + 12 > len(exif):
+            break
+        tag, value = struct.unpack_from(order + "H6xH", exif, at)
+        if tag == ORIENTATION:
+            return int(value) if 1 <= value <= 8 else 1
+    return 1
+
+
+def _exif_of(file: bytes) -> bytes:
+    """Return the EXIF data of a JPEG or PNG file; empty when there is none."""
+    if file.startswith(JPEG):
+        at = find_segment(file, APP1)
+        size = int.from_bytes(file[at : at + 2], "big")
+        return file[at + 2 + EXIF_BYTES : at + size] if at else b""
+    return _exif_of_png(file) if file.startswith(PNG) else b""
+
+
+def _exif_of_png(png: bytes) -> bytes:
+    at = len(PNG)
+    for _ in range(MOST_CHUNKS):
+        size, kind = int.from_bytes(png[at : at + 4], "big"), png[at + 4 : at + 8]
+        if kind == b"eXIf":
+            return png[at + 8 : at + 8 + size]
+        at += size + 12
+        if at >= len(png):
+            break
+    return b""

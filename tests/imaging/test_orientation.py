@@ -1,0 +1,82 @@
+"""The orientation in EXIF data, judged by what OpenCV makes of the same file."""
+
+import io
+import struct
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from orchestrator.imaging.headers import check_file
+from orchestrator.imaging.orientation import orientation_of, upright_wh
+
+XMP = b"http://ns.adobe.com/xap/1.0/\0and so on"
+
+
+def exif_of(order: str, orientation: int, *, kind: int = 3, before: int = 0, at: int = 8) -> bytes:
+    """Return EXIF data whose one directory begins at a position, with entries before ours."""
+    value = struct.pack(order + ("HH" if kind == 3 else "I"), *(orientation, 0)[: 5 - kind])
+    entries = [struct.pack(order + "HHIHH", 0x9000 + index, 3, 1, 1, 0) for index in range(before)]
+    entries.append(struct.pack(order + "HHI", 0x112, kind, 1) + value)
+    name = b"II" if order == "<" else b"MM"
+    head = name + struct.pack(order + "HI", 42, at) + bytes(at - 8)
+    return head + struct.pack(order + "H", len(entries)) + b"".join(entries) + bytes(4)
+
+
+def encoded(encoding: str, exif: bytes = b"") -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (30, 20)).save(file, encoding, **({"exif": exif} if exif else {}))
+    return file.getvalue()
+
+
+def jpeg(*segments: bytes) -> bytes:
+    """Return a JPEG with segments of the kind that EXIF data are in."""
+    plain = encoded("JPEG")
+    parts = (b"\xff\xe1" + struct.pack(">H", len(one) + 2) + one for one in segments)
+    return plain[:2] + b"".join(parts) + plain[2:]
+
+
+def shape_of(file: bytes) -> tuple[int, ...]:
+    return cv2.imdecode(np.frombuffer(file, np.uint8), cv2.IMREAD_COLOR).shape
+
+
+@pytest.mark.parametrize("orientation", range(10))
+@pytest.mark.parametrize("encoding", ["JPEG", "PNG", "WEBP"])
+def test_an_orientation_counts_as_it_does_for_opencv(encoding: str, orientation: int) -> None:
+    exif = Image.Exif()
+    exif[0x112] = orientation
+    file = encoded(encoding, exif.tobytes())
+    assert (*upright_wh(file, check_file(file, 600))[::-1], 3) == shape_of(file)
+
+
+@pytest.mark.parametrize(
+    ("file", "wh"),
+    [
+        pytest.param(encoded("BMP"), (30, 20), id="BMP"),
+        pytest.param(encoded("JPEG"), (30, 20), id="JPEG without EXIF"),
+        pytest.param(encoded("PNG"), (30, 20), id="PNG without EXIF"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6)), (20, 30), id="little endian"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 6)), (20, 30), id="big endian"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, before=9)), (20, 30), id="tenth entry"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of(">", 8, at=20)), (20, 30), id="farther behind"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, kind=4)), (20, 30), id="as four bytes"),
+        pytest.param(jpeg(XMP, b"Exif\0\0" + exif_of("<", 6)), (30, 20), id="behind XMP"),
+        pytest.param(jpeg(b"Exif\0\0"), (30, 20), id="empty"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6)[:15]), (30, 20), id="cut off"),
+        pytest.param(jpeg(b"Exif\0\0" + exif_of("<", 6, at=9000)[:40]), (30, 20), id="elsewhere"),
+    ],
+)
+def test_the_size_is_that_of_the_picture_as_decoded(file: bytes, wh: tuple[int, int]) -> None:
+    assert upright_wh(file, check_file(file, 600)) == wh
+    assert shape_of(file) == (*wh[::-1], 3)
+
+
+@pytest.mark.parametrize("size", range(8))
+def test_data_that_are_too_short_have_no_orientation(size: int) -> None:
+    assert orientation_of(exif_of("<", 6)[:size]) == 1
+
+
+def test_an_orientation_behind_very_many_entries_is_not_searched_for() -> None:
+    assert orientation_of(exif_of("<", 6, before=199)) == 6
+    assert orientation_of(exif_of("<", 6, before=200)) == 1
