@@ -132,9 +132,10 @@ def _parameters(document: Json, parameters: Iterable[Json]) -> str:
 def _body(body: Json) -> str:
     rows = []
     for kind, content in body["content"].items():
-        fields: Json = {}
-        for schema in content["schema"].get("oneOf", []):
-            fields |= schema["properties"]
+        kinds = content["schema"].get("oneOf", [])
+        fields = {name: one["properties"][name] for one in kinds for name in one["required"]}
+        for one in kinds:
+            fields |= one["properties"]
         parts = [
             f"field <code>{escape(name)}</code>: {_type_of(field)}. {_inline(field['description'])}"
             for name, field in fields.items()
@@ -166,7 +167,7 @@ def _answer(status: str, kind: str, answer: Json, content: Json) -> Iterator[str
     fields = f" {_type_of(content['schema'])}" if "$ref" in content["schema"] else ""
     yield f"<p>{sentence}{fields}</p>"
     for name, example in content.get("examples", {}).items():
-        text = _block(json.dumps(example["value"], indent=2), f"Example {name}")
+        text = _block(json.dumps(example["value"], indent=2, ensure_ascii=False), f"Example {name}")
         yield f"<details>\n<summary>Example: {escape(name)}</summary>\n{text}\n</details>"
 
 

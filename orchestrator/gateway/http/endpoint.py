@@ -18,6 +18,7 @@ from orchestrator.gateway.http.protocol import cancel_on_disconnect, keep_on_dis
 
 UNREAD = {403, 408, 411, 413, 415, 421}
 """Statuses after which the rest of an unwanted body may still come."""
+REQUEST_ID = "x-request-id"
 CLIENT_GONE = Response(status_code=499)
 """Response for a client that has closed the connection."""
 
@@ -48,6 +49,10 @@ class HttpRequest:
     http: Request
     admitted: AdmittedRequest
     service: DataPlane
+
+    def name(self, request_id: str) -> None:
+        """Set the request id for the audit, and for the response if the call fails."""
+        self.admitted.id = self.http.state.request_id = request_id
 
     async def body(self) -> bytes:
         """Reserve memory for the body, read it and return it.
@@ -93,7 +98,7 @@ class Endpoint:
         except asyncio.CancelledError:
             return CLIENT_GONE
         except Exception as error:
-            return self._render_error(outcome_of(error))
+            return self._render_error(request, outcome_of(error))
 
     async def _admit(self, request: Request) -> Response:
         headers = request.headers.items()
@@ -101,9 +106,11 @@ class Endpoint:
         async with self.service.admit(self.api.name, self.kind, address, headers) as admitted:
             return await self.handler(HttpRequest(request, admitted, self.service))
 
-    def _render_error(self, outcome: Outcome) -> Response:
+    def _render_error(self, request: Request, outcome: Outcome) -> Response:
         response = self.api.render_error(outcome)
         response.headers.update(headers_of(outcome))
+        if named := getattr(request.state, "request_id", ""):
+            response.headers[REQUEST_ID] = named
         if outcome.status in UNREAD or outcome.reason == Evicted.reason:
             response.headers["connection"] = "close"
         return response

@@ -14,7 +14,7 @@ from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.errors import Outcome
 from orchestrator.gateway.http import rest
 from orchestrator.gateway.http.api_page import CSP, page
-from orchestrator.gateway.http.endpoint import Endpoint, HttpApi, HttpRequest
+from orchestrator.gateway.http.endpoint import REQUEST_ID, Endpoint, HttpApi, HttpRequest
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import MEDIA_TYPE, problem
 from orchestrator.gateway.http.schemas import Model
@@ -22,7 +22,6 @@ from orchestrator.gateway.ops.tracing import trace_of
 from orchestrator.gateway.options import Limits
 
 JSON, HTML = "application/json", "text/html"
-REQUEST_ID = "x-request-id"
 
 Handle = Callable[[rest.RestRequest, rest.Infer, Limits], Awaitable[Model]]
 
@@ -64,7 +63,7 @@ def document_routes(service: DataPlane) -> list[Route]:
 
 async def _answer(handle: Handle, request: HttpRequest) -> Response:
     headers = request.http.headers
-    request.admitted.id = rest.request_id(headers.get(REQUEST_ID))
+    request.name(rest.request_id(headers.get(REQUEST_ID)))
     sent = rest.RestRequest(
         body=await request.body(),
         content_type=headers.get("content-type", ""),

@@ -4,7 +4,10 @@ import re
 
 import pytest
 
+from orchestrator.formats.transliteration import to_cyrillic
 from orchestrator.gateway.http.api_page import CSP, page
+from orchestrator.gateway.http.labels import LABELS
+from orchestrator.gateway.http.multipart import FIELDS
 from orchestrator.gateway.http.openapi import document
 from orchestrator.gateway.http.problem_details import KINDS, anchor_of
 from orchestrator.gateway.options import Limits
@@ -45,6 +48,12 @@ def test_the_type_of_a_problem_leads_to_its_meaning(reader: Reader, reason: str)
 def test_examples_and_calls_are_shown(reader: Reader) -> None:
     assert "curl -F picture=@car.jpg" in reader.text
     assert '"text": "A123BC77"' in reader.text
+    assert f'"text_native": "{to_cyrillic("A123BC77")}"' in reader.text
+
+
+def test_the_fields_of_a_form_are_shown_pictures_first(reader: Reader) -> None:
+    places = [reader.text.index(f"field {name}:") for name in (*FIELDS, *LABELS)]
+    assert places == sorted(places)
 
 
 def test_nothing_is_run_or_loaded(reader: Reader, html: str) -> None:

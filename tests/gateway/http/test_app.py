@@ -65,13 +65,14 @@ def test_another_method_is_refused_and_noted(
         pytest.param(0, 400, id="no picture"),
     ],
 )
-def test_the_audit_has_the_id_of_a_rest_call(
+def test_audit_and_header_have_the_id_of_a_rest_call(
     options: GatewayOptions, files: int, status: int
 ) -> None:
     form, headers = [("picture", ("a.jpg", b"none"))] * files, {"x-request-id": "gate-7"}
     reply = client_of(options).post("/v1/recognize", files=form, headers=headers)
     line = json.loads(options.audit.read_text())
-    assert (line["id"], line["status"], reply.status_code) == ("gate-7", status, status)
+    assert (line["status"], reply.status_code) == (status, status)
+    assert (line["id"], reply.headers["x-request-id"]) == ("gate-7", "gate-7")
 
 
 def test_an_id_that_the_service_made_is_in_answer_header_and_audit(options: GatewayOptions) -> None:
