@@ -3,8 +3,6 @@
 
 export const words = JSON.parse(document.body.dataset.words);
 
-const CYRILLIC = { A: "А", B: "В", E: "Е", K: "К", M: "М", H: "Н", O: "О", P: "Р", C: "С", T: "Т", Y: "У", X: "Х" };
-
 export function say(name, values = {}) {
   return words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
@@ -36,12 +34,11 @@ export function formatOf(plate) {
   return words.formats[plate.format] ?? plate.format;
 }
 
-// Returns a plate's text in each alphabet, the reader's own first. Only Russian plates have two.
+// Returns a plate's text in each alphabet, the reader's own first. Only some plates have two.
 export function spellingsOf(plate) {
   const latin = { text: plate.text, lang: "en", name: say("latin") };
-  if (!plate.format.startsWith("ru_")) return [latin];
-  const text = [...plate.text].map((letter) => CYRILLIC[letter] ?? letter).join("");
-  const cyrillic = { text, lang: "ru", name: say("cyrillic") };
+  if (!plate.text_native) return [latin];
+  const cyrillic = { text: plate.text_native, lang: "ru", name: say("cyrillic") };
   return words.language === "ru" ? [cyrillic, latin] : [latin, cyrillic];
 }
 
