@@ -1,7 +1,7 @@
 # Two images of the same service (docs/docker.md):
 #
-#   docker build --target cpu --tag plates:0.1.0-cpu .
-#   docker build --target gpu --tag plates:0.1.0-gpu .
+#   docker build --target cpu --tag plates:1.0.0-cpu .
+#   docker build --target gpu --tag plates:1.0.0-gpu .
 #
 # What decides the answers is pinned to the byte, the packages by poetry.lock and the weights by weights/SHA256SUMS. The
 # bases are named by their most exact tags; who wants them to the byte, too, names a digest:
@@ -67,7 +67,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
 # Only the gateway can be reached; Triton has any free ports of loopback. It wants keys (PLATES_KEYS) or --no-keys.
 # What follows the image's name follows here, and the last of two says it: --host=:: is for IPv6.
 ENTRYPOINT ["plates", "serve", "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="plates" \
@@ -126,7 +126,7 @@ HEALTHCHECK --interval=15s --timeout=5s --start-period=120s --retries=3 \
 ENTRYPOINT ["/opt/nvidia/nvidia_entrypoint.sh", "plates", "serve", \
     "--tritonserver=/opt/tritonserver/bin/tritonserver", "--device=gpu", "--engine=torchscript", \
     "--host=0.0.0.0", "--metrics-host=0.0.0.0"]
-ARG VERSION=0.1.0
+ARG VERSION=1.0.0
 ARG REVISION=unknown
 ARG SOURCE=unknown
 LABEL org.opencontainers.image.title="plates" \

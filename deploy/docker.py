@@ -22,7 +22,7 @@ from deploy.image import IMAGE, WORK, CheckError, buildah
 PROGRAMS = ("dockerd", "docker")
 ROOT = WORK / "docker"
 SOCKET = f"unix://{ROOT}/docker.sock"
-NAME = "plates:0.1.0-cpu"
+NAME = "plates:1.0.0-cpu"
 """Name of the image, as in docs/docker.md and compose.yaml."""
 START_S, END_S = 60, 60
 

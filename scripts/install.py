@@ -24,7 +24,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -37,6 +37,8 @@ WANTED = "Python 3.10 to 3.12 with its shared library"
 CUDA_ONLY = re.compile(r"^(torch$|triton$|cuda-|nvidia-(?!pytriton))")
 GROUPS = ("dev", "docs", "workshop", "examples", "audit", "fuzz", "train")
 UNWANTED = {"openvino-telemetry"}  # reports every import of openvino; not needed
+NAME = "plates-orchestrator"  # the project's own package, as in pyproject.toml
+FORMER_NAME = "orchestrator"  # its name before version 1.0
 EXTRAS = {"extra": "server"}  # the markers of groups may ask for this extra
 
 DESCRIBE = """
@@ -162,9 +164,20 @@ def install(groups: list[str], build: str | None) -> None:
     print(f"install: {len(pins)} packages of poetry.lock", flush=True)
     if not pip_install(pins=pins):
         sys.exit("install: the packages of poetry.lock could not be installed; is there a network?")
+    remove_former()
     if not pip_install("--no-build-isolation", "--editable", str(PROJECT)):
         sys.exit("install: the project itself could not be installed, see above")
     link_relatively()
+
+
+def remove_former() -> None:
+    """Remove the project's package under its former name, which has the same commands."""
+    from importlib import metadata
+
+    with suppress(metadata.PackageNotFoundError):
+        metadata.version(FORMER_NAME)
+        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+        subprocess.run([*pip, "uninstall", "--quiet", "--yes", FORMER_NAME], check=True)
 
 
 def link_relatively() -> None:
@@ -174,7 +187,8 @@ def link_relatively() -> None:
     path in it is not ASCII.
     """
     packages = Path(sysconfig.get_path("purelib"))
-    (packages / "orchestrator.pth").write_text(os.path.relpath(PROJECT, packages) + "\n")
+    link = packages / f"{NAME.replace('-', '_')}.pth"
+    link.write_text(os.path.relpath(PROJECT, packages) + "\n")
 
 
 def read_lock() -> list[dict]:

@@ -1,17 +1,35 @@
 import ast
 import inspect
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
-from poetry.core.masonry.api import build_wheel
+from poetry.core.masonry.api import build_sdist, build_wheel
 
 import orchestrator
 from orchestrator import errors
 from orchestrator.cli.new_pipeline import TEMPLATE
+from orchestrator.system.distribution import NAME, read_version
+from orchestrator.system.toml_files import tomllib
+from tests.docs.blocks import PAGES
 from tests.samples import PROJECT
+
+BROUGHT = {
+    "anyio": "starlette",
+    "grpc": "tritonclient[grpc]",
+    "supervision": "the user, who calls to_supervision",
+    "triton_python_backend_utils": "Triton's Python backend",
+    "typing_extensions": "type checkers",
+}
+"""Imported packages that are no dependencies of ours, and who brings them."""
+OURS = re.compile(r"pip install[^`\n]*?[\s'\"](orchestrator|plates(?:-orchestrator)?)(?![\w/-]| @)")
+"""A command that would take a package of one of these names from an index."""
 
 
 @pytest.mark.parametrize("name", orchestrator.__all__)
@@ -56,9 +74,71 @@ def test_a_wheel_holds_the_product_and_the_template_alone(tmp_path: Path, monkey
     monkeypatch.chdir(PROJECT)
     with zipfile.ZipFile(tmp_path / build_wheel(str(tmp_path))) as wheel:
         files = wheel.namelist()
-    assert {file.split("/")[0].partition("-")[0] for file in files} == {"orchestrator"}
+    information = f"{NAME.replace('-', '_')}-{read_version()}.dist-info"
+    assert {file.split("/")[0] for file in files} == {"orchestrator", information}
     assert {"orchestrator/formats/countries/russia/formats.toml", "orchestrator/py.typed"} <= {
         *files
     }
     template = {str(file.relative_to(PROJECT)) for file in TEMPLATE.rglob("*") if file.is_file()}
     assert {file for file in files if "/cli/pipeline/" in file} == template
+
+
+def test_a_source_distribution_holds_the_product_and_its_licence(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    with tarfile.open(tmp_path / build_sdist(str(tmp_path))) as archive:
+        parts = {tuple(name.split("/")[:2]) for name in archive.getnames()}
+    folder = f"{NAME.replace('-', '_')}-{read_version()}"
+    files = {"LICENSE", "PKG-INFO", "README.md", "orchestrator", "pyproject.toml"}
+    assert parts == {(folder, file) for file in files}
+
+
+def test_the_installed_package_is_that_of_the_project() -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    assert (project["name"], project["version"]) == (NAME, read_version())
+
+
+def test_every_imported_package_is_a_dependency() -> None:
+    needed = {
+        re.split(r"[^\w.-]", line)[0].replace("-", "_") for line in metadata.requires(NAME) or ()
+    }
+    distributions = metadata.packages_distributions()
+    unknown = {
+        package
+        for package in imported_packages()
+        if not needed & {name.replace("-", "_") for name in distributions.get(package, [package])}
+    }
+    assert unknown == {*BROUGHT}
+
+
+def imported_packages() -> Iterator[str]:
+    """Yield the packages that the product imports, other than Python's and its own."""
+    for file in (PROJECT / "orchestrator").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [str(node.module)]
+            packages = {name.partition(".")[0] for name in names}
+            yield from packages - sys.stdlib_module_names - {"orchestrator"}
+
+
+def test_no_page_and_no_message_installs_a_package_that_only_has_our_name() -> None:
+    files = [*PAGES, *(PROJECT / "orchestrator").rglob("*.py")]
+    assert [str(file) for file in files if OURS.search(file.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "is_taken"),
+    [
+        ("pip install orchestrator", ["orchestrator"]),
+        ("pip install -U 'orchestrator[server]'", ["orchestrator"]),
+        ("pip install plates", ["plates"]),
+        ("pip install plates-orchestrator", ["plates-orchestrator"]),
+        ("pip install -e '.[server]'", []),
+        ("pip install dist/plates_orchestrator-1.0.0-py3-none-any.whl", []),
+        ("pip install 'plates-orchestrator @ git+https://example.com/plates'", []),
+    ],
+)
+def test_commands_that_ask_an_index_for_us_are_found(command: str, is_taken: list[str]) -> None:
+    assert OURS.findall(command) == is_taken

@@ -11,6 +11,7 @@ import typer
 
 from orchestrator.cli import workshop
 from orchestrator.cli.suggestions import SuggestingGroup
+from orchestrator.system.distribution import read_version
 
 COMMANDS = {
     "recognize": "orchestrator.cli.recognize:recognize",
@@ -55,8 +56,10 @@ def available(checkout: Path = workshop.CHECKOUT) -> dict[str, str]:
 
 def _print_versions(is_wanted: bool) -> None:
     if is_wanted:
-        ours, client = (metadata.version(name) for name in ("orchestrator", "tritonclient"))
-        typer.echo(f"plates {ours}, Python {platform.python_version()}, tritonclient {client}")
+        client = metadata.version("tritonclient")
+        typer.echo(
+            f"plates {read_version()}, Python {platform.python_version()}, tritonclient {client}"
+        )
         raise typer.Exit
 
 

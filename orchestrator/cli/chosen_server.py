@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from click.core import ParameterSource
 
 from orchestrator.errors import ExtraError, ModelError, Overloaded, ServerError, SettingsError
 from orchestrator.system.optional_dependencies import check_packages, needs_told
@@ -105,14 +104,22 @@ def check_unused(context: typer.Context, url: str | None, names: Collection[str]
     given = [
         one.opts[0]
         for one in context.command.params
-        if one.name in names
-        and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+        if one.name in names and _is_typed(context, one.name)
     ]
     if url is not None and given:
         raise SettingsError(
             f"{', '.join(given)}: wanted without --url, got both; the server at {url} was started "
             "with options of its own"
         )
+
+
+def _is_typed(context: typer.Context, option: str) -> bool:
+    """Tell whether an option stands on the command line.
+
+    The source is known by its name: later versions of Typer have their own copy of Click.
+    """
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def fitting_calls(url: str, key: str | None, timeout_s: float) -> int:

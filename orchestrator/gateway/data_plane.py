@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib import metadata
 from typing import Any
 
 from orchestrator.contract import MODEL, OUTPUTS, PLATE_READER
@@ -38,6 +37,7 @@ from orchestrator.gateway.upstream.triton import Triton
 from orchestrator.protocol.gateway_events import TritonMoved
 from orchestrator.protocol.inference import InferenceRequest, InferenceResponse
 from orchestrator.system.canary import read_canary
+from orchestrator.system.distribution import read_version
 
 EXTENSIONS = ("binary_tensor_data", "model_configuration", "parameters")
 """Extensions of KServe v2 and Triton that callers may use."""
@@ -295,4 +295,4 @@ class DataPlane:
         return await self.triton.page(f"/v2/models/{model}{below}{page}")
 
     def server_metadata(self) -> ServerMetadata:
-        return ServerMetadata("plates", metadata.version("orchestrator"), EXTENSIONS)
+        return ServerMetadata("plates", read_version(), EXTENSIONS)

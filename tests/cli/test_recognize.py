@@ -5,7 +5,6 @@ import re
 import sys
 import zipfile
 from contextlib import nullcontext
-from importlib import metadata
 from pathlib import Path
 
 import cv2
@@ -16,6 +15,7 @@ from typer.testing import CliRunner
 from orchestrator.cli.app import COMMANDS, app
 from orchestrator.errors import RequestError, ServerError
 from orchestrator.plates import Plate, PlateRegion, Plates
+from orchestrator.system.distribution import read_version
 from tests.cli.no_server import NoServer
 from tests.samples import PROJECT, STREET
 
@@ -88,7 +88,7 @@ def test_every_command_is_found() -> None:
 def test_the_version_is_that_of_the_package() -> None:
     done = CliRunner().invoke(app, ["--version"])
     assert done.exit_code == 0
-    assert done.output.startswith(f"plates {metadata.version('orchestrator')}, ")
+    assert done.output.startswith(f"plates {read_version()}, ")
 
 
 class TestTable:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from packaging.requirements import Requirement
 
+from orchestrator.system.distribution import NAME
 from tests.samples import PROJECT
 
 COMMANDS = """
@@ -46,8 +47,8 @@ class ClientOnly:
     def __init__(self, site: Path) -> None:
         self.site = site
         self.paths = [site]
-        needed = {"orchestrator": metadata.distribution("orchestrator")}
-        for requirement in map(Requirement, metadata.requires("orchestrator") or ()):
+        needed = {NAME: metadata.distribution(NAME)}
+        for requirement in map(Requirement, metadata.requires(NAME) or ()):
             if _is_for(requirement, {""}):
                 _gather(requirement, needed)
         for distribution in needed.values():

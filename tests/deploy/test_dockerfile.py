@@ -8,7 +8,6 @@ import json
 import re
 import subprocess
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import yaml
@@ -17,6 +16,7 @@ from deploy.check_docker import TIGHT
 from orchestrator.supervisor.capacity import fitting
 from orchestrator.supervisor.plate_models import count_ours
 from orchestrator.supervisor.triton_server import Server
+from orchestrator.system.distribution import read_version
 from orchestrator.system.memory import least_bytes
 from tests.samples import PROJECT
 
@@ -29,6 +29,11 @@ GATEWAY_S = 20
 EXACT = re.compile(
     r"@sha256:[0-9a-f]{64}$|:v?\d+\.\d+\.\d+(-[\w.-]+)?$|/tritonserver:\d\d\.\d\d-[\w-]+$"
 )
+
+TAG = re.compile(
+    r"(?:\bplates(?:-archive)?:|newTag: |app\.kubernetes\.io/version: )(\d+\.\d+\.\d+)"
+)
+"""A version in the name of an image, or beside it in a manifest."""
 
 
 def test_hadolint_has_nothing_to_say() -> None:
@@ -45,7 +50,15 @@ def test_programs_that_the_images_run_exist() -> None:
 
 def test_the_images_are_of_this_version() -> None:
     told = {line for line in LINES if line.startswith("ARG VERSION=")}
-    assert told == {f"ARG VERSION={version('orchestrator')}"}
+    assert told == {f"ARG VERSION={read_version()}"}
+
+
+def test_files_and_pages_name_the_images_of_this_version() -> None:
+    files = [PROJECT / "Dockerfile", *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("deploy/**/*.*")]
+    texts = [file.read_text() for file in files if file.suffix in {"", ".md", ".py", ".yaml"}]
+    told = TAG.findall("\n".join(texts))
+    assert len(told) > 20
+    assert {*told} == {read_version()}
 
 
 def test_both_images_start_plates_serve_with_the_same_addresses() -> None:
@@ -116,4 +129,4 @@ def test_the_tight_line_is_the_one_that_is_tried() -> None:
     (line,) = re.findall(r"^docker run (--read-only .*?)^```", page, re.MULTILINE | re.DOTALL)
     options = re.sub(r"[\s\\]+", " ", line).replace("--tmpfs /tmp", "--tmpfs=/tmp").split()
     assert tuple(options[: len(TIGHT)]) == TIGHT
-    assert options[len(TIGHT) :] == ["-p", "127.0.0.1:8000:8000", "plates:0.1.0-cpu", "--no-keys"]
+    assert options[len(TIGHT) :] == ["-p", "127.0.0.1:8000:8000", f"plates:{read_version()}-cpu", "--no-keys"]

@@ -101,7 +101,7 @@ def test_the_environment_names_the_project_relatively(install, monkeypatch, tmp_
     packages.mkdir(parents=True)
     monkeypatch.setattr(install.sysconfig, "get_path", {"purelib": str(packages)}.get)
     install.link_relatively()
-    (line,) = (packages / "orchestrator.pth").read_text().splitlines()
+    (line,) = (packages / "plates_orchestrator.pth").read_text().splitlines()
     assert line.isascii()
     assert (packages / line).resolve() == SCRIPT.parents[1]
 

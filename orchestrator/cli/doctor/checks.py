@@ -29,6 +29,7 @@ from orchestrator.supervisor.preflight import (
     check_shared_memory,
 )
 from orchestrator.supervisor.server_folder import writing
+from orchestrator.system import distribution
 from orchestrator.system.optional_dependencies import EXTRA
 
 TRITON = "nvidia-pytriton"
@@ -45,7 +46,7 @@ RESTORE = "git restore weights model_repository brings back what a checkout has 
 
 def find_missing() -> list[str]:
     """Return the packages that serving needs and that are not installed."""
-    lines = metadata.requires("orchestrator") or ()
+    lines = metadata.requires(distribution.NAME) or ()
     needed = (line for line in lines if re.search(r"extra == .server", line))
     wanted = [re.split(r"[^\w.-]", line)[0] for line in needed]
     return [name for name in wanted if not _is_installed(name)]

@@ -18,11 +18,12 @@ from orchestrator.errors import ServerError
 from orchestrator.networks.engines import CPU_INFO, INSTRUCTION_FLAGS, read_flags
 from orchestrator.supervisor.installation import find_libpython
 from orchestrator.supervisor.ports import ListenAddress, check_listening
+from orchestrator.system import distribution
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.memory import usable_memory
 
 PACKAGES = {
-    "plates": ("orchestrator",),
+    "plates": (distribution.NAME,),
     "torch": ("torch",),
     "openvino": ("openvino",),
     "Triton's wheel": ("nvidia-pytriton",),

@@ -28,7 +28,7 @@ MACHINE = Machine(
 )
 HEALTHY = Diagnosis(
     MACHINE,
-    {"plates": "0.1.0", "torch": None},
+    {"plates": "1.0.0", "torch": None},
     ServerPlan("cpu", "openvino-int8", "the CPU has avx_vnni", 10, 3, 2),
     (),
     ("the first start exports",),

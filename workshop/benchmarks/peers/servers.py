@@ -15,6 +15,7 @@ from orchestrator.contract import OUTPUTS
 from orchestrator.errors import ServerError
 from orchestrator.gateway.launcher import start as start_gateway
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.system.distribution import read_version
 from workshop.benchmarks.load.connections import ANSWERED, Connection, Reply
 from workshop.benchmarks.load.requests import HttpRequest, file, kserve_http, rest
 from workshop.benchmarks.load.responses import count_rows
@@ -138,7 +139,7 @@ def _run_gateway(triton: MeasuredServer) -> Iterator[ComparedServer]:
     try:
         yield ComparedServer(
             name=REST,
-            version=metadata.version("orchestrator"),
+            version=read_version(),
             address=f"{HOST}:{gateway.options.http.port}",
             roots=(triton.own.process.pid, *(one.process.pid for one in gateway.workers)),
             build=lambda encoded: rest(encoded, Content_Type="image/jpeg"),
