@@ -108,10 +108,11 @@ def find_libpython() -> Path:
     name = sysconfig.get_config_var("INSTSONAME") or sysconfig.get_config_var("LDLIBRARY") or ""
     if ".so" not in name:
         name = f"libpython{_version()}.so.1.0"
-    # A Python that was moved after its build still names its first folder.
+    # A Python that was moved after its build still names its first folder, perhaps one of another
+    # user: then Path.is_file would raise.
     built_for = Path(sysconfig.get_config_var("LIBDIR") or "")
     for folder in (built_for, Path(sys.base_prefix, "lib")):
-        if (folder / name).is_file():
+        if os.path.isfile(folder / name):  # noqa: PTH113
             return folder / name
     raise ServerError(
         f"tritonserver: wanted a Python with a shared libpython, got {sys.executable} without "

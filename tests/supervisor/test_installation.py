@@ -36,6 +36,16 @@ def test_a_python_that_was_moved_is_found_where_it_is(monkeypatch, tmp_path: Pat
     assert wheel.find_installation().libraries[0] == tmp_path / "lib"
 
 
+def test_a_python_whose_first_folder_nobody_may_read_is_found(monkeypatch, tmp_path: Path) -> None:
+    unreadable = "/" + "x" * 300  # a name that is too long: even root gets an error
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    (folder / f"libpython3.{sys.version_info.minor}.so.1.0").touch()
+    monkeypatch.setattr(sysconfig, "get_config_var", {"LIBDIR": unreadable}.get)
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path))
+    assert wheel.find_installation().libraries[0] == folder
+
+
 def test_a_missing_wheel_is_named(monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ServerError, match="wanted the package nvidia-pytriton"):
