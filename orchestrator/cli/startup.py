@@ -25,6 +25,7 @@ from orchestrator.supervisor.service_loop import ServiceSpec, supervise
 from orchestrator.supervisor.triton_server import Server, ignore
 from orchestrator.supervisor.triton_service import TritonService
 from orchestrator.system.canary import CANARY_FILES, has_canary
+from orchestrator.system.service_manager import report_ready
 
 
 def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
@@ -48,8 +49,14 @@ def run_services(options: ServerOptions, flags: GatewayFlags | None) -> None:
         if front:
             specs.append(ServiceSpec("the gateway", front.start))
         say("starting Triton ...", err=True)
-        supervise(specs, on_ready=lambda: say(welcome(options, gateway)))
+        supervise(specs, on_ready=lambda: _report_ready(options, gateway))
     say("stopped", err=True)
+
+
+def _report_ready(options: ServerOptions, gateway: GatewayOptions | None) -> None:
+    """Tell systemd first: a reader of the message may interrupt at once."""
+    report_ready()
+    say(welcome(options, gateway))
 
 
 def check_services(

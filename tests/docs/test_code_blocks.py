@@ -36,10 +36,12 @@ PROGRAMS = {
     "cat": "of the system",
     "cd": "of the shell",
     "chmod": "of the system",
+    "chown": "of the system",
     "cp": "of the system",
     "curl": "run by tests/integration/test_docs.py where it asks localhost:8000",
     "docker": "needs Docker",
     "export": "of the shell",
+    "git": "of the system",
     "helm": "needs a cluster",
     "jq": "of the system",
     "kill": "of the shell",
@@ -52,7 +54,9 @@ PROGRAMS = {
     "rm": "of the system",
     "sha256sum": "run by tests/integration/test_docs.py for the weights",
     "sudo": "changes the system",
+    "systemctl": "changes the system",
     "tar": "of the system",
+    "useradd": "changes the system",
 }
 """Programs of others, whose options are not checked, and why."""
 OURS = {"plates", "make", "python", "python3"}

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from orchestrator import PlateClient
 from orchestrator.errors import PlateError
 from orchestrator.supervisor.local_server import prepare
 from orchestrator.supervisor.options import ServerOptions
+from orchestrator.system.service_manager import READY, SOCKET
 from tests.integration.conftest import GREY
 from tests.integration.load import Load
 from tests.integration.serving import Serving, remaining, serve
@@ -47,9 +49,19 @@ def lasting() -> Iterator[Serving]:
         until(lambda: not remaining(family), "its processes away")
 
 
-def test_serve_says_where_it_is_replaces_a_dead_gateway_and_leaves_no_trace() -> None:
+@pytest.fixture
+def systemd(tmp_path: Path, monkeypatch) -> Iterator[socket.socket]:
+    """A socket that receives what systemd would."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK) as notified:
+        notified.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv(SOCKET, str(tmp_path / "notify"))
+        yield notified
+
+
+def test_serve_says_where_it_is_replaces_a_dead_gateway_and_leaves_no_trace(systemd) -> None:
     prepare(ServerOptions())
     with serve("--gateway-processes=2") as serving:
+        assert systemd.recv(100) == READY
         regions = f"plates_{serving.process.pid}_*"
         assert list(Path("/dev/shm").glob(regions))
         assert f"  KServe   {serving.url}\n" in serving.printed
