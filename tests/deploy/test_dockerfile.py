@@ -31,7 +31,8 @@ EXACT = re.compile(
 )
 
 TAG = re.compile(
-    r"(?:\bplates(?:-archive)?:|newTag: |app\.kubernetes\.io/version: )(\d+\.\d+\.\d+)"
+    r"(?:\bplates(?:-archive)?:|plates_orchestrator-|newTag: |app\.kubernetes\.io/version: )"
+    r"(\d+\.\d+\.\d+)"
 )
 """A version in the name of an image, or beside it in a manifest."""
 
@@ -129,4 +130,9 @@ def test_the_tight_line_is_the_one_that_is_tried() -> None:
     (line,) = re.findall(r"^docker run (--read-only .*?)^```", page, re.MULTILINE | re.DOTALL)
     options = re.sub(r"[\s\\]+", " ", line).replace("--tmpfs /tmp", "--tmpfs=/tmp").split()
     assert tuple(options[: len(TIGHT)]) == TIGHT
-    assert options[len(TIGHT) :] == ["-p", "127.0.0.1:8000:8000", f"plates:{read_version()}-cpu", "--no-keys"]
+    assert options[len(TIGHT) :] == [
+        "-p",
+        "127.0.0.1:8000:8000",
+        f"plates:{read_version()}-cpu",
+        "--no-keys",
+    ]
