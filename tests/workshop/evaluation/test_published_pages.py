@@ -1,4 +1,4 @@
-"""docs/accuracy.md and the model cards say what was measured, with the weights that lie here."""
+"""README.md, docs/accuracy.md and the model cards say what was measured, with the weights that lie here."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from workshop.evaluation.published_pages import PAGES, PARTS, render
 from workshop.reporting.files import read_report
 from workshop.reporting.pages import PART
 
-_, CARDS = PAGES
+*_, CARDS = PAGES
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def published() -> Published:
     return read_report(Published, FIGURES)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=["docs/accuracy.md", "weights/README.md"])
+@pytest.mark.parametrize("page", PAGES, ids=["README.md", "docs/accuracy.md", "weights/README.md"])
 def test_pages_show_the_published_figures(page: Path, published: Published) -> None:
     text = page.read_text(encoding="utf-8")
     assert render(text, published) == text
@@ -91,5 +91,5 @@ def test_conditions_stand_beside_the_predecessors(published: Published) -> None:
     ],
 )
 def test_a_page_without_a_known_part_is_refused(text: str, got: str, published: Published) -> None:
-    with pytest.raises(DataError, match=rf"wanted parts headline, .*, got {got}"):
+    with pytest.raises(DataError, match=rf"wanted parts readme, .*, got {got}"):
         render(text, published)
