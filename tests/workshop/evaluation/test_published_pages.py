@@ -1,4 +1,4 @@
-"""README.md, docs/accuracy.md and the model cards say what was measured, with the weights that lie here."""
+"""The pages with published figures say what was measured, with the weights that lie here."""
 
 from dataclasses import replace
 from pathlib import Path
