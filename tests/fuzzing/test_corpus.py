@@ -117,5 +117,10 @@ def test_a_request_is_one_input_of_a_fuzzer_and_back() -> None:
     assert [unpack(pack(sent)) for sent in REQUESTS.values()] == [*REQUESTS.values()]
 
 
+def test_the_page_counts_the_corpus() -> None:
+    page = (PROJECT / "docs" / "fuzzing.md").read_text(encoding="utf-8")
+    assert f"{len(PICTURES)} picture files and {len(REQUESTS)} requests" in page
+
+
 def test_bombs_are_small() -> None:
     assert max(map(len, bombs().values())) < LIMITS.body_bytes
