@@ -109,5 +109,5 @@ def test_the_least_memory_is_that_of_the_check_at_the_start() -> None:
     (two_cores,) = figures(r"says so: (\d+) MiB with two cores", "docs/docker.md")
     assert two_cores == math.ceil(least_bytes(10) / MIB)
     assert least + 28 * of_each == math.ceil(least_bytes(28) / MIB)
-    of_a_pod = figures(r"at least (\d+) MiB and (\d+) MiB × w", "docs/kubernetes.md")
+    of_a_pod = figures(r"at least (\d+) MiB and (\d+) MiB . w", "docs/kubernetes.md")
     assert of_a_pod == [least, of_each]
