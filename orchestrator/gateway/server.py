@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from orchestrator.errors import ServerError
+from orchestrator.gateway.certificates import Certificate
 from orchestrator.gateway.data_plane import DataPlane
 from orchestrator.gateway.grpc.server import Servicer, make_server
 from orchestrator.gateway.http.app import make_app, make_metrics_app
@@ -70,13 +71,17 @@ async def serve(options: GatewayOptions) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     service = DataPlane(options)
+    certificate = _certificate_of(options)
     servers = list(_http_servers(service))
     servicer = Servicer(service, service.limits)
-    rpc = _grpc_server(servicer, options)
+    rpc = _grpc_server(servicer, options, certificate)
+    duties = [service.watch(), service.canary.watch(), listen(service)]
+    if certificate:
+        certificate.serve_with([one.config.ssl for one, _ in servers if one.config.ssl])
+        duties.append(certificate.watch())
     if rpc:
         await rpc.start()
     tasks = [asyncio.create_task(server.serve([bound])) for server, bound in servers]
-    duties = (service.watch(), service.canary.watch(), listen(service))
     failures: list[Exception] = []
     watches = [asyncio.create_task(_run(duty, failures, stopped)) for duty in duties]
     await stopped.wait()
@@ -131,10 +136,7 @@ def _http_server(
         access_log=False,  # the audit has a line for each call
         log_config=None,
     )
-    try:
-        config.load()
-    except OSError as error:  # ssl.SSLError is one
-        raise ServerError(f"certificate: cannot be used: {error.strerror or error}") from error
+    config.load()
     return HttpServer(config)
 
 
@@ -158,21 +160,20 @@ def _listen(address: Address, options: GatewayOptions) -> socket.socket:
     return listening
 
 
-def _grpc_server(servicer: Servicer, options: GatewayOptions) -> grpc.aio.Server | None:
+def _grpc_server(
+    servicer: Servicer, options: GatewayOptions, certificate: Certificate | None
+) -> grpc.aio.Server | None:
     if options.grpc is None:
         return None
+    credentials = certificate.to_grpc() if certificate else None
     try:
         shares = options.processes > 1
-        return make_server(servicer, str(options.grpc), _credentials(options), shares_port=shares)
+        return make_server(servicer, str(options.grpc), credentials, shares_port=shares)
     except RuntimeError as error:
         raise ServerError(f"{options.grpc}: cannot be listened on: {error}") from error
 
 
-def _credentials(options: GatewayOptions) -> grpc.ServerCredentials | None:
+def _certificate_of(options: GatewayOptions) -> Certificate | None:
     if options.certificate is None or options.private_key is None:
         return None
-    try:
-        pair = options.private_key.read_bytes(), options.certificate.read_bytes()
-    except OSError as error:
-        raise ServerError(f"{error.filename}: cannot be read: {error.strerror}") from error
-    return grpc.ssl_server_credentials([pair])
+    return Certificate(options.certificate, options.private_key)
