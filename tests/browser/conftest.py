@@ -1,4 +1,4 @@
-"""One real server and one browser for the tests of this folder, closed behind them.
+"""One real server and one browser for the tests of a module, closed behind it.
 
 Playwright keeps an event loop running in this thread, beside which other tests cannot start theirs.
 """
@@ -33,7 +33,7 @@ FLAGS = [
 Open = Callable[..., Any]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Debian's Chromium, with a camera that shows a test picture."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -46,7 +46,7 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def url(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """URL of a gateway in front of a real server; without a browser none is started."""
     http, metrics = (Address("127.0.0.1", port) for port in free_ports(2))
@@ -110,7 +110,7 @@ def page(open_page: Open) -> Any:
     return open_page()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def one_car(tmp_path_factory: pytest.TempPathFactory) -> tuple[Scene, Path]:
     """A street with one car, and its file."""
     drawn, file = (
