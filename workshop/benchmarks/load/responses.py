@@ -22,6 +22,8 @@ UNREADABLE = (
 """The exceptions that mean that a response cannot be parsed."""
 Tensors = Iterable[tuple[str, str, Sequence[int], bytes]]
 """Name, datatype, shape and content of each tensor."""
+OF_THE_CALL = {"seconds", "time", "request_id"}
+"""Members of a REST answer that differ from call to call."""
 
 
 def is_rest(request: Request) -> bool:
@@ -65,10 +67,11 @@ def _read_rest(content: bytes) -> tuple[str, ...]:
 def digest(request: Request, reply: Reply) -> str:
     """Return one hash of an answer. It is the same for a KServe response over HTTP and gRPC.
 
-    The order of JSON members and of tensors does not matter, nor do the times in a REST answer.
+    The order of JSON members and of tensors does not matter, nor does what a REST answer says about
+    its own call.
     """
     if is_rest(request):
-        answer = json.loads(reply.content, object_hook=_drop_times)
+        answer = json.loads(reply.content, object_hook=_drop_call)
         return hashlib.sha256(json.dumps(answer, sort_keys=True).encode()).hexdigest()
     is_grpc = isinstance(request, GrpcRequest)
     found = hashlib.sha256()
@@ -78,8 +81,8 @@ def digest(request: Request, reply: Reply) -> str:
     return found.hexdigest()
 
 
-def _drop_times(members: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in members.items() if name != "seconds"}
+def _drop_call(members: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if name not in OF_THE_CALL}
 
 
 def _read_http(reply: Reply) -> Tensors:
