@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc
 
 from orchestrator.errors import ServerError
+from orchestrator.system.file_stamps import stamp_of
 
 EVERY_S = 10.0
 """Seconds between two looks at the files."""
@@ -30,7 +31,7 @@ class Certificate:
 
     def __init__(self, chain: Path, private_key: Path) -> None:
         self.files = chain, private_key
-        self._stamps = self._look()
+        self._stamps = [stamp_of(file) for file in self.files]
         self._contexts: list[ssl.SSLContext] = []
         try:
             self.pair = self._read()
@@ -55,7 +56,7 @@ class Certificate:
 
     def refresh(self) -> None:
         """Read the files if they have changed. What cannot be used is logged, and not used."""
-        stamps = self._look()
+        stamps = [stamp_of(file) for file in self.files]
         if stamps == self._stamps:
             return
         self._stamps = stamps
@@ -76,10 +77,3 @@ class Certificate:
         chain, key = self.files
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key)
         return key.read_bytes(), chain.read_bytes()
-
-    def _look(self) -> tuple[object, ...]:
-        try:
-            found = [file.stat() for file in self.files]
-        except OSError:  # they are being replaced, or gone
-            return ()
-        return tuple((one.st_ino, one.st_mtime_ns, one.st_size) for one in found)

@@ -26,7 +26,7 @@ import ctypes, torch
 ctypes.CDLL("libcuda.so")
 torch.zeros(1, device="cuda").item()
 """
-"""What a worker needs: Triton's Python backend opens this library, and by this name."""
+"""A worker needs both: Triton's Python backend opens this library, by this name."""
 
 
 def has_gpu() -> bool:

@@ -1,4 +1,4 @@
-"""What the page shows of plates, and what can be taken from there."""
+"""Plates on the page: how they are shown, copied and downloaded."""
 
 from __future__ import annotations
 

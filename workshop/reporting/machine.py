@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import metadata
 
-from orchestrator.networks.engines import CPU_INFO
+from orchestrator.cli.doctor.machine import name_cpu
 
 PACKAGES = ("torch", "openvino", "numpy", "opencv-python-headless")
 
@@ -47,9 +46,8 @@ def describe_machine(triton: str = "") -> Machine:
     """
     import torch  # takes seconds; reading an old report does not need it
 
-    names = re.findall(r"^model name\s*: (.*)", CPU_INFO.read_text(), re.MULTILINE)
     return Machine(
-        cpu=next(iter(names), platform.machine()),
+        cpu=name_cpu(),
         cores=len(os.sched_getaffinity(0)),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         gpu=torch.cuda.get_device_name() if torch.cuda.is_available() else None,

@@ -1,4 +1,4 @@
-"""What hinders the start of a server on this machine, found without starting one."""
+"""Finds hindrances to the start of a server on this machine, without starting one."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from orchestrator.supervisor.plate_models import count_ours
 
 @dataclass(frozen=True)
 class ServerPlan:
-    """What a server on this machine would use.
+    """The choices of a server on this machine.
 
     Attributes:
         device: `cpu` or `gpu`.
@@ -40,9 +40,9 @@ class Diagnosis:
     Attributes:
         machine: The facts about it.
         versions: The versions of packages; None for one that is not installed.
-        server: What a server would use; None where packages are missing.
-        hindrances: What hinders a start, each as a sentence with what to do.
-        notes: What is good to know and hinders nothing.
+        server: The choices of a server; None where packages are missing.
+        hindrances: Hindrances to a start, each as a sentence with its remedy.
+        notes: Remarks that hinder nothing.
     """
 
     machine: Machine

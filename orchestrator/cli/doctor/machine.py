@@ -97,7 +97,7 @@ def describe_machine(listening: Sequence[ListenAddress]) -> Machine:
         system=_name_system(),
         python=platform.python_version(),
         libpython=_name_libpython(),
-        cpu=_name_cpu(),
+        cpu=name_cpu(),
         cores=usable_cores(),
         all_cores=os.cpu_count() or 1,
         instructions=tuple(
@@ -162,7 +162,8 @@ def _name_libpython() -> str:
         return ""
 
 
-def _name_cpu() -> str:
+def name_cpu() -> str:
+    """Return the name of the processor; its architecture where Linux tells none."""
     with suppress(OSError):
         for name in re.findall(r"^model name\s*: (.*)", CPU_INFO.read_text(), re.MULTILINE):
             return str(name)

@@ -75,7 +75,7 @@ def anonymize(text: str, folders: Mapping[str, str] | None = None) -> str:
 
     Args:
         text: Any text.
-        folders: What stands for each folder; None means the checkout and the home folder.
+        folders: The replacement of each folder; None means the checkout and the home folder.
     """
     if folders is None:
         folders = {str(CHECKOUT): ".", os.path.expanduser("~"): "~"}  # noqa: PTH111 - never raises

@@ -122,5 +122,5 @@ EMPTY = {
 READ = {"name": "", "width": 160, "height": 48, "plate": READING}
 CALL = {"request_id": "gate-7-000123", "time": "2026-05-17T06:30:00.412+00:00"}
 LABELLED = CALL | {name: example for name, (_, _, example) in LABELS.items()}
-"""What an answer says of its call, without the caller's labels and with them."""
+"""Fields of an answer about its call, without the caller's labels and with them."""
 FAILED_PICTURE = {"name": "notes.txt", "problem": problem(PROBLEMS["400"][0])}

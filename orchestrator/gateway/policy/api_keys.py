@@ -16,6 +16,7 @@ from orchestrator.errors import SettingsError
 from orchestrator.gateway.errors import KeysUnavailable, Unauthenticated
 from orchestrator.gateway.options import Limits
 from orchestrator.gateway.policy.clients import KEY_PREFIX, PRIORITIES, Client
+from orchestrator.system.file_stamps import stamp_of
 from orchestrator.system.toml_files import build, check_range
 
 if sys.version_info >= (3, 11):
@@ -188,7 +189,7 @@ class KeyFile:
             SettingsError: The file cannot be read, or its content is not valid.
         """
         self._file, self._clock = file, clock
-        self._looked, self._stamp = clock(), _stamp_of(file)
+        self._looked, self._stamp = clock(), stamp_of(file)
         self._keys = read_keys(file)
         self.is_broken = False
 
@@ -209,7 +210,7 @@ class KeyFile:
         if now - self._looked < LOOK_AGAIN_S:
             return
         self._looked, before = now, self._stamp
-        self._stamp = _stamp_of(self._file)
+        self._stamp = stamp_of(self._file)
         if self._stamp == before:
             return
         try:
@@ -217,15 +218,6 @@ class KeyFile:
         except SettingsError as error:
             log.error("%s; no key is accepted until the file of keys is mended", error)
             self.is_broken = True
-
-
-def _stamp_of(file: Path) -> tuple[int, ...]:
-    """Return values that change when a file is rewritten, or nothing if there is no file."""
-    try:
-        found = file.stat()
-    except OSError:
-        return ()
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def authenticate(

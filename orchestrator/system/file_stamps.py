@@ -1,0 +1,14 @@
+"""Stamps of files: they tell that a file was rewritten or replaced."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def stamp_of(file: Path) -> tuple[int, ...]:
+    """Return values that change when a file is rewritten, or nothing if there is no file."""
+    try:
+        found = file.stat()
+    except OSError:
+        return ()
+    return found.st_ino, found.st_mtime_ns, found.st_size
