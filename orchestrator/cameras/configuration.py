@@ -1,0 +1,248 @@
+"""The configuration of the cameras: CAMERAS.toml as frozen dataclasses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import time
+from pathlib import Path
+
+from orchestrator.errors import SettingsError
+from orchestrator.system.toml_files import check_range, read_table
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+RETENTION_DAYS = 30
+"""How long passes are kept unless the configuration says otherwise."""
+Point = tuple[float, ...]
+"""x and y as parts of the frame's width and height, in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """A named polygon of a camera's frame.
+
+    Attributes:
+        name: Name of the zone.
+        polygon: Three or more points.
+    """
+
+    name: str
+    polygon: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        _check_points(f"zone {self.name}", self.polygon, least=3)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A named line across a camera's frame; passes report when they cross it, and to which side.
+
+    Attributes:
+        name: Name of the line.
+        points: Start and end of the line.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        _check_points(f"line {self.name}", self.points, least=2, most=2)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The hours in which a camera is watched, by the machine's local time.
+
+    Attributes:
+        days: Days of the week, `mon` to `sun`.
+        start: First minute, `HH:MM`.
+        end: First minute after it, `HH:MM`; before `start` if the hours go past midnight.
+    """
+
+    days: tuple[str, ...] = DAYS
+    start: str = "00:00"
+    end: str = "24:00"
+
+    def __post_init__(self) -> None:
+        for day in self.days:
+            if day not in DAYS:
+                raise SettingsError(f"days: wanted some of {', '.join(DAYS)}, got {day!r}")
+        to_minutes(self.start), to_minutes(self.end)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """One camera.
+
+    Attributes:
+        name: Unique name of the camera.
+        url: `rtsp://`, `http://` or `https://` address, a device such as `/dev/video0`, or a file.
+        looks_per_s: Most frames a second that are sent to the service.
+        text_threshold: Least score of a pass's text that is shown, in [0, 1].
+        agreement_threshold: Least score at which a pass counts as agreed.
+        motion_threshold: Least share of the frame that must change before frames are sent; 0 sends
+            frames always.
+        zones: Parts of the frame to report.
+        only_in_zones: Whether plates outside all zones are ignored.
+        masks: Parts of the frame that are ignored.
+        lines: Lines whose crossings are reported.
+        schedule: Hours in which the camera is watched.
+        lists: Names of the plate lists that are looked up for this camera.
+        retention_days: Days after which its passes are deleted; None for the store's.
+    """
+
+    name: str
+    url: str
+    looks_per_s: float = 4.0
+    text_threshold: float = 0.6
+    agreement_threshold: float = 0.9
+    motion_threshold: float = 0.002
+    zones: tuple[Zone, ...] = ()
+    only_in_zones: bool = False
+    masks: tuple[Zone, ...] = ()
+    lines: tuple[Line, ...] = ()
+    schedule: Schedule = field(default_factory=Schedule)
+    lists: tuple[str, ...] = ()
+    retention_days: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or len(self.name) > 100 or not self.name.isprintable():
+            raise SettingsError(f"name: wanted 1 to 100 printable characters, got {self.name!r}")
+        check_range("looks_per_s", self.looks_per_s, 0.1, 60)
+        for name in ("text_threshold", "agreement_threshold", "motion_threshold"):
+            check_range(name, getattr(self, name), 0, 1)
+        if self.retention_days is not None:
+            check_range("retention_days", self.retention_days, 0, 36500)
+        _check_unique("zone", (zone.name for zone in self.zones))
+        _check_unique("line", (line.name for line in self.lines))
+
+
+@dataclass(frozen=True)
+class Store:
+    """The place where passes are kept.
+
+    Attributes:
+        url: Address of the database in SQLAlchemy's form; None for a file `passes.db` beside the
+            configuration.
+        pictures: Folder of the pictures or `s3://` address; None for `pictures` beside the
+            configuration.
+        spool: Folder for passes that the database cannot take now; None for `spool` beside the
+            configuration.
+        retention_days: Days after which passes are deleted.
+        keep_frames: Whether the whole frame is kept beside the plate's crop.
+    """
+
+    url: str | None = None
+    pictures: str | None = None
+    spool: Path | None = None
+    retention_days: float = RETENTION_DAYS
+    keep_frames: bool = True
+
+    def __post_init__(self) -> None:
+        check_range("retention_days", self.retention_days, 0, 36500)
+
+
+@dataclass(frozen=True)
+class Sink:
+    """A receiver of events.
+
+    Attributes:
+        name: Unique name of the sink.
+        type: `webhook`, `mqtt`, `jsonl`, or the name of a Python entry point.
+        url: Address or file of the receiver.
+        events: Kinds of events to send: `agreed`, `updated`, `closed`.
+        cameras: Cameras whose events it gets; all if empty.
+        secrets: Secrets of a webhook's signatures, the newest first. `env:NAME` takes the value of
+            an environment variable.
+        private_addresses: Whether a webhook may go to private addresses.
+        options: More settings of its type.
+    """
+
+    name: str
+    type: str
+    url: str
+    events: tuple[str, ...] = ("agreed", "closed")
+    cameras: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    private_addresses: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        known = ("agreed", "updated", "closed")
+        for event in self.events:
+            if event not in known:
+                raise SettingsError(f"events: wanted some of {', '.join(known)}, got {event!r}")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """The content of CAMERAS.toml.
+
+    Attributes:
+        service: Address of the service, as for `PlateClient`.
+        store: Where passes are kept.
+        cameras: The cameras.
+        sinks: The receivers of events.
+        metrics_port: Port of the Prometheus metrics; 0 for none.
+    """
+
+    cameras: tuple[Camera, ...]
+    service: str = "localhost:8000"
+    store: Store = field(default_factory=Store)
+    sinks: tuple[Sink, ...] = ()
+    metrics_port: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.cameras:
+            raise SettingsError("cameras: wanted at least one, got none")
+        _check_unique("camera", (camera.name for camera in self.cameras))
+        _check_unique("sink", (sink.name for sink in self.sinks))
+        check_range("metrics_port", self.metrics_port, 0, 65535)
+        known = {camera.name for camera in self.cameras}
+        for sink in self.sinks:
+            if unknown := sorted(set(sink.cameras) - known):
+                raise SettingsError(f"sink {sink.name}: there is no camera {unknown[0]!r}")
+
+
+def read_configuration(file: Path) -> Configuration:
+    """Read CAMERAS.toml.
+
+    Raises:
+        SettingsError: The file cannot be read, or a value is missing, unknown or out of range.
+    """
+    return read_table(Configuration, file)
+
+
+def to_minutes(text: str) -> int:
+    """Return the minutes from midnight to a time of the form `HH:MM`; `24:00` ends a day.
+
+    Raises:
+        SettingsError: The text has another form.
+    """
+    if text == "24:00":
+        return 24 * 60
+    try:
+        at = time.fromisoformat(text)
+    except ValueError as error:
+        raise SettingsError(f"schedule: wanted a time HH:MM, got {text!r}") from error
+    return at.hour * 60 + at.minute
+
+
+def _check_points(
+    name: str, points: tuple[Point, ...], *, least: int, most: int | None = None
+) -> None:
+    if len(points) < least or (most is not None and len(points) > most):
+        wanted = f"{least}" if most == least else f"{least} or more"
+        raise SettingsError(f"{name}: wanted {wanted} points, got {len(points)}")
+    for point in points:
+        if len(point) != 2 or not all(0 <= value <= 1 for value in point):
+            raise SettingsError(
+                f"{name}: wanted points [x, y] as parts of the frame, 0 to 1, got {[*point]}"
+            )
+
+
+def _check_unique(what: str, names: Iterable[str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise SettingsError(f"{what} {repeated[0]}: wanted one of this name, got several")

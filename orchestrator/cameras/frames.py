@@ -1,0 +1,32 @@
+"""A frame of a camera, as it is sent to the service and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Clock = Literal["stream", "wall", "file"]
+"""The clock of a frame's time: the stream's own, this machine's at arrival, or a file's, whose time
+counts from the file's start."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a camera.
+
+    Attributes:
+        camera: Name of the camera.
+        number: Number of the frame since its source was opened; frames that were dropped count.
+        time_s: Unix time in seconds. With the clock `file`, seconds from the start of the file, to
+            which the start of the file's recording may be added.
+        clock: The clock of `time_s`.
+        jpeg: The picture as a JPEG file. These bytes are sent to the service and kept.
+        size_wh: Size of the picture, pixels.
+    """
+
+    camera: str
+    number: int
+    time_s: float
+    clock: Clock
+    jpeg: bytes = field(repr=False)
+    size_wh: tuple[int, int]

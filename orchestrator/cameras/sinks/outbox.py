@@ -1,0 +1,58 @@
+"""The outbox: events that wait for their receivers.
+
+An event enters the outbox in the same transaction in which its pass is stored. So there is no pass
+without its events, and no event without its pass.
+
+Source: C. Richardson, "Microservices Patterns", 2018 (transactional outbox).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One event on its way to one sink.
+
+    Attributes:
+        id: Id of the event, the same in each attempt. A receiver ignores ids that it has had.
+        sink: Name of the sink.
+        document: The event, see `orchestrator.cameras.events`.
+        created_s: Unix time at which the event was stored.
+        attempts: Number of earlier attempts.
+    """
+
+    id: str
+    sink: str
+    document: Mapping[str, Any]
+    created_s: float
+    attempts: int = 0
+
+
+class Outbox(Protocol):
+    """Gives out deliveries and records what became of them. Its calls may block."""
+
+    def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
+        """Take deliveries of a sink that are due, the oldest first.
+
+        Nobody else gets them until the lease has run out.
+        """
+
+    def confirm(self, delivery: Delivery, now_s: float) -> None:
+        """Record that the receiver has accepted a delivery."""
+
+    def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
+        """Record a failed attempt; the delivery is due again at a Unix time."""
+
+    def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
+        """Record that a delivery will not be tried again, unless it is replayed."""
+
+    def replay(self, sink: str, since_s: float, now_s: float) -> int:
+        """Make all deliveries of a sink that were created since a Unix time due again.
+
+        Returns:
+            Their number.
+        """

@@ -1,0 +1,1 @@
+"""Sources: streams and files, decoded in watched processes."""

@@ -1,0 +1,1 @@
+"""The store: passes, their readings and pictures, lists, and deliveries, in SQL."""
