@@ -42,10 +42,11 @@ demo: .venv/.serve
 serve: .venv/.serve
 	$(BIN)/plates serve
 
-# WORKERS=0 runs the tests in one process, in the order of their names.
-WORKERS ?= 2
+# Tests of servers wait now and then, so three processes keep two cores busy. WORKERS=0 runs all tests in one process.
+WORKERS ?= 3
 # A worker that is ended is not replaced: the new one would run the same test again and end as well.
-PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --max-worker-restart 0 --durations 20
+# The order of tests/conftest.py is kept: tests of servers come first, so that no long one is left for the end.
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
 test: .venv/.dev
 	$(PYTEST)
 

@@ -40,9 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests of servers, and put files with such tests first: they take longest."""
     for item in items:
         if OF_A_SERVER & {*item.path.parts}:
             item.add_marker(pytest.mark.server)
+    of_servers = {item.path for item in items if item.get_closest_marker("server")}
+    items.sort(key=lambda item: item.path not in of_servers)
 
 
 @pytest.fixture(scope="session", autouse=True)
