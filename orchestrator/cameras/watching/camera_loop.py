@@ -1,0 +1,133 @@
+"""Follows one camera: takes its frames, asks the service, and hands on the events of its passes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from orchestrator.cameras.configuration import Camera
+from orchestrator.cameras.frames import Frame
+from orchestrator.cameras.passes import PassEvent
+from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer, ServiceHealth
+from orchestrator.plates import Plates
+
+ADVANCE_EVERY_S = 1.0
+"""Without frames, passes are closed after this time at the latest."""
+
+Receive = Callable[[PassEvent], Awaitable[None]]
+
+
+class FrameStream(Protocol):
+    """The frames of one camera."""
+
+    async def ready(self) -> bool:
+        """Wait for a frame. Return False at the end of the stream."""
+
+    async def next(self) -> Frame | None:
+        """Return the newest frame, or a file's next one; None at the end."""
+
+    async def close(self) -> None: ...
+
+
+class Tracker(Protocol):
+    """Follows the plates of one camera from frame to frame."""
+
+    def update(self, frame: Frame, plates: Plates) -> Sequence[PassEvent]: ...
+    def advance(self, time_s: float) -> Sequence[PassEvent]: ...
+    def close(self) -> Sequence[PassEvent]: ...
+
+
+@dataclass
+class Counts:
+    """What one camera has given so far."""
+
+    frames: int = 0
+    plates: int = 0
+    passes: int = 0
+    last_text: str = ""
+    seconds: float = 0.0
+    """Time of the last frame at the service, waiting for its turn included."""
+
+
+@dataclass
+class CameraLoop:
+    """Follows one camera.
+
+    Attributes:
+        camera: The camera's configuration.
+        stream: Its frames.
+        tracker: Its tracker.
+        recognizer: Access to the service.
+        receive: Takes the events of passes, in order.
+    """
+
+    camera: Camera
+    stream: FrameStream
+    tracker: Tracker
+    recognizer: FrameRecognizer
+    receive: Receive
+    clock: Callable[[], float] = time.monotonic
+    counts: Counts = field(default_factory=Counts)
+    health: ServiceHealth = field(default_factory=ServiceHealth)
+
+    async def run(self) -> None:
+        """Follow the camera until its stream ends or the task is cancelled.
+
+        Open passes are closed in either case.
+        """
+        try:
+            while await self._advance_until_ready():
+                await self._look()
+        finally:
+            await self._hand_on(self.tracker.close())
+            await self.stream.close()
+
+    async def _advance_until_ready(self) -> bool:
+        """Wait for a frame; meanwhile close the passes of vehicles that have left."""
+        waiting = asyncio.ensure_future(self.stream.ready())
+        try:
+            while not (await asyncio.wait({waiting}, timeout=ADVANCE_EVERY_S))[0]:
+                await self._advance()
+            return waiting.result()
+        finally:
+            waiting.cancel()
+
+    async def _advance(self) -> None:
+        if self._last is not None:
+            time_s, seen = self._last
+            await self._hand_on(self.tracker.advance(time_s + self.clock() - seen))
+
+    _last: tuple[float, float] | None = None
+    """Time of the last frame, by its own clock and by `clock`."""
+
+    async def _look(self) -> None:
+        """Send one frame to the service, and update the passes."""
+        started = self.clock()
+        async with self.recognizer.slots:
+            frame = await self.stream.next()
+            if frame is None:
+                return
+            plates = await self._recognize(frame)
+        self.counts.seconds = self.clock() - started
+        self._last = frame.time_s, self.clock()
+        if plates is not None:
+            self.counts.frames += 1
+            self.counts.plates += len(plates)
+            await self._hand_on(self.tracker.update(frame, plates))
+
+    async def _recognize(self, frame: Frame) -> Plates | None:
+        """Return the plates; of a file, no frame is left out because the service is away."""
+        plates = await self.recognizer.recognize(self.camera, frame, self.health)
+        while plates is None and frame.clock == "file" and self.health.failures:
+            plates = await self.recognizer.recognize(self.camera, frame, self.health)
+        return plates
+
+    async def _hand_on(self, events: Sequence[PassEvent]) -> None:
+        for event in events:
+            if event.kind == "closed":
+                self.counts.passes += 1
+                self.counts.last_text = event.passed.text or self.counts.last_text
+            await self.receive(event)

@@ -1,0 +1,112 @@
+"""Watches all cameras of a configuration, and follows changes of it while they run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator.cameras.configuration import Camera, Configuration
+from orchestrator.cameras.watching.camera_loop import CameraLoop, FrameStream, Receive, Tracker
+from orchestrator.cameras.watching.frame_recognizer import FrameRecognizer
+
+LOG = logging.getLogger(__name__)
+OF_THE_STREAM = ("url", "looks_per_s", "motion_threshold", "masks", "schedule")
+"""Settings that the source needs; a camera whose other settings change keeps its stream."""
+
+
+class ConfigurableTracker(Tracker, Protocol):
+    """A tracker whose camera may get other settings."""
+
+    def configure(self, camera: Camera) -> None: ...
+
+
+OpenStream = Callable[[Camera], FrameStream]
+MakeTracker = Callable[[Camera], ConfigurableTracker]
+
+
+@dataclass
+class _Watched:
+    loop: CameraLoop
+    tracker: ConfigurableTracker
+    task: asyncio.Task[None]
+
+
+class Watcher:
+    """Runs a loop for each camera.
+
+    Args:
+        open_stream: Opens the frames of a camera.
+        make_tracker: Makes a tracker for a camera.
+        recognizer: Access to the service.
+        receive: Takes the events of all passes.
+    """
+
+    def __init__(
+        self,
+        open_stream: OpenStream,
+        make_tracker: MakeTracker,
+        recognizer: FrameRecognizer,
+        receive: Receive,
+    ) -> None:
+        self._open_stream = open_stream
+        self._make_tracker = make_tracker
+        self._recognizer = recognizer
+        self._receive = receive
+        self._watched: dict[str, _Watched] = {}
+
+    @property
+    def loops(self) -> tuple[CameraLoop, ...]:
+        """The loops of all cameras, in the order of the configuration."""
+        return tuple(one.loop for one in self._watched.values())
+
+    async def apply(self, configuration: Configuration) -> None:
+        """Start, change and stop cameras so that they are those of a configuration.
+
+        A camera whose stream's settings stay the same keeps its stream and its open passes.
+        """
+        wanted = {camera.name: camera for camera in configuration.cameras}
+        for name in [*self._watched]:
+            old = self._watched[name].loop.camera
+            if name not in wanted or _needs_another_stream(old, wanted[name]):
+                await self._stop(name)
+        for name, camera in wanted.items():
+            if name in self._watched:
+                self._configure(self._watched[name], camera)
+            else:
+                self._watched[name] = self._start(camera)
+        self._watched = {name: self._watched[name] for name in wanted}
+
+    async def finish(self) -> None:
+        """Wait until every stream has ended by itself. An error of a camera is raised."""
+        await asyncio.gather(*(one.task for one in self._watched.values()))
+
+    async def stop(self) -> None:
+        """Stop all cameras and close their passes."""
+        await asyncio.gather(*(self._stop(name) for name in [*self._watched]))
+
+    def _start(self, camera: Camera) -> _Watched:
+        tracker = self._make_tracker(camera)
+        loop = CameraLoop(
+            camera, self._open_stream(camera), tracker, self._recognizer, self._receive
+        )
+        return _Watched(loop, tracker, asyncio.create_task(loop.run(), name=camera.name))
+
+    def _configure(self, watched: _Watched, camera: Camera) -> None:
+        if watched.loop.camera != camera:
+            watched.loop.camera = camera
+            watched.tracker.configure(camera)
+            LOG.info("%s: new settings", camera.name)
+
+    async def _stop(self, name: str) -> None:
+        task = self._watched.pop(name).task
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled() and (error := task.exception()):
+            LOG.error("%s: stopped: %s", name, error)
+
+
+def _needs_another_stream(old: Camera, new: Camera) -> bool:
+    return any(getattr(old, name) != getattr(new, name) for name in OF_THE_STREAM)
