@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import pytest
+
+from orchestrator.cameras.configuration import Camera, Schedule, Zone, read_configuration
+from orchestrator.errors import SettingsError
+
+WHOLE = """
+service = "plates.example:8000"
+metrics_port = 9100
+
+[store]
+url = "postgresql+psycopg://plates@db/plates"
+retention_days = 7
+
+[[cameras]]
+name = "gate"
+url = "rtsp://10.0.0.5/stream1"
+looks_per_s = 2
+only_in_zones = true
+lists = ["residents"]
+zones = [{ name = "entry", polygon = [[0, 0.5], [1, 0.5], [1, 1], [0, 1]] }]
+lines = [{ name = "barrier", points = [[0, 0.8], [1, 0.8]] }]
+schedule = { days = ["mon", "fri"], start = "06:00", end = "22:00" }
+
+[[cameras]]
+name = "yard"
+url = "/dev/video0"
+
+[[sinks]]
+name = "erp"
+type = "webhook"
+url = "https://erp.example/plates"
+secrets = ["env:ERP_SECRET"]
+cameras = ["gate"]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "CAMERAS.toml"
+
+
+def test_a_whole_file_is_read(file: Path) -> None:
+    file.write_text(WHOLE)
+    found = read_configuration(file)
+    gate, yard = found.cameras
+    assert (found.service, found.metrics_port) == ("plates.example:8000", 9100)
+    assert found.store.retention_days == 7
+    assert gate.zones == (Zone("entry", ((0, 0.5), (1, 0.5), (1, 1), (0, 1))),)
+    assert gate.schedule == Schedule(("mon", "fri"), "06:00", "22:00")
+    assert gate.lines[0].points == ((0, 0.8), (1, 0.8))
+    assert (yard.looks_per_s, yard.zones) == (4.0, ())
+    assert found.sinks[0].events == ("agreed", "closed")
+    assert "ERP_SECRET" not in repr(found.sinks[0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        pytest.param('"yard"', '"gate"', "camera gate: wanted one of this name", id="same-name"),
+        pytest.param("[0, 0.5], [1, 0.5], ", "", "wanted 3 or more points, got 2", id="points"),
+        pytest.param("[1, 0.8]]", "[1, 80]]", "parts of the frame, 0 to 1", id="pixels"),
+        pytest.param("[1, 0.8]]", "[1, 0.8, 1]]", "parts of the frame, 0 to 1", id="3d"),
+        pytest.param("[1, 0.8]]", "[1, 0.8], [1, 1]]", "wanted 2 points, got 3", id="line"),
+        pytest.param("06:00", "6 am", "wanted a time HH:MM", id="time"),
+        pytest.param('"mon"', '"monday"', "got 'monday'", id="day"),
+        pytest.param("looks_per_s = 2", "looks_per_s = 0", "wanted 0.1 to 60, got 0", id="looks"),
+        pytest.param('cameras = ["gate"]', 'cameras = ["x"]', "no camera 'x'", id="camera"),
+        pytest.param("metrics_port = 9100", "metrics_port = 70000", "65535", id="port"),
+        pytest.param("looks_per_s", "looks", "got looks", id="unknown-key"),
+        pytest.param('cameras = ["gate"]', 'events = ["opened"]', "got 'opened'", id="event"),
+    ],
+)
+def test_a_wrong_value_is_named(file: Path, old: str, new: str, message: str) -> None:
+    file.write_text(WHOLE.replace(old, new))
+    with pytest.raises(SettingsError, match=message):
+        read_configuration(file)
+
+
+def test_a_file_without_cameras_is_an_error(file: Path) -> None:
+    file.write_text("cameras = []")
+    with pytest.raises(SettingsError, match="wanted at least one"):
+        read_configuration(file)
+
+
+@pytest.mark.parametrize("name", ["", "a" * 101, "gate\n"])
+def test_names_are_short_and_printable(name: str) -> None:
+    with pytest.raises(SettingsError, match="wanted 1 to 100 printable characters"):
+        Camera(name, "rtsp://camera")
