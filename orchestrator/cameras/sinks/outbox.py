@@ -31,6 +31,11 @@ class Delivery:
     created_s: float
     attempts: int = 0
 
+    @property
+    def pass_id(self) -> str:
+        """Id of the pass that the event is about."""
+        return str(self.document["data"]["id"])
+
 
 class Outbox(Protocol):
     """Gives out deliveries and records what became of them. Its calls may block."""
@@ -38,7 +43,8 @@ class Outbox(Protocol):
     def claim(self, sink: str, limit: int, now_s: float, lease_s: float) -> list[Delivery]:
         """Take deliveries of a sink that are due, the oldest first.
 
-        Nobody else gets them until the lease has run out.
+        Nobody else gets them until the lease has run out. A delivery waits until earlier ones of
+        the same pass to the same sink are confirmed or abandoned.
         """
 
     def confirm(self, delivery: Delivery, now_s: float) -> None:
@@ -46,6 +52,12 @@ class Outbox(Protocol):
 
     def postpone(self, delivery: Delivery, reason: str, due_s: float) -> None:
         """Record a failed attempt; the delivery is due again at a Unix time."""
+
+    def release(self, delivery: Delivery, due_s: float) -> None:
+        """Give a claimed delivery back unsent. It is due at a Unix time."""
+
+    def hasten(self, sink: str, now_s: float) -> None:
+        """Make the postponed deliveries of a sink due now: its receiver answers again."""
 
     def abandon(self, delivery: Delivery, reason: str, now_s: float) -> None:
         """Record that a delivery will not be tried again, unless it is replayed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 from enum import Enum
 from typing import Any
@@ -12,6 +11,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import NameResolutionError, NewConnectionError
 
 from orchestrator.errors import PictureError
+from orchestrator.system.public_addresses import is_public
 
 
 class AddressPolicy(Enum):
@@ -72,15 +72,6 @@ class GuardedConnector:
 
     def _allows(self, address: str) -> bool:
         return self._is_all or self._is_first or address in self._known or is_public(address)
-
-
-def is_public(address: str) -> bool:
-    """Tell whether an IP address is global, and so is any IPv4 address inside it."""
-    ip = ipaddress.ip_address(address)
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour
-        return inner.is_global if inner else ip.is_global
-    return ip.is_global
 
 
 def make_web(reach: AddressPolicy, **options: Any) -> PoolManager:

@@ -1,0 +1,205 @@
+"""Delivers the events of the outbox to every sink, each at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from orchestrator.cameras.sinks.outbox import Delivery, Outbox
+from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver, ReceiverGone
+from orchestrator.system.backoff import exponential_s
+
+LOG = logging.getLogger(__name__)
+BATCH = 20
+"""Most deliveries that one sink takes at once."""
+LEASE_S = 120.0
+"""How long a claimed delivery is kept from other deliverers; longer than a batch may take."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 12 * 3600.0
+"""Pauses between the attempts of one delivery. They double, and are shortened at random."""
+LONGEST_REST_S = 600.0
+"""Longest pause of a sink whose deliveries fail one after the other; it doubles from the first."""
+GIVE_UP_S = 3 * 86400.0
+"""Age at which a delivery is abandoned. An operator can replay it."""
+POLL_S = 2.0
+"""How often a sink looks for deliveries whose pause is over."""
+
+
+@dataclass(frozen=True)
+class SinkStatus:
+    """The state of one sink.
+
+    Attributes:
+        name: Name of the sink.
+        delivered: Events that the receiver has accepted.
+        failed_attempts: Attempts that failed.
+        abandoned: Events that were given up.
+        last_success_s: Unix time of the last accepted event; 0 if there was none.
+        last_error: Reason of the last failure, empty after a success.
+        is_disabled: Whether the receiver wants no more events.
+    """
+
+    name: str
+    delivered: int = 0
+    failed_attempts: int = 0
+    abandoned: int = 0
+    last_success_s: float = 0.0
+    last_error: str = ""
+    is_disabled: bool = False
+
+
+class SinkQueue:
+    """Delivers the events of one sink. The events of a pass keep their order.
+
+    After a failed attempt the next event is tried, because the first may be at fault. If that fails
+    as well, the sink rests.
+
+    Attributes:
+        status: The state of the sink.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        receiver: Receiver,
+        outbox: Outbox,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.status = SinkStatus(name)
+        self._receiver = receiver
+        self._outbox = outbox
+        self._clock = clock
+        self._failures = 0
+
+    async def deliver_due(self) -> float:
+        """Deliver what is due; return the seconds until there may be more."""
+        if self.status.is_disabled:
+            return POLL_S
+        name, now_s = self.status.name, self._clock()
+        batch = await asyncio.to_thread(self._outbox.claim, name, BATCH, now_s, LEASE_S)
+        for number, delivery in enumerate(batch):
+            rest_s = await self._attempt(delivery)
+            if rest_s:
+                await self._release(batch[number + 1 :], rest_s)
+                return rest_s
+        return 0.0 if batch else POLL_S
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the receiver does not answer, so that new events change nothing."""
+        return self._failures > 1
+
+    async def close(self) -> None:
+        """Close the receiver."""
+        await self._receiver.close()
+
+    async def _attempt(self, delivery: Delivery) -> float:
+        """Send one event; return how long the sink must rest, in seconds."""
+        try:
+            await self._receiver.send(delivery)
+        except DeliveryError as error:
+            self._note(failed_attempts=1, last_error=str(error))
+            await self._keep_or_abandon(delivery, error)
+            return self._rest_after_s(error)
+        await asyncio.to_thread(self._outbox.confirm, delivery, self._clock())
+        if self.is_resting:
+            await asyncio.to_thread(self._outbox.hasten, self.status.name, self._clock())
+        self._failures = 0
+        self._note(delivered=1, last_success_s=self._clock(), last_error="")
+        return 0.0
+
+    def _rest_after_s(self, error: DeliveryError) -> float:
+        if isinstance(error, ReceiverGone):
+            LOG.error("sink %s wants no more events: %s", self.status.name, error)
+            self._note(is_disabled=True)
+            return POLL_S
+        self._failures += 1
+        if self._failures == 1:
+            return error.retry_after_s
+        longest_s = exponential_s(self._failures - 2, FIRST_PAUSE_S, LONGEST_REST_S)
+        return max(longest_s * random.uniform(0.5, 1), error.retry_after_s)
+
+    async def _keep_or_abandon(self, delivery: Delivery, error: DeliveryError) -> None:
+        """Plan the next attempt of a delivery, unless it is too old."""
+        reason, now_s = str(error), self._clock()
+        if now_s - delivery.created_s > GIVE_UP_S:
+            LOG.error("sink %s: gave up %s: %s", delivery.sink, delivery.id, reason)
+            self._note(abandoned=1)
+            await asyncio.to_thread(self._outbox.abandon, delivery, reason, now_s)
+            return
+        longest_s = exponential_s(delivery.attempts, FIRST_PAUSE_S, LONGEST_PAUSE_S)
+        due_s = now_s + max(longest_s * random.uniform(0.5, 1), error.retry_after_s)
+        await asyncio.to_thread(self._outbox.postpone, delivery, reason, due_s)
+
+    async def _release(self, deliveries: Sequence[Delivery], pause_s: float) -> None:
+        """Make deliveries due when the one before them is."""
+        due_s = self._clock() + pause_s
+        for one in deliveries:
+            await asyncio.to_thread(self._outbox.release, one, due_s)
+
+    def _note(self, **changes: float | str | bool) -> None:
+        """Update the status: counts are added, other values replaced."""
+        counts = {"delivered", "failed_attempts", "abandoned"}
+        values = dict(vars(self.status))
+        for name, value in changes.items():
+            values[name] = values[name] + value if name in counts else value
+        self.status = SinkStatus(**values)
+
+
+class Deliverer:
+    """Runs the queues of all sinks side by side; none waits for another.
+
+    Args:
+        receivers: The receivers by the names of their sinks.
+        outbox: The events that wait.
+        clock: Returns the Unix time.
+    """
+
+    def __init__(
+        self,
+        receivers: Mapping[str, Receiver],
+        outbox: Outbox,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._queues = [SinkQueue(name, one, outbox, clock) for name, one in receivers.items()]
+        self._wakers = [asyncio.Event() for _ in self._queues]
+
+    @property
+    def statuses(self) -> tuple[SinkStatus, ...]:
+        return tuple(queue.status for queue in self._queues)
+
+    def wake(self) -> None:
+        """Look for new events at once. A sink that waits after a failure goes on waiting."""
+        for waker in self._wakers:
+            waker.set()
+
+    async def run(self) -> None:
+        """Deliver until the task is cancelled; then close all receivers."""
+        pairs = zip(self._queues, self._wakers, strict=True)
+        try:
+            await asyncio.gather(*(_run_queue(queue, waker) for queue, waker in pairs))
+        finally:
+            await asyncio.gather(*(queue.close() for queue in self._queues))
+
+
+async def _run_queue(
+    queue: SinkQueue,
+    waker: asyncio.Event,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    while True:
+        waker.clear()
+        try:
+            pause_s = await queue.deliver_due()
+        except Exception:  # the database is away, say: the events are still in it
+            LOG.exception("sink %s: events cannot be taken from the store", queue.status.name)
+            pause_s = POLL_S
+        if queue.is_resting:
+            await sleep(pause_s)
+        elif pause_s:
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(waker.wait(), pause_s)

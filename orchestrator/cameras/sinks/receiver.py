@@ -1,0 +1,41 @@
+"""A receiver takes events one by one, and the errors with which it does not."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.errors import PlateError
+
+
+class Receiver(Protocol):
+    """One destination of events, such as a webhook."""
+
+    async def send(self, delivery: Delivery) -> None:
+        """Deliver one event; return when the destination has it.
+
+        Raises:
+            DeliveryError: It does not have the event; a later attempt may succeed.
+            ReceiverGone: It wants no more events.
+        """
+
+    async def close(self) -> None:
+        """Close connections and files."""
+
+
+class DeliveryError(PlateError):
+    """An event was not delivered; a later attempt may succeed.
+
+    Attributes:
+        retry_after_s: Seconds that the receiver asks to wait, if it does.
+    """
+
+    reason = "delivery"
+
+    def __init__(self, message: str, retry_after_s: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class ReceiverGone(DeliveryError):  # noqa: N818 - a state of the receiver
+    """The receiver wants no more events until an operator enables it again."""

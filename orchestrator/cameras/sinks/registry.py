@@ -1,0 +1,91 @@
+"""The types of sinks, and the receivers that they make."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from orchestrator.cameras.configuration import Configuration, Sink
+from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.cameras.sinks.receiver import DeliveryError, Receiver
+from orchestrator.errors import PlateError, SettingsError
+
+ENTRY_POINTS = "plates.sinks"
+"""Group of entry points. Each is a callable that takes a `Sink` and returns a coroutine function;
+that one takes the event's document with its `id`."""
+BUILT_IN = ("webhook", "mqtt", "jsonl")
+
+
+def make_receivers(
+    configuration: Configuration, environ: Mapping[str, str] = os.environ
+) -> dict[str, Receiver]:
+    """Make the receiver of each sink of a configuration.
+
+    Raises:
+        SettingsError: A sink has an unknown type, or wrong settings.
+    """
+    cameras = [camera.name for camera in configuration.cameras]
+    return {
+        sink.name: make_receiver(sink, sink.cameras or cameras, environ)
+        for sink in configuration.sinks
+    }
+
+
+def make_receiver(sink: Sink, cameras: Sequence[str], environ: Mapping[str, str]) -> Receiver:
+    """Make the receiver of a sink.
+
+    Raises:
+        SettingsError: The sink has an unknown type, or wrong settings.
+    """
+    if sink.type == "webhook":
+        from orchestrator.cameras.sinks.webhook import WebhookReceiver
+
+        return WebhookReceiver(sink, environ)
+    if sink.type == "mqtt":
+        from orchestrator.cameras.sinks.mqtt import MqttReceiver
+
+        return MqttReceiver(sink, cameras, environ)
+    if sink.type == "jsonl":
+        from orchestrator.cameras.sinks.json_lines import JsonLinesReceiver
+
+        return JsonLinesReceiver(sink)
+    return EntryPointReceiver(_load(sink)(sink))
+
+
+class EntryPointReceiver:
+    """Hands events to a coroutine function of another distribution.
+
+    Args:
+        function: Takes an event's document. Any exception means that it was not delivered.
+    """
+
+    def __init__(self, function: Callable[[Mapping[str, Any]], Any]) -> None:
+        self._function = function
+
+    async def send(self, delivery: Delivery) -> None:
+        """Call the function, see `Receiver`."""
+        try:
+            await self._function({"id": delivery.id, **delivery.document})
+        except DeliveryError:
+            raise
+        except Exception as error:
+            raise DeliveryError(f"{type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Call the function's `close`, if it has one."""
+        if close := getattr(self._function, "close", None):
+            await close()
+
+
+def _load(sink: Sink) -> Callable[[Sink], Any]:
+    found = {one.name: one for one in metadata.entry_points(group=ENTRY_POINTS)}
+    if sink.type not in found:
+        known = ", ".join([*BUILT_IN, *sorted(found)])
+        raise SettingsError(f"sink {sink.name}: wanted type {known}, got {sink.type}")
+    try:
+        make: Callable[[Sink], Any] = found[sink.type].load()
+    except Exception as error:
+        raise PlateError(f"sink {sink.name}: type {sink.type} cannot be loaded: {error}") from error
+    return make

@@ -1,0 +1,199 @@
+"""Webhooks: each event is posted to an address, signed.
+
+Source: Standard Webhooks, specification 1.0 (https://www.standardwebhooks.com).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.resolver import ThreadedResolver
+from standardwebhooks import Webhook
+
+from orchestrator.cameras.configuration import Sink
+from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
+from orchestrator.cameras.sinks.secrets import resolve_secret
+from orchestrator.errors import SettingsError
+from orchestrator.system.public_addresses import is_public
+
+TIMEOUT_S = 20.0
+MOST_BYTES = 256_000
+GONE = 410
+SECRET_PREFIX = "whsec_"
+LEAST_SECRET, MOST_SECRET = 24, 64
+"""Bytes of a secret, by the specification."""
+
+
+class PublicResolver(AbstractResolver):
+    """Resolves names, and leaves out addresses of private networks.
+
+    The connection goes to an address that was checked here. A name that resolves differently the
+    next time (DNS rebinding) gains nothing.
+
+    Args:
+        resolver: The resolver that is asked.
+    """
+
+    def __init__(self, resolver: AbstractResolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(
+        self, host: str, port: int = 0, family: int = 0, **options: object
+    ) -> list[ResolveResult]:
+        """Return the public addresses of a host.
+
+        Raises:
+            OSError: It has none.
+        """
+        found = await self._resolver.resolve(host, port, family)  # type: ignore[arg-type]
+        allowed = [one for one in found if is_public(one["host"])]
+        if not allowed:
+            raise OSError(f"wanted a public address, {host} has none")
+        return allowed
+
+    async def close(self) -> None:
+        await self._resolver.close()
+
+
+class WebhookReceiver:
+    """Posts events to one address.
+
+    Any 2xx answer is a success. 410 means that the receiver wants no more. Redirects are failures.
+
+    Args:
+        sink: The sink, with `url`, `secrets` and `private_addresses`.
+        environ: The environment variables for secrets.
+        resolver: Resolves names; None for the system's.
+        clock: Returns the Unix time, for signatures.
+
+    Raises:
+        SettingsError: The address or a secret has a wrong form.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        environ: Mapping[str, str],
+        resolver: AbstractResolver | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._url = _check_url(sink)
+        self._secrets = [_read_secret(sink.name, one, environ) for one in sink.secrets]
+        self._is_public_only = not sink.private_addresses
+        self._resolver = resolver
+        self._clock = clock
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(self, delivery: Delivery) -> None:
+        """Post one event, see `Receiver`."""
+        body = json.dumps(delivery.document, ensure_ascii=False, separators=(",", ":"))
+        if len(body.encode()) > MOST_BYTES:
+            raise DeliveryError(f"wanted at most {MOST_BYTES} bytes, the event has {len(body)}")
+        try:
+            async with self._open().post(
+                self._url,
+                data=body.encode(),
+                headers=self._make_headers(delivery.id, body),
+                allow_redirects=False,
+            ) as response:
+                _check(response.status, response.headers.get("Retry-After", ""))
+        except asyncio.TimeoutError as error:
+            raise DeliveryError(f"no answer within {TIMEOUT_S:g} s") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise DeliveryError(f"cannot post: {_describe(error)}") from error
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            resolver = self._resolver or ThreadedResolver()
+            if self._is_public_only:
+                resolver = PublicResolver(resolver)
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    resolver=resolver, ssl=ssl.create_default_context(), use_dns_cache=False
+                ),
+                timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+                trust_env=False,
+            )
+        return self._session
+
+    def _make_headers(self, id_: str, body: str) -> dict[str, str]:
+        """Return the headers: id, time, and a signature for each secret."""
+        now = datetime.fromtimestamp(int(self._clock()), timezone.utc)
+        signatures = [secret.sign(id_, now, body) for secret in self._secrets]
+        headers = {
+            "content-type": "application/json",
+            "webhook-id": id_,
+            "webhook-timestamp": str(int(now.timestamp())),
+        }
+        return headers | ({"webhook-signature": " ".join(signatures)} if signatures else {})
+
+
+def _check_url(sink: Sink) -> str:
+    """Return the address of a webhook.
+
+    Raises:
+        SettingsError: It is no HTTP address, or a private one that is not allowed.
+    """
+    parts = urlsplit(sink.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise SettingsError(f"sink {sink.name}: wanted an http:// or https:// address")
+    if not sink.private_addresses and _is_private_literal(parts.hostname):
+        raise SettingsError(
+            f"sink {sink.name}: wanted a public address, got {parts.hostname}; "
+            "private_addresses = true allows it"
+        )
+    return sink.url
+
+
+def _is_private_literal(host: str) -> bool:
+    try:
+        return not is_public(host)
+    except ValueError:  # a name, which is checked when it is resolved
+        return False
+
+
+def _read_secret(sink: str, value: str, environ: Mapping[str, str]) -> Webhook:
+    secret = resolve_secret(f"sink {sink}", value, environ)
+    try:
+        key = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not secret.startswith(SECRET_PREFIX) or not LEAST_SECRET <= len(key) <= MOST_SECRET:
+        raise SettingsError(
+            f"sink {sink}: wanted secrets of the form {SECRET_PREFIX}..., with {LEAST_SECRET} to "
+            f"{MOST_SECRET} bytes in base64"
+        )
+    return Webhook(key)
+
+
+def _check(status: int, retry_after: str) -> None:
+    """Raise an error unless a status means success."""
+    if 200 <= status < 300:
+        return
+    if status == GONE:
+        raise ReceiverGone("the receiver answered 410 Gone")
+    wait_s = float(retry_after) if retry_after.isdecimal() else 0.0
+    raise DeliveryError(f"the receiver answered with status {status}", min(wait_s, 86400.0))
+
+
+def _describe(error: Exception) -> str:
+    """Return the reason of an error without the address, which may contain a secret."""
+    inner: Sequence[object] = [getattr(error, "os_error", None), error.__cause__, error]
+    found = next(one for one in inner if isinstance(one, BaseException))
+    return getattr(found, "strerror", None) or type(found).__name__

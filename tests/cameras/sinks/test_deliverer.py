@@ -1,0 +1,158 @@
+"""Sinks whose receivers follow a script; the clock is moved by hand."""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+import pytest
+
+from orchestrator.cameras.sinks.deliverer import GIVE_UP_S, LONGEST_REST_S, Deliverer, SinkQueue
+from orchestrator.cameras.sinks.memory_outbox import MemoryOutbox
+from orchestrator.cameras.sinks.outbox import Delivery
+from orchestrator.cameras.sinks.receiver import DeliveryError, ReceiverGone
+from tests.cameras.sinks.deliveries import make_delivery
+
+AWAY = DeliveryError("away")
+
+
+class ScriptedReceiver:
+    """Fails with each given error once, then accepts everything."""
+
+    def __init__(self, *errors: DeliveryError) -> None:
+        self.errors = [*errors]
+        self.received: list[str] = []
+        self.is_closed = False
+
+    async def send(self, delivery: Delivery) -> None:
+        if self.errors:
+            raise self.errors.pop(0)
+        self.received.append(delivery.id)
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class HangingReceiver(ScriptedReceiver):
+    async def send(self, delivery: Delivery) -> None:
+        await asyncio.Event().wait()
+
+
+class Site:
+    """One sink with deliveries, and a clock."""
+
+    def __init__(self, receiver: ScriptedReceiver, deliveries: Sequence[Delivery]) -> None:
+        self.now_s = 1000.0
+        self.outbox = MemoryOutbox()
+        self.outbox.add(deliveries)
+        self.receiver = receiver
+        self.queue = SinkQueue("erp", receiver, self.outbox, lambda: self.now_s)
+
+    def deliver(self) -> float:
+        return asyncio.run(self.queue.deliver_due())
+
+    def run(self, rounds: int) -> None:
+        """Deliver, each time after the pause that was asked for."""
+        for _ in range(rounds):
+            self.now_s += self.deliver()
+
+
+def test_nothing_to_do_is_a_short_pause() -> None:
+    assert Site(ScriptedReceiver(), []).deliver() > 0
+
+
+def test_events_are_delivered_in_their_order() -> None:
+    site = Site(ScriptedReceiver(), [make_delivery(number) for number in range(30)])
+    site.run(3)
+    assert site.receiver.received == [f"pass-{number}-closed" for number in range(30)]
+    assert (site.queue.status.delivered, site.queue.status.last_success_s) == (30, 1000)
+
+
+def test_one_bad_event_does_not_stop_the_others() -> None:
+    bad = DeliveryError("the receiver answered with status 400")
+    site = Site(ScriptedReceiver(bad), [make_delivery(number) for number in range(3)])
+    site.deliver()
+    assert site.receiver.received == ["pass-1-closed", "pass-2-closed"]
+    assert not site.queue.is_resting
+    site.now_s += 5
+    site.deliver()
+    assert site.receiver.received[-1] == "pass-0-closed"
+
+
+def test_the_events_of_a_pass_keep_their_order_after_a_failure() -> None:
+    events = [make_delivery(1, pass_id="a", kind="agreed"), make_delivery(2, pass_id="a")]
+    site = Site(ScriptedReceiver(AWAY), events)
+    site.run(1)
+    assert site.receiver.received == []
+    site.now_s += 5
+    site.run(2)
+    assert site.receiver.received == ["a-agreed", "a-closed"]
+
+
+def test_a_sink_that_is_away_rests_longer_and_longer_and_loses_nothing() -> None:
+    site = Site(ScriptedReceiver(*[AWAY] * 40), [make_delivery(number) for number in range(25)])
+    pauses = [site.deliver()]
+    assert site.queue.is_resting
+    for _ in range(60):
+        site.now_s += max(pauses[-1], 60)
+        pauses.append(site.deliver())
+    assert LONGEST_REST_S / 2 <= max(pauses) <= LONGEST_REST_S
+    assert sorted(site.receiver.received) == sorted(f"pass-{number}-closed" for number in range(25))
+    assert site.queue.status.failed_attempts == 40
+    assert site.queue.status.last_error == ""
+
+
+def test_a_receiver_may_ask_for_a_pause() -> None:
+    site = Site(ScriptedReceiver(DeliveryError("busy", retry_after_s=90)), [make_delivery(1)])
+    assert site.deliver() == 90
+    site.now_s += 89
+    site.deliver()
+    assert site.receiver.received == []
+    site.now_s += 1
+    site.deliver()
+    assert site.receiver.received == ["pass-1-closed"]
+
+
+def test_a_receiver_that_is_gone_gets_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    site = Site(ScriptedReceiver(ReceiverGone("410")), [make_delivery(1), make_delivery(2)])
+    site.run(5)
+    assert site.receiver.received == []
+    assert site.queue.status.is_disabled
+    assert caplog.messages == ["sink erp wants no more events: 410"]
+
+
+def test_an_event_that_is_too_old_is_given_up_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    site = Site(ScriptedReceiver(AWAY), [make_delivery(1), make_delivery(2)])
+    site.now_s = GIVE_UP_S + 1.5
+    site.deliver()
+    assert site.queue.status.abandoned == 1
+    assert site.receiver.received == ["pass-2-closed"]
+    assert caplog.messages == ["sink erp: gave up pass-1-closed: away"]
+    assert site.outbox.replay("erp", since_s=0, now_s=site.now_s) == 2
+
+
+def test_no_sink_waits_for_another() -> None:
+    """One receiver hangs for ever; another gets its events, also those that come later."""
+    outbox = MemoryOutbox()
+    outbox.add([make_delivery(1, sink="hangs"), make_delivery(1, sink="works")])
+    hangs, works = HangingReceiver(), ScriptedReceiver()
+    deliverer = Deliverer({"hangs": hangs, "works": works}, outbox, clock=lambda: 10.0)
+
+    async def run() -> None:
+        task = asyncio.create_task(deliverer.run())
+        await _until(lambda: len(works.received) == 1)
+        outbox.add([make_delivery(2, sink="works")])
+        deliverer.wake()
+        await _until(lambda: len(works.received) == 2)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+    assert hangs.is_closed
+    assert works.is_closed
+    assert [status.delivered for status in deliverer.statuses] == [0, 2]
+
+
+async def _until(is_so) -> None:
+    while not is_so():
+        await asyncio.sleep(0.001)

@@ -1,0 +1,88 @@
+import asyncio
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import pytest
+
+from orchestrator.cameras.configuration import Camera, Configuration, Sink
+from orchestrator.cameras.sinks.json_lines import JsonLinesReceiver
+from orchestrator.cameras.sinks.mqtt import MqttReceiver
+from orchestrator.cameras.sinks.receiver import DeliveryError
+from orchestrator.cameras.sinks.registry import make_receiver, make_receivers
+from orchestrator.cameras.sinks.webhook import WebhookReceiver
+from orchestrator.errors import PlateError, SettingsError
+from tests.cameras.sinks.deliveries import make_delivery
+
+RECEIVED: list[str] = []
+
+
+class Printer:
+    """A sink of another distribution."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.url = sink.url
+        self.is_closed = False
+
+    async def __call__(self, document: Mapping[str, Any]) -> None:
+        if self.url == "broken":
+            raise ValueError("no paper")
+        RECEIVED.append(document["id"])
+
+    async def close(self) -> None:
+        RECEIVED.append("closed")
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = (
+        metadata.EntryPoint("printer", f"{__name__}:Printer", "plates.sinks"),
+        metadata.EntryPoint("lost", "no_such_module:Printer", "plates.sinks"),
+    )
+    entry_points = metadata.EntryPoints(found)
+    monkeypatch.setattr(metadata, "entry_points", entry_points.select)
+    monkeypatch.setattr(metadata.EntryPoint, "load", _load)
+    RECEIVED.clear()
+
+
+def _load(entry_point: metadata.EntryPoint) -> Any:
+    if entry_point.name == "lost":
+        raise ModuleNotFoundError("No module named 'no_such_module'")
+    return Printer
+
+
+def test_every_built_in_type_has_a_receiver() -> None:
+    sinks = (
+        Sink("erp", "webhook", "https://erp.example"),
+        Sink("home", "mqtt", "mqtt://broker"),
+        Sink("log", "jsonl", "passes.jsonl"),
+    )
+    made = make_receivers(Configuration((Camera("gate", ""),), sinks=sinks), {})
+    assert [type(one) for one in made.values()] == [
+        WebhookReceiver,
+        MqttReceiver,
+        JsonLinesReceiver,
+    ]
+
+
+def test_a_type_may_come_from_another_distribution() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "lp0"), (), {})
+    asyncio.run(receiver.send(make_delivery(1)))
+    asyncio.run(receiver.close())
+    assert RECEIVED == ["pass-1-closed", "closed"]
+
+
+def test_an_exception_of_it_means_that_the_event_was_not_delivered() -> None:
+    receiver = make_receiver(Sink("paper", "printer", "broken"), (), {})
+    with pytest.raises(DeliveryError, match="ValueError: no paper"):
+        asyncio.run(receiver.send(make_delivery(1)))
+
+
+def test_an_unknown_type_is_told_with_those_there_are() -> None:
+    with pytest.raises(SettingsError, match="wanted type webhook, mqtt, jsonl, lost, printer"):
+        make_receiver(Sink("paper", "fax", ""), (), {})
+
+
+def test_a_type_that_cannot_be_loaded_is_told() -> None:
+    with pytest.raises(PlateError, match="lost cannot be loaded: No module named"):
+        make_receiver(Sink("paper", "lost", ""), (), {})
