@@ -180,18 +180,20 @@ class Configuration:
     """The content of CAMERAS.toml.
 
     Attributes:
-        service: Address of the service, as for `PlateClient`.
+        service: Address of the service, as for `PlateClient`; None starts one of its own.
         store: Where passes are kept.
         cameras: The cameras.
         sinks: The receivers of events.
         metrics_port: Port of the Prometheus metrics; 0 for none.
+        metrics_host: Address on which the metrics are served.
     """
 
     cameras: tuple[Camera, ...]
-    service: str = "localhost:8000"
+    service: str | None = None
     store: Store = field(default_factory=Store)
     sinks: tuple[Sink, ...] = ()
     metrics_port: int = 0
+    metrics_host: str = "127.0.0.1"
 
     def __post_init__(self) -> None:
         if not self.cameras:

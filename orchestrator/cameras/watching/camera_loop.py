@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from orchestrator.cameras.configuration import Camera
 from orchestrator.cameras.frames import Frame
@@ -30,6 +30,9 @@ class FrameStream(Protocol):
         """Return the newest frame, or a file's next one; None at the end."""
 
     async def close(self) -> None: ...
+
+    @property
+    def status(self) -> Any: ...
 
 
 class Tracker(Protocol):

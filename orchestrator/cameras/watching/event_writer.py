@@ -31,20 +31,23 @@ class EventWriter:
 
     Args:
         store: The store. Its calls run in a thread.
-        sinks: The receivers; `sinks` may be set later.
+        sinks: The receivers; the attribute `sinks` may be set later.
+        on_written: Called after each transaction.
         sleep: Waits for a number of seconds.
     """
 
     def __init__(
         self,
         store: EventStore,
-        sinks: Sequence[Sink],
+        sinks: Sequence[Sink] = (),
+        on_written: Callable[[], None] = lambda: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.sinks = sinks
         self.written = 0
         self.last_error = ""
         self._store = store
+        self._on_written = on_written
         self._sleep = sleep
         self._waiting: asyncio.Queue[PassEvent] = asyncio.Queue(MOST_WAITING)
 
@@ -83,5 +86,6 @@ class EventWriter:
             failures += 1
         self.last_error = ""
         self.written += len(events)
+        self._on_written()
         for _ in events:
             self._waiting.task_done()

@@ -139,10 +139,10 @@ def test_no_sink_waits_for_another() -> None:
 
     async def run() -> None:
         task = asyncio.create_task(deliverer.run())
-        await _until(lambda: len(works.received) == 1)
+        await _until(lambda: deliverer.statuses[1].delivered == 1)
         outbox.add([make_delivery(2, sink="works")])
         deliverer.wake()
-        await _until(lambda: len(works.received) == 2)
+        await _until(lambda: deliverer.statuses[1].delivered == 2)
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task

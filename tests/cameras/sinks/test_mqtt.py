@@ -46,13 +46,6 @@ def _listens(port: int) -> bool:
     return False
 
 
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
 @asynccontextmanager
 async def subscribed(
     port: int, **options: Any
@@ -78,12 +71,12 @@ def make(port: int, **options: str) -> MqttReceiver:
 
 @needs_broker
 @pytest.mark.server
-def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, port: int) -> None:
+def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, free_port: int) -> None:
     delivery = make_delivery(1)
 
     async def run() -> None:
-        async with subscribed(port) as receive:
-            receiver = make(port)
+        async with subscribed(free_port) as receive:
+            receiver = make(free_port)
             await receiver.send(delivery)
             topic, device, _ = await receive()
             assert (topic, device["state_topic"]) == (
@@ -97,31 +90,31 @@ def test_a_camera_is_announced_and_its_event_published(tmp_path: Path, port: int
             )
             await receiver.close()
             assert (await receive())[:2] == ("plates/status", "offline")
-        async with subscribed(port) as receive:
+        async with subscribed(free_port) as receive:
             late = {(await receive())[0], (await receive())[0]}
             assert late == {"homeassistant/device/plates_gate/config", "plates/status"}
 
-    with run_broker(tmp_path, port):
+    with run_broker(tmp_path, free_port):
         asyncio.run(run())
 
 
 @needs_broker
 @pytest.mark.server
 def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
-    tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, free_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mqtt, "TIMEOUT_S", 1.0)
 
     async def run() -> None:
-        receiver = make(port, discovery="no")
+        receiver = make(free_port, discovery="no")
         with pytest.raises(DeliveryError, match="cannot publish"):
             await receiver.send(make_delivery(1))
-        with run_broker(tmp_path, port):
+        with run_broker(tmp_path, free_port):
             await receiver.send(make_delivery(1))
         with pytest.raises(DeliveryError, match="cannot publish"):
             await receiver.send(make_delivery(2))
-        with run_broker(tmp_path, port):
-            async with subscribed(port) as receive:
+        with run_broker(tmp_path, free_port):
+            async with subscribed(free_port) as receive:
                 await receiver.send(make_delivery(2))
                 assert (await receive())[:2] == ("plates/status", "online")
                 assert (await receive())[1]["id"] == "pass-2-closed"
@@ -132,7 +125,7 @@ def test_a_broker_that_was_away_gets_the_event_at_the_next_attempt(
 
 @needs_broker
 @pytest.mark.server
-def test_a_user_and_a_password_are_sent(tmp_path: Path, port: int) -> None:
+def test_a_user_and_a_password_are_sent(tmp_path: Path, free_port: int) -> None:
     words = tmp_path / "words"
     maker = shutil.which("mosquitto_passwd")
     assert maker
@@ -141,13 +134,13 @@ def test_a_user_and_a_password_are_sent(tmp_path: Path, port: int) -> None:
 
     async def run() -> None:
         with pytest.raises(DeliveryError, match="cannot publish") as caught:
-            await make(port, user="plates", password="wrong").send(make_delivery(1))
+            await make(free_port, user="plates", password="wrong").send(make_delivery(1))
         assert "wrong" not in str(caught.value)
-        receiver = make(port, user="plates", password="env:MQTT_WORD")
+        receiver = make(free_port, user="plates", password="env:MQTT_WORD")
         await receiver.send(make_delivery(1))
         await receiver.close()
 
-    with run_broker(tmp_path, port, settings):
+    with run_broker(tmp_path, free_port, settings):
         asyncio.run(run())
 
 

@@ -13,7 +13,7 @@ EVENTS = [make_event(id_=f"pass-{number}") for number in range(5)]
 
 
 def write_all(store: ListStore) -> EventWriter:
-    writer = EventWriter(store, (), no_sleep)
+    writer = EventWriter(store, sleep=no_sleep)
 
     async def run() -> None:
         for event in EVENTS:

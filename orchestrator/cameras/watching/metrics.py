@@ -1,0 +1,105 @@
+"""Metrics of cameras and sinks for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry, Metric, start_http_server
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+from orchestrator.cameras.sinks.deliverer import SinkStatus
+from orchestrator.cameras.watching.status import CameraStatus
+
+PREFIX = "plates_camera_"
+COUNTERS = {
+    "frames": "Frames that the service has answered.",
+    "plates": "Plates in these frames.",
+    "passes": "Passes that are closed.",
+    "dropped": "Frames that were not sent because newer ones were there.",
+    "reconnects": "How often the stream was opened again.",
+}
+"""Counters by the field of `CameraStatus`."""
+GAUGES = {
+    "dropped_share": "Share of frames that were not sent.",
+    "delay_s": "Age of the newest frame, seconds.",
+}
+SINK_COUNTERS = {
+    "delivered": "Events that the receiver has accepted.",
+    "failed_attempts": "Attempts to deliver that failed.",
+    "abandoned": "Events that were given up.",
+}
+PLAYING = ("playing", "off", "ended")
+"""States of a stream that needs nobody's attention."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of everything at one moment."""
+
+    cameras: Sequence[CameraStatus]
+    sinks: Sequence[SinkStatus] = field(default=())
+    events_waiting: int = 0
+    spooled_bytes: int = 0
+
+
+class SnapshotCollector:
+    """Gives Prometheus the state at the moment of the scrape.
+
+    Args:
+        take: Returns the state.
+    """
+
+    def __init__(self, take: Callable[[], Snapshot]) -> None:
+        self._take = take
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics."""
+        now = self._take()
+        for name, text in COUNTERS.items():
+            yield _count(PREFIX + name, text, "camera", now.cameras, name)
+        for name, text in GAUGES.items():
+            yield _gauge(PREFIX + name, text, {c.name: getattr(c, name) for c in now.cameras})
+        up = {one.name: float(one.state in PLAYING) for one in now.cameras}
+        yield _gauge(f"{PREFIX}up", "1 if the stream plays, or is off by its schedule.", up)
+        for name, text in SINK_COUNTERS.items():
+            yield _count(f"plates_sink_{name}", text, "sink", now.sinks, name)
+        disabled = {one.name: float(one.is_disabled) for one in now.sinks}
+        text = "1 if the receiver wants no more events."
+        yield _gauge("plates_sink_disabled", text, disabled, "sink")
+        text = "Events that are not in the store yet."
+        yield GaugeMetricFamily("plates_events_waiting", text, now.events_waiting)
+        text = "Bytes of events that wait for the database."
+        yield GaugeMetricFamily("plates_spool_bytes", text, now.spooled_bytes)
+
+
+def serve_metrics(take: Callable[[], Snapshot], host: str, port: int) -> Callable[[], None]:
+    """Serve the metrics; return a function that ends it."""
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(take))
+    server, thread = start_http_server(port, host, registry)
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return stop
+
+
+def _count(
+    name: str, text: str, label: str, found: Sequence[CameraStatus | SinkStatus], field_name: str
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, text, labels=[label])
+    for one in found:
+        family.add_metric([one.name], getattr(one, field_name))
+    return family
+
+
+def _gauge(
+    name: str, text: str, values: dict[str, float], label: str = "camera"
+) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, text, labels=[label])
+    for one, value in values.items():
+        family.add_metric([one], value)
+    return family

@@ -1,0 +1,74 @@
+"""The state of one camera, for tables and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from orchestrator.cameras.watching.camera_loop import CameraLoop
+
+
+class StreamStatus(Protocol):
+    """The part of a source's status that is shown."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def dropped_share(self) -> float: ...
+    @property
+    def reconnects(self) -> int: ...
+    @property
+    def last_error(self) -> str: ...
+    @property
+    def delay_s(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class CameraStatus:
+    """The state of one camera.
+
+    Attributes:
+        name: Name of the camera.
+        state: State of its stream, such as `playing`.
+        frames: Frames that the service has answered.
+        plates: Plates in these frames.
+        passes: Passes that are closed.
+        last_text: Text of the last pass that has one.
+        dropped: Frames that were not sent because newer ones were there.
+        dropped_share: Their share of the frames to send.
+        delay_s: Age of the newest frame, seconds.
+        reconnects: How often the stream was opened again.
+        error: The last error of the stream or the service; empty when all is well.
+    """
+
+    name: str
+    state: str
+    frames: int
+    plates: int
+    passes: int
+    last_text: str
+    dropped: int
+    dropped_share: float
+    delay_s: float
+    reconnects: int
+    error: str
+
+    @classmethod
+    def of(cls, loop: CameraLoop) -> CameraStatus:
+        """Return the state of a camera that is followed."""
+        stream: StreamStatus = loop.stream.status
+        return cls(
+            name=loop.camera.name,
+            state=stream.state,
+            frames=loop.counts.frames,
+            plates=loop.counts.plates,
+            passes=loop.counts.passes,
+            last_text=loop.counts.last_text,
+            dropped=stream.dropped,
+            dropped_share=stream.dropped_share,
+            delay_s=stream.delay_s,
+            reconnects=stream.reconnects,
+            error=loop.health.last_error or stream.last_error,
+        )

@@ -1,0 +1,56 @@
+import urllib.request
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from orchestrator.cameras.sinks.deliverer import SinkStatus
+from orchestrator.cameras.watching.metrics import Snapshot, SnapshotCollector, serve_metrics
+from orchestrator.cameras.watching.status import CameraStatus
+
+GATE = CameraStatus("gate", "playing", 10, 7, 3, "A123BC77", 5, 0.33, 0.2, 1, "")
+YARD = CameraStatus("yard", "waiting", 0, 0, 0, "", 0, 0.0, 0.0, 4, "no answer")
+STATE = Snapshot((GATE, YARD), (SinkStatus("erp", delivered=2, is_disabled=True),), 4, 99)
+
+
+def read_samples(page: str) -> dict[tuple[str, str], float]:
+    """Return the values by the names of the series and their only label."""
+    families = text_string_to_metric_families(page)
+    samples = [one for family in families for one in family.samples]
+    return {(one.name, "".join(one.labels.values())): one.value for one in samples}
+
+
+@pytest.fixture(scope="module")
+def samples() -> dict[tuple[str, str], float]:
+    registry = CollectorRegistry()
+    registry.register(SnapshotCollector(lambda: STATE))
+    return read_samples(generate_latest(registry).decode())
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "value"),
+    [
+        ("plates_camera_frames_total", "gate", 10),
+        ("plates_camera_passes_total", "gate", 3),
+        ("plates_camera_dropped_total", "gate", 5),
+        ("plates_camera_dropped_share", "gate", 0.33),
+        ("plates_camera_up", "gate", 1),
+        ("plates_camera_up", "yard", 0),
+        ("plates_camera_reconnects_total", "yard", 4),
+        ("plates_sink_delivered_total", "erp", 2),
+        ("plates_sink_disabled", "erp", 1),
+        ("plates_events_waiting", "", 4),
+        ("plates_spool_bytes", "", 99),
+    ],
+)
+def test_every_state_has_a_series(samples, name: str, label: str, value: float) -> None:
+    assert samples[name, label] == value
+
+
+def test_metrics_are_served_until_they_are_stopped(free_port: int) -> None:
+    stop = serve_metrics(lambda: STATE, "127.0.0.1", free_port)
+    with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics") as page:
+        assert read_samples(page.read().decode())["plates_camera_frames_total", "gate"] == 10
+    stop()
+    with pytest.raises(OSError, match="refused"):
+        urllib.request.urlopen(f"http://127.0.0.1:{free_port}/metrics")
